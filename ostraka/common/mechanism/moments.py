@@ -1,5 +1,7 @@
 """Moments: what records, mapped to vectors, have to do with their labels and with each other."""
 
+from typing import ClassVar, Literal
+
 from pydantic import Field
 
 from ostraka.common.mechanism.mechanism import Positive

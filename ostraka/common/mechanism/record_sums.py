@@ -19,8 +19,8 @@ MAX_VALUES = 2**24
 """Values of a sum: as many as the largest share that sites take holds."""
 Count = Annotated[int, Field(gt=0, le=MAX_VALUES)]
 _ROUNDED = math.ldexp(1 + 2.0**-10, -FRACTION_BITS)
-"""By how much more than its part another record moves a value: a chunk of a party's records is rounded to a step,
-and what floating point adds to the chunk is below a thousandth of one (docs/sums.md)."""
+"""By how much more than its part another record moves a value: a chunk of a party's records is rounded to a
+step, and what floating point adds to the chunk is below a thousandth of one (docs/sums.md)."""
 
 
 @dataclass(frozen=True)

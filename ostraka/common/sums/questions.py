@@ -1,13 +1,13 @@
 """Questions that a sum answers: what each record adds to it, clipped to norm 1 in every block.
 
-A question is public. Whatever it says, `parts` bounds what a record adds, so that a querying party may ask
+A question is public. Whatever it says, what a record adds is bounded here, so that a querying party may ask
 anything of the announced size.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,8 @@ class Rows:
     """
 
     codes: NDArray[np.float32] = field(repr=False)
-    X: NDArray[np.floating] = field(repr=False)
-    y: NDArray[np.number] = field(repr=False)
+    X: NDArray[Any] = field(repr=False)
+    y: NDArray[Any] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.X)
@@ -49,8 +49,8 @@ class Question(Protocol):
 class MomentsQuestion:
     """Sum of x code(y)', and the Gram sum of x x' where `gram`, of mapped records x.
 
-    The second block holds the upper triangle row by row, what is off the diagonal times sqrt 2: its norm is then
-    the matrix' Frobenius norm, which for x x' is at most 1.
+    The second block holds the upper triangle row by row, what is off the diagonal times sqrt 2: its norm is
+    then the matrix' Frobenius norm, which for x x' is at most 1.
     """
 
     map: FeatureMap
@@ -107,7 +107,7 @@ class Target:
     center: float = 0.0
     scale: float = 1.0
 
-    def residuals(self, scores: Floats, y: NDArray[np.number]) -> Floats:
+    def residuals(self, scores: Floats, y: NDArray[Any]) -> Floats:
         """Return the slope of the loss by each score, (n, k)."""
         if self.loss == "squared":
             return scores - ((np.asarray(y, np.float64) - self.center) / self.scale)[:, None]
@@ -167,7 +167,7 @@ class AdditiveTerm:
     cuts: Floats = field(repr=False)
     values: Floats = field(repr=False)
 
-    def scores(self, X: NDArray[np.floating]) -> Floats:
+    def scores(self, X: NDArray[Any]) -> Floats:
         """Return what it adds for records (n, F), (n, k)."""
         added: Floats = self.values[find_bins(X[:, self.feature].astype(np.float64), self.cuts)]
         return added
@@ -185,7 +185,7 @@ class AdditiveModel:
     intercept: Floats = field(repr=False)
     terms: tuple[AdditiveTerm, ...] = field(repr=False, default=())
 
-    def scores(self, X: NDArray[np.floating]) -> Floats:
+    def scores(self, X: NDArray[Any]) -> Floats:
         """Return scores (n, k) of records (n, F)."""
         total: Floats = np.broadcast_to(self.intercept, (len(X), len(self.intercept))).astype(np.float64)
         for term in self.terms:
@@ -241,7 +241,7 @@ LABEL = -1
 
 @dataclass(frozen=True)
 class ColumnStatistic:
-    """Counts of one column in `bins` equally wide bins from `low` to `high`, and of missing values behind them.
+    """Counts of one column in `bins` equally wide bins from `low` to `high`, then of missing values.
 
     What lies beyond an end is counted in the bin there; of codes of a category, bins are as wide as 1.
 
@@ -291,7 +291,9 @@ class StatisticsQuestion:
             values = _values(rows, condition.column)
             meant &= (values >= condition.low) & (values <= condition.high)
         return [
-            np.bincount(column.places(_values(rows, column.column))[meant], minlength=column.width)
+            np.bincount(column.places(_values(rows, column.column))[meant], minlength=column.width).astype(
+                np.float64
+            )
             for column in self.columns
         ]
 

@@ -3,8 +3,8 @@
 import math
 
 SIGNED = 2.0
-"""Of a block to which a record adds any vector of norm 1: two of them may point in opposite directions. Codes times
-mapped records, residuals in bins, gradients."""
+"""Of a block to which a record adds any vector of norm 1, as codes times mapped records, residuals in bins or
+gradients are: two of them may point in opposite directions."""
 GRAM = math.sqrt(2)
 """Of packed x x' of vectors of norm 1: two such matrices have an inner product (x' z)^2 of 0 or more."""
 
