@@ -1,0 +1,26 @@
+"""How far a record that is replaced by any other moves each block of a sum, in units (docs/sums.md)."""
+
+import math
+from typing import Final
+
+MOVED_CODES: Final = 2.0
+"""Of a sum of x c', where x and c have norm at most 1: two such products may be opposite."""
+MOVED_GRAM: Final = math.sqrt(2)
+"""Of a packed Gram sum: |x x' - z z'|^2 = |x|^4 + |z|^4 - 2 (x'z)^2 is at most 2."""
+MOVED_HISTOGRAM: Final = 2.0
+"""Of residuals summed in bins: in one bin they may be opposite, in two bins they move it by sqrt 2."""
+MOVED_GRADIENT: Final = 2.0
+"""Of a sum of clipped gradients, which may be opposite."""
+
+
+def moved_statistics(columns: int) -> float:
+    """Return how far a record moves counts of so many columns: in each from one place to another."""
+    return math.sqrt(2 * columns)
+
+
+def moved_on_lattice(moved: float, width: int, bits: int) -> float:
+    """Return how far a record moves a block of `width` values that is rounded to steps of 2^-bits.
+
+    Chunks are rounded one by one, so that each value is moved by less than a step more (`sum_steps`).
+    """
+    return moved + math.sqrt(width) * math.ldexp(1.0, -bits)
