@@ -62,10 +62,9 @@ def _choose_codes(problem: Problem, own: OwnRecords | None) -> tuple[Codes, floa
         k = problem.outputs
         scale = math.sqrt(1 - 1 / k)
         return ClassCodes((np.eye(k) - 1 / k) / scale), scale, np.zeros(k), None
-    shares = share_of_ones(problem)
-    if shares is None or RARE <= shares[0] <= 1 - RARE:
+    share = 0.5 if own is None else float(share_of_ones(own)[0])
+    if RARE <= share <= 1 - RARE:
         return ClassCodes(np.array([[-1.0], [1.0]])), 0.5, np.zeros(1), None
-    share = float(shares[0])
     scale = max(share, 1 - share)
     return ClassCodes(np.array([[-share], [1 - share]]) / scale), scale, np.array([share - 0.5]), share
 

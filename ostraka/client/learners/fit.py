@@ -9,8 +9,9 @@ import numpy as np
 from ostraka.client.learners.problem import Problem
 from ostraka.client.sums.source import NoisySum, SumSource
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.estimators.sum_models import SumClassifier, SumRegressor
+from ostraka.common.estimators.sum_models import Scores, SumClassifier, SumRegressor
 from ostraka.common.sharing import FRACTION_BITS
+from ostraka.common.sums.feature_map import Floats
 from ostraka.common.sums.questions import AnyQuestion
 from ostraka.common.sums.sensitivity import MOVED_CODES, MOVED_GRAM, moved_on_lattice
 
@@ -128,3 +129,26 @@ def ask_numbers(source: SumSource, question: AnyQuestion) -> NoisySum:
             ErrorCode.DATA_TOO_FEW, "The sum is over no records: wait for parties that have labelled ones."
         )
     return noisy
+
+
+def make_model(
+    problem: Problem, scores: Scores, slope: float, intercepts: Floats
+) -> SumClassifier | SumRegressor:
+    """Return the model whose logits, or number, are `slope` times scores plus `intercepts` (k,)."""
+    if problem.kind == "number":
+        return SumRegressor().take(
+            scores,
+            float(intercepts[0]),
+            slope,
+            features=problem.features,
+            low=problem.low,
+            high=problem.high,
+        )
+    return SumClassifier().take(
+        scores,
+        slope,
+        intercepts,
+        features=problem.features,
+        outputs=problem.outputs,
+        multi_label=problem.kind == "labels",
+    )

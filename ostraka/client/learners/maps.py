@@ -20,9 +20,9 @@ def make_map(problem: Problem, cuts: tuple[Floats, ...] = ()) -> FeatureMap:
 
     Raises `data.too_few` for a pool whose records are all the same.
     """
-    if problem.pool is None or not len(problem.pool) or not problem.tells_pool:
+    if problem.told_pool is None:
         return _map_of_ranges(problem, cuts)
-    binned = bin_features(np.asarray(problem.pool, np.float64), cuts)
+    binned = bin_features(np.asarray(problem.told_pool, np.float64), cuts)
     center = binned.mean(axis=0)
     scale = float(np.quantile(np.linalg.norm(binned - center, axis=1), WITHIN))
     if not scale > 0:

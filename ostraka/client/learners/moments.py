@@ -15,6 +15,7 @@ from ostraka.client.learners.fit import (
     SumPlan,
     ask_numbers,
     block_sigma,
+    make_model,
 )
 from ostraka.client.learners.maps import clipped_share, make_map
 from ostraka.client.learners.penalty import (
@@ -36,7 +37,7 @@ from ostraka.client.learners.regression import (
     ridge,
 )
 from ostraka.client.sums.source import NoisySum, SumSource
-from ostraka.common.estimators.sum_models import LinearScores, SumClassifier, SumRegressor
+from ostraka.common.estimators.sum_models import LinearScores
 from ostraka.common.sums.feature_map import FeatureMap, Floats
 from ostraka.common.sums.questions import MomentsQuestion
 from ostraka.common.sums.sensitivity import MOVED_CODES, MOVED_GRAM
@@ -64,8 +65,14 @@ class MomentsLearner:
         return fit_moments(problem, plan, source)
 
 
-def plan_moments(problem: Problem, mu: float, learner: LearnerName, cuts: tuple[Floats, ...] = ()) -> SumPlan:
-    """Return the plan of a sum of moments whose map has these cuts."""
+def plan_moments(
+    problem: Problem,
+    mu: float,
+    learner: LearnerName,
+    cuts: tuple[Floats, ...] = (),
+    told: tuple[str, ...] = (),
+) -> SumPlan:
+    """Return the plan of a sum of moments whose map has these cuts, of which `told` says what they tell."""
     feature_map = make_map(problem, cuts)
     d = feature_map.columns
     outputs = make_coding(problem).codes.width
@@ -77,24 +84,27 @@ def plan_moments(problem: Problem, mu: float, learner: LearnerName, cuts: tuple[
         outputs,
         block_sigma(MOVED_CODES, d * outputs, mu * math.sqrt(1 - share)),
         block_sigma(MOVED_GRAM, d * (d + 1) // 2, mu * math.sqrt(share)),
-        tells=tell(problem, cuts),
+        tells=(*told, *tell_map(problem), *tell_codes(problem)),
         warnings=warn(problem, feature_map),
     )
 
 
-def tell(problem: Problem, cuts: tuple[Floats, ...] = ()) -> tuple[str, ...]:
-    """Say what a sum of moments tells the parties of the querying party's own records."""
-    told = []
-    if problem.tells_pool and problem.pool is not None and len(problem.pool):
-        told.append("the mean of your pool, and how far three quarters of its records lie from it")
-        if cuts:
-            told.append("quantiles of your pool's columns, by which their values are put into bins")
-    if problem.labelled is not None:
-        if problem.kind == "number":
-            told.append("mean and deviation of the numbers of your own labelled records")
-        if make_coding(problem).rare is not None:
-            told.append("the share of each class among your own labelled records")
-    return tuple(told)
+def tell_map(problem: Problem) -> tuple[str, ...]:
+    """Say what a map tells the parties of the pool."""
+    if problem.told_pool is None:
+        return ()
+    return ("the mean of your pool, and how far three quarters of its records lie from it",)
+
+
+def tell_codes(problem: Problem) -> tuple[str, ...]:
+    """Say what codes tell the parties of own labelled records."""
+    if problem.labelled is None:
+        return ()
+    if problem.kind == "number":
+        return ("mean and deviation of the numbers of your own labelled records",)
+    if make_coding(problem).rare is not None:
+        return ("the share of each class among your own labelled records",)
+    return ()
 
 
 def warn(problem: Problem, feature_map: FeatureMap) -> tuple[str, ...]:
@@ -158,7 +168,10 @@ def fit_moments(problem: Problem, plan: SumPlan, source: SumSource, cuts: tuple[
         calibrated_on=calibration.records,
         notes=(*regression.notes, *_note_calibration(problem, calibration)),
     )
-    return Fit(_make_model(problem, scores, coding, calibration), report)
+    if problem.kind == "number":
+        return Fit(make_model(problem, scores, coding.scale, coding.shift), report)
+    intercepts = calibration.slope * coding.shift + calibration.intercepts
+    return Fit(make_model(problem, scores, calibration.slope * coding.scale, intercepts), report)
 
 
 def _regress(
@@ -218,26 +231,4 @@ def _note_calibration(problem: Problem, calibration: Calibration) -> tuple[str, 
     return (
         "There are no labelled records of your own: probabilities are not calibrated, and only their order is "
         "meant.",
-    )
-
-
-def _make_model(
-    problem: Problem, scores: LinearScores, coding: Coding, calibration: Calibration
-) -> SumClassifier | SumRegressor:
-    if problem.kind == "number":
-        return SumRegressor().take(
-            scores,
-            float(coding.shift[0]),
-            coding.scale,
-            features=problem.features,
-            low=problem.low,
-            high=problem.high,
-        )
-    return SumClassifier().take(
-        scores,
-        calibration.slope * coding.scale,
-        calibration.slope * coding.shift + calibration.intercepts,
-        features=problem.features,
-        outputs=problem.outputs,
-        multi_label=problem.kind == "labels",
     )

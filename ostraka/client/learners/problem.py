@@ -90,6 +90,11 @@ class Problem:
         return 1 if self.binary else self.outputs
 
     @property
+    def told_pool(self) -> NDArray[np.floating] | None:
+        """The pool, where there is one and parties may be told of it."""
+        return self.pool if self.pool is not None and len(self.pool) and self.tells_pool else None
+
+    @property
     def labelled(self) -> OwnRecords | None:
         """Own records; None where there are none, or an empty set of them."""
         return self.own if self.own is not None and len(self.own) else None
@@ -107,14 +112,11 @@ def _require_features(X: NDArray[np.floating], features: int, what: str) -> None
         )
 
 
-def share_of_ones(problem: Problem) -> Floats | None:
-    """Return the share of own records that have each label, or class 1 of two; None without own records.
+def share_of_ones(own: OwnRecords) -> Floats:
+    """Return the share of own records that have each label, or are of class 1 of two.
 
     A record more is counted that is half of each, so that no share is 0 or 1.
     """
-    own = problem.labelled
-    if own is None:
-        return None
     y = np.asarray(own.y, np.float64).reshape(len(own), -1)
     shares: Floats = (y.sum(axis=0) + 0.5) / (len(own) + 1)
     return shares
