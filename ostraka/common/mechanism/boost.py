@@ -7,7 +7,7 @@ from pydantic import Field
 from ostraka.common.mechanism.mechanism import Positive
 from ostraka.common.mechanism.moments import SIGMA
 from ostraka.common.mechanism.record_sums import Block, Count, RecordSums
-from ostraka.common.sums.sensitivity import SIGNED
+from ostraka.common.sums.sensitivity import MOVED_HISTOGRAM
 
 
 class Boost(RecordSums):
@@ -30,4 +30,4 @@ class Boost(RecordSums):
     @property
     def blocks(self) -> tuple[Block, ...]:
         """As `RecordSums.blocks`: one."""
-        return (Block(self.bins * self.outputs, SIGNED, self.sigma),)
+        return (Block(self.bins * self.outputs, MOVED_HISTOGRAM, self.sigma),)

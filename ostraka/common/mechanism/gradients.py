@@ -7,7 +7,7 @@ from pydantic import Field
 from ostraka.common.mechanism.mechanism import Positive
 from ostraka.common.mechanism.moments import SIGMA
 from ostraka.common.mechanism.record_sums import Block, Count, RecordSums
-from ostraka.common.sums.sensitivity import SIGNED
+from ostraka.common.sums.sensitivity import MOVED_GRADIENT
 
 
 class Gradients(RecordSums):
@@ -28,4 +28,4 @@ class Gradients(RecordSums):
     @property
     def blocks(self) -> tuple[Block, ...]:
         """As `RecordSums.blocks`: one."""
-        return (Block(self.parameters, SIGNED, self.sigma),)
+        return (Block(self.parameters, MOVED_GRADIENT, self.sigma),)

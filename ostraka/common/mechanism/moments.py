@@ -6,7 +6,7 @@ from pydantic import Field
 
 from ostraka.common.mechanism.mechanism import Positive
 from ostraka.common.mechanism.record_sums import Block, Count, RecordSums
-from ostraka.common.sums.sensitivity import GRAM, SIGNED
+from ostraka.common.sums.sensitivity import MOVED_CODES, MOVED_GRAM
 
 SIGMA = "Noise of each value, where a record's part has norm 1."
 
@@ -38,7 +38,7 @@ class Moments(RecordSums):
 
 def moment_blocks(columns: int, codes: int, sigma: float, gram_sigma: float | None) -> tuple[Block, ...]:
     """Return the blocks of moments, as `Moments` names its parameters."""
-    moments = Block(columns * codes, SIGNED, sigma)
+    moments = Block(columns * codes, MOVED_CODES, sigma)
     if gram_sigma is None:
         return (moments,)
-    return (moments, Block(columns * (columns + 1) // 2, GRAM, gram_sigma))
+    return (moments, Block(columns * (columns + 1) // 2, MOVED_GRAM, gram_sigma))

@@ -14,13 +14,11 @@ from ostraka.common.mechanism.mechanism import Draw, Mechanism
 from ostraka.common.privacy.worst_case import WorstCase, gaussian_rdp
 from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sharing.ballots import Updates
+from ostraka.common.sums.sensitivity import moved_on_lattice
 
 MAX_VALUES = 2**24
 """Values of a sum: as many as the largest share that sites take holds."""
 Count = Annotated[int, Field(gt=0, le=MAX_VALUES)]
-_ROUNDED = math.ldexp(1 + 2.0**-10, -FRACTION_BITS)
-"""By how much more than its part another record moves a value: a chunk of a party's records is rounded to a
-step, and what floating point adds to the chunk is below a thousandth of one (docs/sums.md)."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +37,8 @@ class Block:
 
     def rdp(self, order: float, records: float) -> float:
         """Return what replacing so many records costs, or records that weigh so much together."""
-        rounded = math.sqrt(self.width) * _ROUNDED
-        # Each record may lie in another chunk, and every chunk is rounded; so is what a weight makes of them.
-        return gaussian_rdp(order, records * (self.moved + rounded) + rounded, self.sigma)
+        moved = moved_on_lattice(self.moved, self.width, FRACTION_BITS, records)
+        return gaussian_rdp(order, moved, self.sigma)
 
 
 class RecordSums(Mechanism):

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from ostraka.common.mechanism.mechanism import Positive
 from ostraka.common.mechanism.record_sums import Block, Count, RecordSums
-from ostraka.common.sums.sensitivity import counts
+from ostraka.common.sums.sensitivity import moved_statistics
 
 
 class Statistics(RecordSums):
@@ -29,4 +29,4 @@ class Statistics(RecordSums):
     @property
     def blocks(self) -> tuple[Block, ...]:
         """As `RecordSums.blocks`: one."""
-        return (Block(self.cells, counts(self.columns), self.sigma),)
+        return (Block(self.cells, moved_statistics(self.columns), self.sigma),)

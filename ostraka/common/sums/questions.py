@@ -33,6 +33,10 @@ class Rows:
     def __len__(self) -> int:
         return len(self.X)
 
+    def take(self, which: slice | NDArray[np.bool_]) -> "Rows":
+        """Return some of the records, in their order."""
+        return Rows(self.codes[which], self.X[which], self.y[which])
+
 
 class Question(Protocol):
     """What is summed over records."""
@@ -161,16 +165,40 @@ class GradientQuestion:
 
 @dataclass(frozen=True)
 class AdditiveTerm:
-    """What an additive model adds to the scores by one feature: `values` (bins, k) in the bins of `cuts`."""
+    """What an additive model adds to the scores by one feature, or one category.
+
+    Attributes:
+        feature: the first one.
+        cuts: of its bins.
+        values: (bins, k).
+        indicators: as `find_places` has them.
+    """
 
     feature: int
     cuts: Floats = field(repr=False)
     values: Floats = field(repr=False)
+    indicators: int = 0
 
     def scores(self, X: NDArray[Any]) -> Floats:
         """Return what it adds for records (n, F), (n, k)."""
-        added: Floats = self.values[find_bins(X[:, self.feature].astype(np.float64), self.cuts)]
+        added: Floats = self.values[find_places(X, self.feature, self.cuts, self.indicators)]
         return added
+
+
+HALF = 0.5
+"""From which an indicator counts as 1."""
+
+
+def find_places(X: NDArray[np.floating], feature: int, cuts: Floats, indicators: int) -> NDArray[np.intp]:
+    """Return the bin of each record (n, F): of one feature by its `cuts`, or of a category.
+
+    With `indicators` above 0 so many features from `feature` on are a category's, and a record's bin is the place
+    of the first that is above a half, and the last bin, of indicators + 1, where none is.
+    """
+    if not indicators:
+        return find_bins(X[:, feature].astype(np.float64), cuts)
+    there = X[:, feature : feature + indicators] > HALF
+    return np.where(there.any(axis=1), there.argmax(axis=1), indicators)
 
 
 @dataclass(frozen=True)
@@ -201,8 +229,9 @@ class BoostQuestion:
         model: whose residuals.
         target: of the loss.
         feature: by whose bins they are summed, at the rising `cuts`.
-        bins: rows of the sum, at least len(cuts) + 1: every round of a plan has as many.
+        bins: rows of the sum, at least len(cuts) + 1 or indicators + 1: every round of a plan has as many.
         radius: above 0.
+        indicators: as `find_places` has them.
     """
 
     model: AdditiveModel
@@ -211,6 +240,7 @@ class BoostQuestion:
     cuts: Floats = field(repr=False)
     bins: int
     radius: float
+    indicators: int = 0
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -220,7 +250,7 @@ class BoostQuestion:
     def blocks(self, rows: Rows) -> Sequence[Floats]:
         """As `Question.blocks`."""
         residuals = clip_rows(self.target.residuals(self.model.scores(rows.X), rows.y) / self.radius)
-        places = find_bins(rows.X[:, self.feature].astype(np.float64), self.cuts)
+        places = find_places(rows.X, self.feature, self.cuts, self.indicators)
         total = np.zeros((self.bins, self.target.outputs))
         np.add.at(total, places, residuals)
         return (total.ravel(),)
@@ -317,8 +347,6 @@ def sum_steps(question: AnyQuestion, rows: Rows, bits: int) -> list[NDArray[np.i
     """
     totals = [np.zeros(width, np.int64) for width in question.widths]
     for start in range(0, len(rows), CHUNK):
-        part = slice(start, start + CHUNK)
-        chunk = Rows(rows.codes[part], rows.X[part], rows.y[part])
-        for place, block in enumerate(question.blocks(chunk)):
+        for place, block in enumerate(question.blocks(rows.take(slice(start, start + CHUNK)))):
             totals[place] += np.rint(np.ldexp(block, bits)).astype(np.int64)
     return totals

@@ -50,6 +50,7 @@ def question_bytes(question: AnyQuestion) -> bytes:
             message.boost.cuts = _bytes(question.cuts)
             message.boost.bins = question.bins
             message.boost.radius = question.radius
+            message.boost.indicators = question.indicators
         case StatisticsQuestion():
             message.statistics.columns.extend(
                 questions_pb2.ColumnStatistic(column=c.column, low=c.low, high=c.high, bins=c.bins)
@@ -213,29 +214,45 @@ def _gradient(message: questions_pb2.GradientQuestion) -> GradientQuestion:
 
 def _term_message(term: AdditiveTerm) -> questions_pb2.AdditiveTerm:
     return questions_pb2.AdditiveTerm(
-        feature=term.feature, cuts=_bytes(term.cuts), values=_bytes(term.values)
+        feature=term.feature,
+        cuts=_bytes(term.cuts),
+        values=_bytes(term.values),
+        indicators=term.indicators,
     )
 
 
 def _terms(messages: Iterable[questions_pb2.AdditiveTerm], outputs: int) -> tuple[AdditiveTerm, ...]:
     terms = tuple(
-        AdditiveTerm(one.feature, _rising(one.cuts, "a term's cuts"), _matrix(one.values, outputs, "terms"))
+        AdditiveTerm(
+            one.feature,
+            _rising(one.cuts, "a term's cuts"),
+            _matrix(one.values, outputs, "a term's values"),
+            one.indicators,
+        )
         for one in messages
     )
-    if any(len(term.values) != len(term.cuts) + 1 for term in terms):
+    if any(len(term.values) != _count_bins(term.cuts, term.indicators) for term in terms):
         raise _invalid("a term has another number of values than bins")
     return terms
+
+
+def _count_bins(cuts: Floats, indicators: int) -> int:
+    """Return the bins of a feature with these cuts, or of a category; 0 for what is both."""
+    if len(cuts) and indicators:
+        return 0
+    return (indicators or len(cuts)) + 1
 
 
 def _boost(message: questions_pb2.BoostQuestion) -> BoostQuestion:
     target = _target(message.target)
     cuts = _rising(message.cuts, "the feature's cuts")
     intercept = _floats(message.intercept, "the intercept")
-    if len(intercept) != target.outputs or message.bins < len(cuts) + 1:
+    needed = _count_bins(cuts, message.indicators)
+    if len(intercept) != target.outputs or not 0 < needed <= message.bins:
         raise _invalid("its intercept or bins have another size than its target and cuts")
     model = AdditiveModel(intercept, _terms(message.terms, target.outputs))
     radius = _above_zero(message.radius, "the radius")
-    return BoostQuestion(model, target, message.feature, cuts, message.bins, radius)
+    return BoostQuestion(model, target, message.feature, cuts, message.bins, radius, message.indicators)
 
 
 def _statistics(message: questions_pb2.StatisticsQuestion) -> StatisticsQuestion:

@@ -88,17 +88,19 @@ class GradientQuestion(_message.Message):
     def __init__(self, map: _Optional[_Union[FeatureMap, _Mapping]] = ..., target: _Optional[_Union[Target, _Mapping]] = ..., weights: _Optional[bytes] = ..., radius: _Optional[float] = ...) -> None: ...
 
 class AdditiveTerm(_message.Message):
-    __slots__ = ("feature", "cuts", "values")
+    __slots__ = ("feature", "cuts", "values", "indicators")
     FEATURE_FIELD_NUMBER: _ClassVar[int]
     CUTS_FIELD_NUMBER: _ClassVar[int]
     VALUES_FIELD_NUMBER: _ClassVar[int]
+    INDICATORS_FIELD_NUMBER: _ClassVar[int]
     feature: int
     cuts: bytes
     values: bytes
-    def __init__(self, feature: _Optional[int] = ..., cuts: _Optional[bytes] = ..., values: _Optional[bytes] = ...) -> None: ...
+    indicators: int
+    def __init__(self, feature: _Optional[int] = ..., cuts: _Optional[bytes] = ..., values: _Optional[bytes] = ..., indicators: _Optional[int] = ...) -> None: ...
 
 class BoostQuestion(_message.Message):
-    __slots__ = ("intercept", "terms", "target", "feature", "cuts", "bins", "radius")
+    __slots__ = ("intercept", "terms", "target", "feature", "cuts", "bins", "radius", "indicators")
     INTERCEPT_FIELD_NUMBER: _ClassVar[int]
     TERMS_FIELD_NUMBER: _ClassVar[int]
     TARGET_FIELD_NUMBER: _ClassVar[int]
@@ -106,6 +108,7 @@ class BoostQuestion(_message.Message):
     CUTS_FIELD_NUMBER: _ClassVar[int]
     BINS_FIELD_NUMBER: _ClassVar[int]
     RADIUS_FIELD_NUMBER: _ClassVar[int]
+    INDICATORS_FIELD_NUMBER: _ClassVar[int]
     intercept: bytes
     terms: _containers.RepeatedCompositeFieldContainer[AdditiveTerm]
     target: Target
@@ -113,7 +116,8 @@ class BoostQuestion(_message.Message):
     cuts: bytes
     bins: int
     radius: float
-    def __init__(self, intercept: _Optional[bytes] = ..., terms: _Optional[_Iterable[_Union[AdditiveTerm, _Mapping]]] = ..., target: _Optional[_Union[Target, _Mapping]] = ..., feature: _Optional[int] = ..., cuts: _Optional[bytes] = ..., bins: _Optional[int] = ..., radius: _Optional[float] = ...) -> None: ...
+    indicators: int
+    def __init__(self, intercept: _Optional[bytes] = ..., terms: _Optional[_Iterable[_Union[AdditiveTerm, _Mapping]]] = ..., target: _Optional[_Union[Target, _Mapping]] = ..., feature: _Optional[int] = ..., cuts: _Optional[bytes] = ..., bins: _Optional[int] = ..., radius: _Optional[float] = ..., indicators: _Optional[int] = ...) -> None: ...
 
 class ColumnStatistic(_message.Message):
     __slots__ = ("column", "low", "high", "bins")
