@@ -42,8 +42,9 @@ def check_question(question: AnyQuestion, mechanism: Mechanism, records: Records
             _check_map(question.map, records)
             _check_target(question.target, records)
         case BoostQuestion():
-            asked = (question, *question.model.terms)
-            last = max(one.feature + max(1, one.indicators) for one in asked)
+            asked = [(question.feature, question.indicators)]
+            asked += [(term.feature, term.indicators) for term in question.model.terms]
+            last = max(feature + max(1, indicators) for feature, indicators in asked)
             _require(last <= records.X.shape[1], "names a feature that records do not have")
             _check_target(question.target, records)
         case StatisticsQuestion():
