@@ -22,6 +22,7 @@ from sklearn.utils import Bunch
 
 from ostraka.common.estimators.allowed import ALLOWED
 from ostraka.common.estimators.soundness import is_sound
+from ostraka.common.estimators.sum_models import SUM_MODELS, SUM_SCORES
 from ostraka.common.files.archives import check_zip
 
 _OBJECTS = (
@@ -70,7 +71,7 @@ def _kinds(loader: str, *types: type) -> set[_Kind]:
 
 
 KNOWN: frozenset[_Kind] = frozenset(
-    _kinds("ObjectNode", *ALLOWED, *_OBJECTS)
+    _kinds("ObjectNode", *ALLOWED, *_OBJECTS, *SUM_MODELS, *SUM_SCORES)
     | _kinds("TreeNode", Tree)
     | _kinds("LossNode", *_LOSSES)
     | _kinds("DictNode", dict, Bunch)
@@ -158,7 +159,7 @@ def loads(content: bytes, features: int | None = None) -> Any:
         check_zip(BytesIO(content))
         _require_known(content)
         model = skops.io.loads(content, trusted=list(TRUSTED))
-        sound = type(model) in ALLOWED and is_sound(model) and _takes(model, features)
+        sound = type(model) in ALLOWED | SUM_MODELS and is_sound(model) and _takes(model, features)
     except UnknownTypeError:
         raise
     except _DAMAGE as exc:

@@ -1,0 +1,142 @@
+"""Cyclic boosting of histograms: an additive model from sums of residuals (Nori et al. 2021)."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.client.learners.bins import TOLD_CUTS, make_cuts
+from ostraka.client.learners.fit import Fit, FitReport, SumPlan, block_sigma, make_model
+from ostraka.client.learners.problem import Problem
+from ostraka.client.learners.rounds import Rounds
+from ostraka.client.learners.starting import start_scores, target_of, tell_start
+from ostraka.client.sums.source import NoisySum, SumSource
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.estimators.sum_models import AdditiveScores
+from ostraka.common.sums.feature_map import Floats
+from ostraka.common.sums.questions import (
+    AdditiveModel,
+    AdditiveTerm,
+    BoostQuestion,
+    Target,
+    find_places,
+    sigmoid,
+    softmax,
+)
+from ostraka.common.sums.sensitivity import MOVED_HISTOGRAM
+
+EPOCHS = 3
+"""Times that each feature is asked about: once leaves what features share unseparated, more adds noise."""
+RADIUS = 0.5
+"""Of a residual, to which it is clipped: half of what a quite wrong record has, at half the noise."""
+LEAST_SHARE = 0.02
+"""Of an even bin's records, by which the curvature of every bin is raised: a nearly empty one makes no leaps."""
+NOISE_WEIGHT = 2.0
+"""Deviations of the noise by which it is raised as well: noise alone moves no score far."""
+HALF_CUT = np.array([0.5])
+"""Of a truth value."""
+
+
+@dataclass(frozen=True)
+class BoostLearner:
+    """Asks about each feature, or category, in turn, `EPOCHS` times."""
+
+    def plan(self, problem: Problem, mu: float) -> SumPlan:
+        """As `Learner.plan`; raise `data.too_few` without records of the querying party's own that bins count."""
+        _own_features(problem)
+        terms = empty_terms(problem)
+        rounds = EPOCHS * len(terms)
+        bins = max(len(term.values) for term in terms)
+        sigma = block_sigma(MOVED_HISTOGRAM, bins * problem.scores, mu / math.sqrt(rounds))
+        told = tell_start(problem) if problem.told_pool is None else (TOLD_CUTS, *tell_start(problem))
+        return SumPlan("boost", rounds, bins, problem.scores, sigma, tells=told)
+
+    def fit(self, problem: Problem, plan: SumPlan, source: SumSource) -> Fit:
+        """As `Learner.fit`; raise as `plan` does. A source that stops early leaves the model so far."""
+        counted = _own_features(problem)
+        target = target_of(problem)
+        model = AdditiveModel(start_scores(problem), empty_terms(problem))
+        rounds = Rounds(source)
+        for turn in range(plan.rounds):
+            place = turn % len(model.terms)
+            term = model.terms[place]
+            question = BoostQuestion(
+                model, target, term.feature, term.cuts, plan.columns, RADIUS, term.indicators
+            )
+            noisy = rounds.ask(question)
+            if noisy is None:
+                break
+            change = _step(noisy, model, term, target, counted)
+            changed = replace(term, values=term.values + change)
+            model = replace(model, terms=(*model.terms[:place], changed, *model.terms[place + 1 :]))
+        report = FitReport(
+            "boost",
+            rounds.records,
+            rounds.parties,
+            rounds=rounds.answered,
+            rounds_planned=plan.rounds,
+            notes=rounds.notes(plan.rounds),
+        )
+        scores = AdditiveScores.of(model)
+        return Fit(make_model(problem, scores, target.scale, np.full(problem.scores, target.center)), report)
+
+
+def empty_terms(problem: Problem) -> tuple[AdditiveTerm, ...]:
+    """Return a term for each category and for each other feature that differs, all 0.
+
+    Cuts are `make_cuts`'; a feature that is the same in the whole pool is left out.
+    """
+    k = problem.scores
+    none = np.empty(0)
+    terms = [
+        AdditiveTerm(category.first, none, np.zeros((category.width + 1, k)), category.width)
+        for category in problem.categories
+    ]
+    members = {place for one in problem.categories for place in range(one.first, one.first + one.width)}
+    for feature, found in enumerate(make_cuts(problem)):
+        if feature in members or _is_constant(problem, feature):
+            continue
+        cuts = found if len(found) else HALF_CUT
+        terms.append(AdditiveTerm(feature, cuts, np.zeros((len(cuts) + 1, k))))
+    return tuple(terms)
+
+
+def _is_constant(problem: Problem, feature: int) -> bool:
+    pool = problem.told_pool
+    return pool is not None and bool(np.ptp(pool[:, feature]) == 0)
+
+
+def _own_features(problem: Problem) -> NDArray[np.floating]:
+    """Return the records by which bins are counted: the pool, or own labelled ones."""
+    if problem.pool is not None and len(problem.pool):
+        return problem.pool
+    if problem.labelled is not None:
+        return problem.labelled.X
+    raise OstrakaError(
+        ErrorCode.DATA_TOO_FEW,
+        "Boosting counts the records of each bin in your own, and there are none: bring a pool, or choose moments.",
+    )
+
+
+def _step(
+    noisy: NoisySum, model: AdditiveModel, term: AdditiveTerm, target: Target, counted: NDArray[np.floating]
+) -> Floats:
+    """Return what a Newton step in each bin adds to a term's values: curvatures are those of counted records."""
+    bins, k = term.values.shape
+    slopes = RADIUS * noisy.blocks[0].reshape(-1, k)[:bins]
+    curvatures = np.zeros((bins, k))
+    places = find_places(counted, term.feature, term.cuts, term.indicators)
+    np.add.at(curvatures, places, _curvature(model.scores(counted), target))
+    curvatures *= noisy.records / len(counted)
+    steady = LEAST_SHARE * noisy.records / bins + NOISE_WEIGHT * RADIUS * noisy.sigmas[0]
+    change: Floats = -slopes / (curvatures + steady)
+    return change
+
+
+def _curvature(scores: Floats, target: Target) -> Floats:
+    """Return the second derivative of the loss by each score, (n, k)."""
+    if target.loss == "squared":
+        return np.ones_like(scores)
+    p = softmax(scores) if target.loss == "softmax" else sigmoid(scores)
+    return p * (1 - p)

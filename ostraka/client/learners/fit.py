@@ -1,0 +1,154 @@
+"""What a learner will ask, and what it made of the answers."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import numpy as np
+
+from ostraka.client.learners.problem import Problem
+from ostraka.client.sums.source import NoisySum, SumSource
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.estimators.sum_models import Scores, SumClassifier, SumRegressor
+from ostraka.common.sharing import FRACTION_BITS
+from ostraka.common.sums.feature_map import Floats
+from ostraka.common.sums.questions import AnyQuestion
+from ostraka.common.sums.sensitivity import MOVED_CODES, MOVED_GRAM, moved_on_lattice
+
+LearnerName = Literal["moments", "bins", "boost", "gradients"]
+
+
+@dataclass(frozen=True)
+class SumPlan:
+    """What a learner will ask, all of it public.
+
+    Attributes:
+        learner: whose it is.
+        rounds: questions, one after the other.
+        columns: of a mapped record; of boosting, the most bins of a question.
+        outputs: values of a code, or scores.
+        sigma: of the noise on each value of the first block, in units.
+        gram_sigma: on each of the packed Gram sum; None where it is not asked for.
+        tells: what of the querying party's own records the questions tell the parties, in words.
+        warnings: what the querying party should know before it buys, in sentences.
+    """
+
+    learner: LearnerName
+    rounds: int
+    columns: int
+    outputs: int
+    sigma: float
+    gram_sigma: float | None = None
+    tells: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def sigmas(self) -> tuple[float, ...]:
+        """Of each block of a question."""
+        return (self.sigma,) if self.gram_sigma is None else (self.sigma, self.gram_sigma)
+
+    @property
+    def mu(self) -> float:
+        """Of mu-Gaussian differential privacy, which all rounds together are for one record replaced."""
+        spent = (moved_on_lattice(MOVED_CODES, self.columns * self.outputs, FRACTION_BITS) / self.sigma) ** 2
+        if self.gram_sigma is not None:
+            width = self.columns * (self.columns + 1) // 2
+            spent += (moved_on_lattice(MOVED_GRAM, width, FRACTION_BITS) / self.gram_sigma) ** 2
+        return math.sqrt(self.rounds * spent)
+
+
+def block_sigma(moved: float, width: int, mu: float) -> float:
+    """Return the noise at which a block of so many values is mu-Gaussian differentially private."""
+    return moved_on_lattice(moved, width, FRACTION_BITS) / mu
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """What a model was made of.
+
+    Attributes:
+        learner: which made it.
+        records: in the sums, each counted with its weight.
+        parties: whose they are.
+        rounds: that were answered, of `rounds_planned`.
+        rounds_planned: as the plan says.
+        pool_gram: whether the pool's covariance was used; None where the learner uses none.
+        pool_check: the probability of a pool so unlike the parties' records by chance; None where it was not
+            checked.
+        penalty: of the regression, in the units of its matrix; None where it has none.
+        calibrated_on: own records by which probabilities were calibrated.
+        notes: whatever else the querying party must know, in sentences.
+    """
+
+    learner: LearnerName
+    records: float
+    parties: tuple[str, ...]
+    rounds: int
+    rounds_planned: int
+    pool_gram: bool | None = None
+    pool_check: float | None = None
+    penalty: float | None = None
+    calibrated_on: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted model, and what it was made of."""
+
+    model: SumClassifier | SumRegressor = field(repr=False)
+    report: FitReport
+
+
+class Learner(Protocol):
+    """Asks for noisy sums and learns from them."""
+
+    def plan(self, problem: Problem, mu: float) -> SumPlan:
+        """Return what it will ask, which is mu-Gaussian differentially private for one record replaced."""
+
+    def fit(self, problem: Problem, plan: SumPlan, source: SumSource) -> Fit:
+        """Ask, and return the model.
+
+        Raises `message.invalid` for a sum that holds no numbers, `data.too_few` where it is over no records,
+        and whatever the source raises before there is any model.
+        """
+
+
+def ask_numbers(source: SumSource, question: AnyQuestion) -> NoisySum:
+    """Return the answer to a question; raise as `Learner.fit` says where no model can be made of it."""
+    noisy = source.ask(question)
+    widths = tuple(len(block) for block in noisy.blocks)
+    if widths != question.widths or not all(np.isfinite(block).all() for block in noisy.blocks):
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID,
+            "The sum that came back holds values that are no numbers, or not as many as were asked for: "
+            "run the same version at the guardian and at every party, and ask again.",
+        )
+    if not noisy.records > 0:
+        raise OstrakaError(
+            ErrorCode.DATA_TOO_FEW, "The sum is over no records: wait for parties that have labelled ones."
+        )
+    return noisy
+
+
+def make_model(
+    problem: Problem, scores: Scores, slope: float, intercepts: Floats
+) -> SumClassifier | SumRegressor:
+    """Return the model whose logits, or number, are `slope` times scores plus `intercepts` (k,)."""
+    if problem.kind == "number":
+        return SumRegressor().take(
+            scores,
+            float(intercepts[0]),
+            slope,
+            features=problem.features,
+            low=problem.low,
+            high=problem.high,
+        )
+    return SumClassifier().take(
+        scores,
+        slope,
+        intercepts,
+        features=problem.features,
+        outputs=problem.outputs,
+        multi_label=problem.kind == "labels",
+    )

@@ -1,0 +1,56 @@
+"""Public maps from records to vectors of norm at most 1, from the pool or from the task's ranges alone."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.client.learners.problem import Problem
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.sums.feature_map import FeatureMap, Floats, bin_features
+
+CONSTANT = 0.3
+"""Of every mapped record: an intercept. More of it leaves less of the norm to the features."""
+WITHIN = 0.75
+"""Share of the pool that is not clipped: a shorter radius clips more, a longer one drowns records in noise."""
+EVEN_VARIANCE = 1 / 12
+"""Of a feature that is spread evenly from 0 to 1."""
+
+
+def make_map(problem: Problem, cuts: tuple[Floats, ...] = ()) -> FeatureMap:
+    """Return the map, its center and scale from the pool where parties may be told, else from the ranges.
+
+    Raises `data.too_few` for a pool whose records are all the same.
+    """
+    if problem.told_pool is None:
+        return _map_of_ranges(problem, cuts)
+    binned = bin_features(np.asarray(problem.told_pool, np.float64), cuts)
+    center = binned.mean(axis=0)
+    scale = float(np.quantile(np.linalg.norm(binned - center, axis=1), WITHIN))
+    if not scale > 0:
+        raise OstrakaError(
+            ErrorCode.DATA_TOO_FEW,
+            "The records of your pool are all the same, or nearly all: bring a pool of different records.",
+        )
+    return FeatureMap(center, scale, CONSTANT, cuts)
+
+
+def _map_of_ranges(problem: Problem, cuts: tuple[Floats, ...]) -> FeatureMap:
+    """Return the map for records that are spread evenly over the ranges and over the values of categories."""
+    center = np.full(problem.features, 0.5)
+    variance = np.full(problem.features, EVEN_VARIANCE)
+    for category in problem.categories:
+        place = slice(category.first, category.first + category.width)
+        center[place] = 1 / category.width
+        variance[place] = (1 - 1 / category.width) / category.width
+    if cuts:
+        widths = [len(edges) + 1 if len(edges) else 1 for edges in cuts]
+        counts = np.repeat(widths, widths)
+        binned = counts > 1
+        center = np.where(binned, 1 / counts, np.repeat(center, widths))
+        variance = np.where(binned, (1 - 1 / counts) / counts, np.repeat(variance, widths))
+    return FeatureMap(center, float(np.sqrt(variance.sum())), CONSTANT, cuts)
+
+
+def clipped_share(feature_map: FeatureMap, X: NDArray[np.floating]) -> float:
+    """Return the share of records (n, F) that a map clips."""
+    centred = bin_features(np.asarray(X, np.float64), feature_map.cuts) - feature_map.center
+    return float((np.linalg.norm(centred, axis=1) > feature_map.scale * (1 + 1e-9)).mean())

@@ -1,0 +1,234 @@
+"""Least squares of one noisy sum, whitened by the pool: the default learner."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ostraka.client.learners.calibration import Calibration, calibrate, uncalibrated
+from ostraka.client.learners.coding import Coding, make_coding
+from ostraka.client.learners.fit import (
+    Fit,
+    FitReport,
+    LearnerName,
+    SumPlan,
+    ask_numbers,
+    block_sigma,
+    make_model,
+)
+from ostraka.client.learners.maps import clipped_share, make_map
+from ostraka.client.learners.penalty import (
+    FOLDS,
+    choose_penalty,
+    choose_penalty_by_pool,
+    pool_covariance,
+)
+from ostraka.client.learners.pool_check import ALARM, pool_probability
+from ostraka.client.learners.problem import OwnRecords, Problem, loss_target
+from ostraka.client.learners.regression import (
+    Moments,
+    blend_with_pool,
+    floor_spectrum,
+    join,
+    own_moments,
+    read_gram,
+    read_moments,
+    ridge,
+)
+from ostraka.client.sums.source import NoisySum, SumSource
+from ostraka.common.estimators.sum_models import LinearScores
+from ostraka.common.sums.feature_map import FeatureMap, Floats
+from ostraka.common.sums.questions import MomentsQuestion
+from ostraka.common.sums.sensitivity import MOVED_CODES, MOVED_GRAM
+
+GRAM_SHARE = 0.15
+"""Of mu^2 for the Gram sum, where the pool knows most of it."""
+LONE_GRAM_SHARE = 0.3
+"""Of mu^2 for the Gram sum, where there is no pool."""
+OWN_FOLDS = 5
+"""Parts of own records, each scored by a model that was made without it, for calibration."""
+MOST_CLIPPED = 0.5
+"""Share of records from which a plan would clip more of them than it leaves as they are."""
+
+
+@dataclass(frozen=True)
+class MomentsLearner:
+    """Asks once, for the sums of x c' and of x x'."""
+
+    def plan(self, problem: Problem, mu: float) -> SumPlan:
+        """As `Learner.plan`."""
+        return plan_moments(problem, mu, "moments")
+
+    def fit(self, problem: Problem, plan: SumPlan, source: SumSource) -> Fit:
+        """As `Learner.fit`."""
+        return fit_moments(problem, plan, source)
+
+
+def plan_moments(
+    problem: Problem,
+    mu: float,
+    learner: LearnerName,
+    cuts: tuple[Floats, ...] = (),
+    told: tuple[str, ...] = (),
+) -> SumPlan:
+    """Return the plan of a sum of moments whose map has these cuts, of which `told` says what they tell."""
+    feature_map = make_map(problem, cuts)
+    d = feature_map.columns
+    outputs = make_coding(problem).codes.width
+    share = GRAM_SHARE if _has_folds(problem) else LONE_GRAM_SHARE
+    return SumPlan(
+        learner,
+        1,
+        d,
+        outputs,
+        block_sigma(MOVED_CODES, d * outputs, mu * math.sqrt(1 - share)),
+        block_sigma(MOVED_GRAM, d * (d + 1) // 2, mu * math.sqrt(share)),
+        tells=(*told, *tell_map(problem), *tell_codes(problem)),
+        warnings=warn(problem, feature_map),
+    )
+
+
+def tell_map(problem: Problem) -> tuple[str, ...]:
+    """Say what a map tells the parties of the pool."""
+    if problem.told_pool is None:
+        return ()
+    return ("the mean of your pool, and how far three quarters of its records lie from it",)
+
+
+def tell_codes(problem: Problem) -> tuple[str, ...]:
+    """Say what codes tell the parties of own labelled records."""
+    if problem.labelled is None:
+        return ()
+    if problem.kind == "number":
+        return ("mean and deviation of the numbers of your own labelled records",)
+    if make_coding(problem).rare is not None:
+        return ("the share of each class among your own labelled records",)
+    return ()
+
+
+def warn(problem: Problem, feature_map: FeatureMap) -> tuple[str, ...]:
+    """Say what is wrong with a plan, as far as the querying party's own records show it."""
+    said = []
+    own = problem.pool if problem.pool is not None and len(problem.pool) else problem.labelled
+    shown = own.X if isinstance(own, OwnRecords) else own
+    if shown is not None and clipped_share(feature_map, shown) > MOST_CLIPPED:
+        said.append(
+            "This plan would clip more than half of all records, as your own show: bring a pool whose mean may be "
+            "told, or narrower ranges in the task."
+        )
+    if problem.records < problem.features:
+        said.append(
+            f"There are fewer records ({problem.records}) than features ({problem.features}): a model of them "
+            "will hardly be better than chance unless the pool shows that most features go together."
+        )
+    return tuple(said)
+
+
+def _has_folds(problem: Problem) -> bool:
+    return problem.pool is not None and len(problem.pool) >= FOLDS
+
+
+@dataclass(frozen=True)
+class _Regression:
+    """What moments are regressed by: the matrix, the penalty, and whether own records' moments join."""
+
+    matrix: Floats = field(repr=False)
+    penalty: float
+    pool_gram: bool
+    pool_check: float | None
+    joins: bool
+    notes: tuple[str, ...]
+
+
+def fit_moments(problem: Problem, plan: SumPlan, source: SumSource, cuts: tuple[Floats, ...] = ()) -> Fit:
+    """Ask for the moments of a map with these cuts, and return the model."""
+    feature_map = make_map(problem, cuts)
+    coding = make_coding(problem)
+    noisy = ask_numbers(source, MomentsQuestion(feature_map, coding.codes, gram=True))
+    bought = read_moments(noisy, coding.second_moment, feature_map.columns)
+    regression = _regress(problem, feature_map, coding, noisy, bought)
+
+    def weights_with(own: OwnRecords | None) -> Floats:
+        joins = regression.joins and own is not None and len(own) > 0
+        moments = join(bought, own_moments(own, feature_map, coding), regression.matrix) if joins else bought
+        return ridge(regression.matrix, moments.values, regression.penalty)
+
+    scores = LinearScores.of(feature_map, weights_with(problem.labelled))
+    calibration = _calibrate(problem, feature_map, coding, weights_with)
+    report = FitReport(
+        plan.learner,
+        noisy.records,
+        noisy.parties,
+        rounds=1,
+        rounds_planned=1,
+        pool_gram=regression.pool_gram,
+        pool_check=regression.pool_check,
+        penalty=regression.penalty,
+        calibrated_on=calibration.records,
+        notes=(*regression.notes, *_note_calibration(problem, calibration)),
+    )
+    if problem.kind == "number":
+        return Fit(make_model(problem, scores, coding.scale, coding.shift), report)
+    intercepts = calibration.slope * coding.shift + calibration.intercepts
+    return Fit(make_model(problem, scores, calibration.slope * coding.scale, intercepts), report)
+
+
+def _regress(
+    problem: Problem, feature_map: FeatureMap, coding: Coding, noisy: NoisySum, bought: Moments
+) -> _Regression:
+    gram = read_gram(noisy, feature_map.columns)
+    if problem.pool is None or not _has_folds(problem):
+        matrix = floor_spectrum(gram)
+        note = "There is no pool: how features go together was bought, and what features are worth with it."
+        return _Regression(matrix, choose_penalty(bought, matrix), False, None, True, (note,))
+    U = feature_map(problem.pool)
+    check = pool_probability(U, gram.values, gram.deviation, noisy.records)
+    if check < ALARM:
+        matrix = floor_spectrum(gram)
+        return _Regression(matrix, choose_penalty(bought, matrix), False, check, False, (_alarm(check),))
+    pool = pool_covariance(U)
+    own = problem.labelled
+    moments = bought if own is None else join(bought, own_moments(own, feature_map, coding), pool.whole)
+
+    def blend(covariance: Floats) -> Floats:
+        return blend_with_pool(gram, covariance, pool.records)
+
+    penalty = choose_penalty_by_pool(moments, pool, blend)
+    return _Regression(blend(pool.whole), penalty, True, check, True, ())
+
+
+def _alarm(check: float) -> str:
+    return (
+        f"Your pool is not like the parties' records (by chance, so far apart with probability {check:.1g}): "
+        "neither it nor your labelled records were used for more than the map; expect the model to be worse on "
+        "records like your own than on the parties'."
+    )
+
+
+def _calibrate(
+    problem: Problem,
+    feature_map: FeatureMap,
+    coding: Coding,
+    weights_with: Callable[[OwnRecords | None], Floats],
+) -> Calibration:
+    """Return the calibration on own records, each scored by a model that it did not join."""
+    own = problem.labelled
+    if own is None or problem.kind == "number":
+        return uncalibrated(problem.scores)
+    scores = np.empty((len(own), problem.scores))
+    folds = np.arange(len(own)) % OWN_FOLDS
+    for fold in np.unique(folds):
+        rest = folds != fold
+        W = weights_with(OwnRecords(own.X[rest], own.y[rest]))
+        scores[~rest] = feature_map(own.X[~rest]) @ W
+    return calibrate(coding.scale * scores + coding.shift, own.y, loss_target(problem))
+
+
+def _note_calibration(problem: Problem, calibration: Calibration) -> tuple[str, ...]:
+    if problem.kind == "number" or calibration.records:
+        return ()
+    return (
+        "There are no labelled records of your own: probabilities are not calibrated, and only their order is "
+        "meant.",
+    )

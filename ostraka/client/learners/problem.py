@@ -1,0 +1,131 @@
+"""What a querying party knows before it asks: what is to be learned, and its own records."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.sums.feature_map import Floats
+from ostraka.common.sums.questions import Target
+
+Kind = Literal["classes", "labels", "number"]
+
+
+@dataclass(frozen=True)
+class Category:
+    """Features that are the indicators of one category: of a record at most one of them is 1.
+
+    Attributes:
+        first: of these features.
+        width: how many there are, at least 2.
+    """
+
+    first: int
+    width: int
+
+
+@dataclass(frozen=True)
+class OwnRecords:
+    """Labelled records of the querying party: X (n, F) prepared, y as `Rows` has them."""
+
+    X: NDArray[np.floating] = field(repr=False)
+    y: NDArray[np.number] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is to be learned, from how many records, and what the querying party has itself.
+
+    Attributes:
+        kind: of the target.
+        outputs: its classes, at least 2, or labels; 1 of a number.
+        features: of a prepared record, F, from 0 to 1 as a task's ranges have them.
+        records: that all parties declare together.
+        pool: unlabelled records (m, F), None where there are none.
+        own: labelled ones, None where there are none.
+        low: the least number of the target's range.
+        high: the largest.
+        categories: which features belong together, none of them to two.
+        tells_pool: whether parties may be told the mean of the pool and how far its records lie from it.
+        image: whether features are pixels, or an encoder's of images.
+    """
+
+    kind: Kind
+    outputs: int
+    features: int
+    records: int
+    pool: NDArray[np.floating] | None = field(default=None, repr=False)
+    own: OwnRecords | None = field(default=None, repr=False)
+    low: float = 0.0
+    high: float = 1.0
+    categories: tuple[Category, ...] = ()
+    tells_pool: bool = True
+    image: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise `data.shape` or `data.nan` for own records or a pool that are none of this problem."""
+        if self.pool is not None:
+            _require_features(self.pool, self.features, "pool")
+        if self.own is not None:
+            _require_features(self.own.X, self.features, "own records")
+            if not np.isfinite(np.asarray(self.own.y, np.float64)).all():
+                raise OstrakaError(
+                    ErrorCode.DATA_NAN,
+                    "A label of your own records is no number: complete it or leave it out.",
+                )
+
+    @property
+    def binary(self) -> bool:
+        """Whether one score tells the class."""
+        return self.kind == "classes" and self.outputs == 2
+
+    @property
+    def scores(self) -> int:
+        """Scores of a record: one of two classes, else one an output."""
+        return 1 if self.binary else self.outputs
+
+    @property
+    def told_pool(self) -> NDArray[np.floating] | None:
+        """The pool, where there is one and parties may be told of it."""
+        return self.pool if self.pool is not None and len(self.pool) and self.tells_pool else None
+
+    @property
+    def labelled(self) -> OwnRecords | None:
+        """Own records; None where there are none, or an empty set of them."""
+        return self.own if self.own is not None and len(self.own) else None
+
+
+def _require_features(X: NDArray[np.floating], features: int, what: str) -> None:
+    if X.ndim != 2 or X.shape[1] != features:
+        raise OstrakaError(
+            ErrorCode.DATA_SHAPE,
+            f"Your {what} have {X.shape[1:]} features and the problem {features}: prepare them by the same task.",
+        )
+    if not np.isfinite(X).all():
+        raise OstrakaError(
+            ErrorCode.DATA_NAN, f"A value of your {what} is no number: complete the record or leave it out."
+        )
+
+
+def share_of_ones(own: OwnRecords) -> Floats:
+    """Return the share of own records that have each label, or are of class 1 of two.
+
+    A record more is counted that is half of each, so that no share is 0 or 1.
+    """
+    y = np.asarray(own.y, np.float64).reshape(len(own), -1)
+    shares: Floats = (y.sum(axis=0) + 0.5) / (len(own) + 1)
+    return shares
+
+
+def loss_target(problem: Problem, center: float = 0.0, scale: float = 1.0) -> Target:
+    """Return what scores of gradients and boosting are held against."""
+    if problem.kind == "number":
+        return Target("squared", 1, center, scale)
+    if problem.kind == "labels" or problem.binary:
+        return Target("logistic", problem.scores)
+    return Target("softmax", problem.outputs)

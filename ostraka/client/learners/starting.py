@@ -1,0 +1,34 @@
+"""Where trainings start: at the shares of classes or labels among own labelled records."""
+
+import numpy as np
+
+from ostraka.client.learners.coding import number_scale
+from ostraka.client.learners.problem import Problem, loss_target, share_of_ones
+from ostraka.common.sums.feature_map import Floats
+from ostraka.common.sums.questions import Target
+
+
+def target_of(problem: Problem) -> Target:
+    """Return what scores of a problem are held against, numbers in the units that own ones give."""
+    return loss_target(problem, *number_scale(problem)) if problem.kind == "number" else loss_target(problem)
+
+
+def start_scores(problem: Problem) -> Floats:
+    """Return the scores (k,) at which each class or label is as likely as among own records; 0 without them."""
+    own = problem.labelled
+    if own is None or problem.kind == "number":
+        return np.zeros(problem.scores)
+    shares = share_of_ones(own)
+    if problem.kind == "labels" or problem.binary:
+        return np.log(shares / (1 - shares))
+    counts = np.bincount(own.y.astype(np.int64), minlength=problem.outputs) + 1.0
+    return np.log(counts / counts.sum())
+
+
+def tell_start(problem: Problem) -> tuple[str, ...]:
+    """Say what the start of a training tells the parties of own records."""
+    if problem.labelled is None:
+        return ()
+    if problem.kind == "number":
+        return ("mean and deviation of the numbers of your own labelled records",)
+    return ("the share of each class or label among your own labelled records",)

@@ -1,0 +1,34 @@
+"""What learners ask, and get: sums with noise."""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ostraka.common.sums.feature_map import Floats
+from ostraka.common.sums.questions import AnyQuestion
+
+
+@dataclass(frozen=True)
+class NoisySum:
+    """The answer to a question.
+
+    Attributes:
+        blocks: of the question, flat, float64, in units.
+        sigmas: of the Gaussian noise on each value of a block, in units.
+        records: how many the sum is over, each counted with its weight; public.
+        parties: whose records they are.
+    """
+
+    blocks: tuple[Floats, ...] = field(repr=False)
+    sigmas: tuple[float, ...]
+    records: float
+    parties: tuple[str, ...]
+
+
+class SumSource(Protocol):
+    """Answers questions, each of which is paid for."""
+
+    def ask(self, question: AnyQuestion) -> NoisySum:
+        """Return the noisy sum over all records.
+
+        Raises OstrakaError, with a code that stops a run, where nothing more is answered.
+        """
