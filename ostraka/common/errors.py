@@ -103,6 +103,7 @@ class ErrorCode(StrEnum):
     NOISE_NO_ENTROPY = "noise.no_entropy"
     NOISE_SELF_TEST = "noise.self_test"
     PARTY_CAP_REACHED = "party.cap_reached"
+    PARTY_NO_TEACHERS = "party.no_teachers"
     PARTY_NOT_ENCRYPTED = "party.not_encrypted"
     PARTY_REMOVED = "party.removed"
     PARTY_SUSPENDED = "party.suspended"

@@ -45,6 +45,8 @@ def plan_reply(plan: Plan, admitted: Admitted, policy: Policy, asker: Identity) 
     teachers = sum(party.teachers for party in participants.values())
     messages = [cohort for party in participants.values() for cohort in party.cohorts]
     voters = sum(cohort.teachers * f for cohort, f in zip(messages, frequencies, strict=True))
+    # Where records answer and no teacher does, nothing is scaled by teachers.
+    share = Fraction(voters, teachers) * _upsampling_factor(admitted.manifests.values()) if teachers else 1
     paying = {site: [u for u in units if u.budget.key.party == site] for site in sorted(participants)}
     shown = {
         site: policy.enforce == "worst_case" and (asker.role is not Role.PARTY or asker.site == site)
@@ -56,7 +58,7 @@ def plan_reply(plan: Plan, admitted: Admitted, policy: Policy, asker: Identity) 
         parties=[_cost(plan, participants[site], of, shown=shown[site]) for site, of in paying.items()],
         teachers=teachers,
         voters=float(voters),
-        scale=float(voters / teachers * _upsampling_factor(admitted.manifests.values())),
+        scale=float(share),
         fits=_count_releasable(plan, paying.values(), policy) if all(shown.values()) else None,
     )
 
