@@ -66,9 +66,10 @@ def plan_reply(plan: Plan, admitted: Admitted, policy: Policy, asker: Identity) 
 def _count_releasable(plan: Plan, paying: Iterable[list[_Unit]], policy: Policy) -> int:
     """Return how many queries can be released at most: as all units pay for, unless used-up ones vanish.
 
-    Then as many parties as the quorum asks for must have a unit left that pays.
+    Then as many parties as the quorum asks for must have a unit left that pays, of those that take part.
     """
-    fitting = [[_fits(plan, unit, unit.budget.available) for unit in units] for units in paying]
+    taking = [units for units in paying if any(unit.frequency for unit in units)]
+    fitting = [[_fits(plan, unit, unit.budget.available) for unit in units] for units in taking]
     if policy.on_exhaustion != "vanish":
         return min(min(fits) for fits in fitting)
     return sorted((max(fits) for fits in fitting), reverse=True)[plan.quorum - 1]

@@ -74,12 +74,13 @@ def test_a_weighted_vote_changes_its_weight(weight: int) -> None:
 def test_sums_have_a_cohort_a_group_whoever_its_teachers_are(mixed: bool) -> None:
     teachers = 20 if mixed else 4
     of = manifest(("low", 40, teachers, 1), ("high", 60, teachers, 4 if mixed else 1), mixed=mixed)
-    low, high = found(of, Moments(columns=3, codes=2, sigma=1), persons=2)
+    moments = Moments(columns=3, codes=2, sigma=1)
+    low, high = found(of, moments, persons=2)
     assert [(low.voters, low.groups[0]), (high.voters, high.groups[0])] == [
         (40, ("low", Influence(2))),
         (60, ("high", Influence(2))),
     ]
-    assert [message.teachers for message in cohort_messages(of, Moments(columns=3, codes=2, sigma=1))] == [
+    assert [message.teachers for message in cohort_messages(of, moments)] == [
         0,
         0,
     ]
