@@ -95,7 +95,7 @@ def target_numbers(
             point_is_decimal=table.reading.point_is_decimal,
         ),
     )
-    return numbers.values, {label: numbers.notation} if numbers.notation else {}
+    return numbers.values, {label: numbers.note} if numbers.note else {}
 
 
 def column_texts(table: pa.Table, name: str, source: Origin | str) -> pa.ChunkedArray:
@@ -236,8 +236,8 @@ def _features(table: Table, columns: tuple[str, ...]) -> tuple[NDArray[np.float3
             wrong[name] = f"column '{name}' {exc.tell(table.origin)}"
             continue
         X[:, index] = numbers.values
-        if numbers.notation:
-            notes[name] = numbers.notation
+        if numbers.note:
+            notes[name] = numbers.note
     if wrong:
         raise unreadable(
             problems,

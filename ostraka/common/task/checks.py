@@ -35,7 +35,7 @@ def check_labels(classes: tuple[str, ...], multi_label: bool, dataset: Dataset) 
     if multi_label:
         label_matrix(dataset.y, classes, "The data")
     else:
-        require_in_range(dataset.y, len(classes), "The data")
+        require_in_range(dataset.labels(), len(classes), "The data")
 
 
 def clip_target(target: NumberTarget, label: str, dataset: Dataset) -> Dataset:

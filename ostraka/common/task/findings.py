@@ -106,8 +106,8 @@ def _answers(
 
 def _parts(values: NDArray[np.number[Any]]) -> NDArray[np.int64]:
     """Put values (N,) into parts, numbered from 0: one for each of few values, else of equal size."""
-    known, place = np.unique(values, return_inverse=True)
-    place = place.astype(np.int64)
+    known, found = np.unique(values, return_inverse=True)
+    place: NDArray[np.int64] = found.astype(np.int64)
     parts = min(MAX_PARTS, len(values) // RECORDS_A_PART)
     if len(known) <= parts:
         return place

@@ -82,7 +82,7 @@ def read_records(task: _Task, table: Table, ignored: Collection[str] = ()) -> Da
     _require_columns(task, columns.column_names, consent=consent)
     y: NDArray[np.int64 | np.float64] | None
     classes: tuple[str, ...] | None = task.classes
-    written = {}
+    written: dict[str, str] = {}
     if task.target is not None:
         classes = None
         y, written = target_numbers(table, task.label, task.target.format)

@@ -185,7 +185,7 @@ class Records:
         None where there is no such record, or its cohort is not `scheduled` there.
         """
         voting, records = self._answering(queries, scheduled)
-        drawn = randomize(self.y[records], self.classes, epsilon, random)
+        drawn = randomize(self._labels[records], self.classes, epsilon, random)
         ballots = np.zeros((len(queries), self.classes))
         ballots[voting] = drawn[:, None] == np.arange(self.classes)
         return ballots
@@ -201,7 +201,7 @@ class Records:
         """Say no or yes to `labels` (none: all), drawn anew, as `responses`; (Q, 2 labels): noes first."""
         voting, records = self._answering(queries, scheduled)
         asked = np.array(labels or range(self.classes))
-        drawn = randomize_labels(self.y[np.ix_(records, asked)], epsilon, random)
+        drawn = randomize_labels(self._labels[np.ix_(records, asked)], epsilon, random)
         ballots = np.zeros((len(queries), 2 * len(asked)))
         ballots[voting] = np.hstack([drawn == 0, drawn == 1])
         return ballots
@@ -214,6 +214,11 @@ class Records:
         known = np.flatnonzero(found >= 0)
         voting = known[scheduled[self.cohorts[found[known]], known]]
         return voting, found[voting]
+
+    @property
+    def _labels(self) -> NDArray[np.int64]:
+        """The classes or labels; only records that have some are asked for votes."""
+        return self.y.astype(np.int64, copy=False)
 
     @cached_property
     def _known(self) -> Known:
@@ -228,7 +233,7 @@ class Records:
     ) -> None:
         """Add these records, each to its cluster's count of its class."""
         voting = scheduled[self.cohorts[records], clusters]
-        np.add.at(counted, (clusters[voting], self.y[records[voting]]), 1)
+        np.add.at(counted, (clusters[voting], self._labels[records[voting]]), 1)
 
 
 @dataclass(frozen=True)

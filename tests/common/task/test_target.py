@@ -89,6 +89,16 @@ def test_decimal_commas_and_groups_are_read_as_those_of_features(tmp_path: Path)
     assert wages(decimal=",").records(file).numbers().tolist() == [1.234]
 
 
+def test_percent_is_read_and_told_as_in_features() -> None:
+    task = wages(unit="%")
+    texts = pd.DataFrame({"age": [20, 30], "wage": ["5 %", "7 %"]})
+    assert task.records(texts).numbers().tolist() == [5, 7]
+    refused(WAGES, texts, ErrorCode.DATA_AMBIGUOUS, "'5 %'")
+    reading = task.records(pd.DataFrame({"age": [20, 30], "wage": [0.05, 0.07]})).reading
+    assert reading is not None
+    assert "0.05 is taken for 0.05 %" in reading.columns["wage"]
+
+
 def test_text_is_no_number() -> None:
     frame = pd.DataFrame({"age": [20, 30], "wage": ["12", "high"]})
     refused(WAGES, frame, ErrorCode.DATA_NOT_NUMERIC, "column 'wage' has 'high'")

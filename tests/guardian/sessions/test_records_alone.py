@@ -10,7 +10,7 @@ from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.guardian.federation import TEACHERS, Calls, Federation, group, plan, refusal
 
 RECORDS = 100
-ALONE = {"groups": [group("all", teachers=0)], "mixed": True}
+ALONE: dict[str, Any] = {"groups": [group("all", teachers=0)], "mixed": True}
 MOMENTS = Moments(columns=3, codes=4, sigma=20.0)
 
 
