@@ -116,7 +116,9 @@ class Target:
         if self.loss == "squared":
             return scores - ((np.asarray(y, np.float64) - self.center) / self.scale)[:, None]
         if self.loss == "logistic":
-            return sigmoid(scores) - np.asarray(y, np.float64).reshape(scores.shape)
+            wanted = np.asarray(y, np.float64).reshape(scores.shape)
+            # A label that is not known is below 0.
+            return np.where(wanted < 0, 0.0, sigmoid(scores) - wanted)
         return softmax(scores) - one_hot(y.astype(np.int64), self.outputs)
 
 
