@@ -19,6 +19,7 @@ from ostraka.client.students.accuracy import Metrics
 from ostraka.client.training.leading import TrainingReport
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.imports import uncollected
 from ostraka.common.mechanism import labelling
 from ostraka.common.mechanism.arguments import parameters_of
 from ostraka.common.planning.candidate import Candidate
@@ -193,8 +194,9 @@ def beside(work: Callable[[], object]) -> Iterator[None]:
 
 def _get_ready(federation: Federation) -> None:
     """Do what needs no teachers while they train."""
-    for name in LATER:
-        import_module(name)
+    with uncollected():
+        for name in LATER:
+            import_module(name)
     federation.start_guardian()
 
 
