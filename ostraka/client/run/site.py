@@ -56,6 +56,13 @@ def load_site_task(folder: Path, file: Path | None = None) -> Task:
     return load_task(file or folder / TASK_FILE)
 
 
+def load_class_task(what: str, folder: Path, file: Path | None = None) -> Task:
+    """Return the task as `load_site_task`; raise `task.numeric` if it has none of the classes `what` needs."""
+    task = load_site_task(folder, file)
+    task.require_classes(what)
+    return task
+
+
 @contextmanager
 def connect_guardian(site: SiteConfig, clock: Clock, retry: Retry) -> Iterator[GuardianPeer]:
     """Connect to the guardian over mTLS; calls under way end when the block is left."""

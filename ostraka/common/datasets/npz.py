@@ -63,20 +63,23 @@ def dataset_of(
     labels: tuple[str, ...] | None = None,
     ignored: Collection[str] = (),
     incomplete: bool = False,
+    numeric: bool = False,
 ) -> Dataset:
     """Return the dataset in arrays X<suffix>, y<suffix> and consent<suffix>; the last two may be missing.
 
     A y of two axes is multi-label: its columns are the `labels`, as the `classes` are those of a y of one.
-    The `ignored` ones of them are 0. Where X may be `incomplete`, NaN stands for a missing value.
+    The `ignored` ones of them are 0. Where X may be `incomplete`, NaN stands for a missing value; where y is
+    `numeric` it holds a number a record, NaN where it is missing.
     """
     ids = _strings(arrays, f"{IDS}{suffix}")
     columns = _strings(arrays, "columns") or _strings(arrays, "feature_names")
     y = arrays.get(f"y{suffix}")
     names = _strings(arrays, "classes")
-    if y is not None and y.ndim == 2:
-        y, names = in_order(*with_zeros(y, names, labels, ignored), labels)
-    elif y is not None:
-        y, names = _indices(y, names, classes, source)
+    if y is not None and not numeric:
+        if y.ndim == 2:
+            y, names = in_order(*with_zeros(y, names, labels, ignored), labels)
+        else:
+            y, names = _indices(y, names, classes, source)
     data = from_arrays(
         _require(arrays, f"X{suffix}", source),
         y,
@@ -85,6 +88,7 @@ def dataset_of(
         consent=arrays.get(f"{COLUMN}{suffix}"),
         source=source,
         incomplete=incomplete,
+        numeric=numeric,
     )
     return data if ids is None else data.with_ids(ids)
 

@@ -7,6 +7,7 @@ import typer
 
 from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import model_options
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.services.teachers.options import TeacherOptions, Together, Where
 
 if TYPE_CHECKING:
@@ -52,10 +53,14 @@ def train(
         known = _together(TrainingInput.load(site, data, task, **dict(overrides)), training, on, ready_file)
     else:
         known = Party(site).train(data, overrides, task=task, on=on)
-    done = "Took exported models as" if known.files else "Trained"
     units = "persons" if known.whole_persons else "ids"
-    of = f" of {known.persons} {units}, each with one teacher's" if known.persons else ""
-    lines = [f"{done} {known.teachers} teachers ({known.training}) on {known.records} records{of}."]
+    if known.teachers:
+        done = "Took exported models as" if known.files else "Trained"
+        of = f" of {known.persons} {units}, each with one teacher's" if known.persons else ""
+        lines = [f"{done} {known.teachers} teachers ({known.training}) on {known.records} records{of}."]
+    else:
+        of = f" of {known.persons} {units}" if known.persons else ""
+        lines = [f"Declared {known.records} records{of}, which answer sums alone: there are no teachers."]
     if json != "-":
         typer.echo("\n".join([*lines, *joint_training_lines(known.together)]))
     write_json(known.model_dump(mode="json"), json)
@@ -77,6 +82,11 @@ def _together(
     from ostraka.services.teachers.preparation import prepare
     from ostraka.services.training.training_server import learn
 
+    if not given.section.teachers:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            "Teachers are trained together where there are some: give --teachers, or leave out --training.",
+        )
     if on == "ray":
         raise ray_trains_alone()
     if given.shared is not None:

@@ -209,7 +209,8 @@ def _teachers(status: PartyStatus) -> RenderableType:
         return Text(str(status.no_teachers), style="yellow")
     found = status.hosted
     groups = ", ".join("{name}: {records} records".format(**group) for group in found.groups)
-    return Text(f"{found.teachers} teachers ({found.training}) of {found.records} records ({groups}).")
+    who = f"{found.teachers} teachers ({found.training}) of" if found.teachers else "No teachers:"
+    return Text(f"{who} {found.records} records ({groups}).")
 
 
 def _units(units: Sequence[UnitStatus]) -> RenderableType:

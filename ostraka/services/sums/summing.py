@@ -55,10 +55,10 @@ def sum_cohorts(question: AnyQuestion, records: Records, permission: Permission)
     """
     total = np.zeros(sum(question.widths), np.int64)
     cohorts = permission.participant.cohorts
-    rows = Rows(records.codes, records.X, records.y)
+    rows = Rows(records.codes, records.features, records.y)
     for place, (cohort, scheduled) in enumerate(zip(cohorts, permission.scheduled, strict=True)):
         if not scheduled.all():
             continue
-        steps = np.concatenate(answer_steps(question, rows.take(records.cohorts == place)))
+        steps = np.concatenate(answer_steps(question, rows.take(records.groups == place)))
         total += steps if cohort.weight == VOTE else np.rint(steps * (cohort.weight / VOTE)).astype(np.int64)
     return total
