@@ -29,14 +29,22 @@ from tests.e2e.sites import SETTINGS, Sites
 SIGMA = 0.5
 
 
-def allow_sums(sites: Sites) -> None:
-    for site in (GUARDIAN, *SETTINGS.sites):
-        config = sites.folder / site / SITE_FILE
-        text = config.read_text()
-        if "[policy]" in text:
-            config.write_text(text.replace("[policy]", '[policy]\nmechanisms = ["votes", "sums"]', 1))
-        else:
-            config.write_text(text + '\n[policy]\nmechanisms = ["votes", "sums"]\n')
+def start_with_sums(sites: Sites) -> None:
+    """Start the federation, whose policies all name votes and sums."""
+    _allow_sums(sites, GUARDIAN)
+    sites.federation.serve_guardian()
+    for site in SETTINGS.sites:
+        # Their files were written anew, with the guardian's address.
+        _allow_sums(sites, site)
+    sites.federation.serve_parties()
+    sites.federation.set_budgets()
+
+
+def _allow_sums(sites: Sites, site: str) -> None:
+    config = sites.folder / site / SITE_FILE
+    allowed = '[policy]\nmechanisms = ["votes", "sums"]\n'
+    text = config.read_text()
+    config.write_text(text.replace("[policy]\n", allowed, 1) if "[policy]" in text else f"{text}\n{allowed}")
 
 
 def ask(sites: Sites, run: Path, rounds: int = 2) -> list[float]:
@@ -87,9 +95,9 @@ def ask(sites: Sites, run: Path, rounds: int = 2) -> list[float]:
     return [float(answer.blocks[0][0]) for answer in answers]
 
 
+@pytest.mark.processes
 def test_sums_come_back_with_the_noise_that_the_plan_says(sites: Sites, tmp_path: Path) -> None:
-    allow_sums(sites)
-    sites.start()
+    start_with_sums(sites)
     run = tmp_path / "run"
     run.mkdir()
     first = ask(sites, run)
@@ -99,6 +107,7 @@ def test_sums_come_back_with_the_noise_that_the_plan_says(sites: Sites, tmp_path
     assert sites.charged() == charged
 
 
+@pytest.mark.processes
 def test_a_policy_from_before_refuses_sums(sites: Sites, tmp_path: Path) -> None:
     sites.start()
     with pytest.raises(OstrakaError) as refused:

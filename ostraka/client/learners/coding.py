@@ -10,12 +10,16 @@ from ostraka.common.sums.codes import ClassCodes, Codes, LabelCodes, NumberCodes
 from ostraka.common.sums.feature_map import Floats
 
 RARE = 0.25
-"""Of the rarer of two classes, as own records have it: below, the code is y - p0, which wastes no noise on the
-class that is known beforehand."""
+"""Share of the rarer of two classes among own records below which the code is y - p0: no noise is spent on what is
+known beforehand."""
 WITHIN_LABELS = 1.5
-"""Norm to which the labels of a record are clipped: two labels, and most of a third."""
+"""Norm to which the labels of a record are clipped without own records: two labels, and most of a third."""
+WITHIN = 0.75
+"""Share of own records whose labels, less the shares of each, are not clipped."""
 DEVIATIONS = 2.5
 """Of own numbers, beyond which a number is clipped: of a normal one 1%."""
+TOLD_SHARES = "the share of each class or label among your own labelled records"
+TOLD_NUMBERS = "mean and deviation of the numbers of your own labelled records"
 
 
 @dataclass(frozen=True)
@@ -27,46 +31,61 @@ class Coding:
         scale: of a code, in the units of labels.
         shift: (k,), of the scores.
         second_moment: mean square of a value of a code, by own records, or at most.
-        rare: the share of class 1, where codes are y - p0.
+        tells: what codes tell the parties of own records.
     """
 
     codes: Codes
     scale: float
     shift: Floats = field(repr=False)
     second_moment: float
-    rare: float | None = None
+    tells: tuple[str, ...] = ()
 
 
 def make_coding(problem: Problem) -> Coding:
-    """Return the codes of a problem, as own records say where there are any."""
+    """Return the codes of a problem, as own records say where there are any.
+
+    Scores are, of a number, itself; of classes, how far each is from 1/k; else how far a class or label is from
+    a half.
+    """
     own = problem.labelled
-    codes, scale, shift, rare = _choose_codes(problem, own)
+    if problem.kind == "number":
+        center, scale = number_scale(problem)
+        told = () if own is None else (TOLD_NUMBERS,)
+        return _measure(NumberCodes(center, scale), scale, np.array([center]), own, told)
+    if problem.kind == "labels":
+        return _code_labels(problem, own)
+    if not problem.binary:
+        k = problem.outputs
+        scale = math.sqrt(1 - 1 / k)
+        return _measure(ClassCodes((np.eye(k) - 1 / k) / scale), scale, np.zeros(k), own)
+    share = 0.5 if own is None else float(share_of_ones(own)[0])
+    if RARE <= share <= 1 - RARE:
+        return _measure(ClassCodes(np.array([[-1.0], [1.0]])), 0.5, np.zeros(1), own)
+    scale = max(share, 1 - share)
+    codes = ClassCodes(np.array([[-share], [1 - share]]) / scale)
+    return _measure(codes, scale, np.array([share - 0.5]), own, (TOLD_SHARES,))
+
+
+def _code_labels(problem: Problem, own: OwnRecords | None) -> Coding:
+    if own is None:
+        zeros = np.zeros(problem.outputs)
+        return _measure(LabelCodes(zeros, WITHIN_LABELS), WITHIN_LABELS, zeros - 0.5, own)
+    shares = share_of_ones(own)
+    scale = float(np.quantile(np.linalg.norm(own.y - shares, axis=1), WITHIN))
+    return _measure(LabelCodes(shares, scale), scale, shares - 0.5, own, (TOLD_SHARES,))
+
+
+def _measure(
+    codes: Codes, scale: float, shift: Floats, own: OwnRecords | None, told: tuple[str, ...] = ()
+) -> Coding:
     measured = 0.0 if own is None else float((code_own(codes, own) ** 2).mean())
-    return Coding(codes, scale, shift, measured or 1 / codes.width, rare)
+    return Coding(codes, scale, shift, measured or 1 / codes.width, told)
 
 
 def code_own(codes: Codes, own: OwnRecords) -> Floats:
     """Return the codes (n, k) of own records."""
     coded: Floats = codes(own.y)  # type: ignore[arg-type]
     return coded
-
-
-def _choose_codes(problem: Problem, own: OwnRecords | None) -> tuple[Codes, float, Floats, float | None]:
-    if problem.kind == "number":
-        center, scale = number_scale(problem)
-        return NumberCodes(center, scale), scale, np.array([center]), None
-    if problem.kind == "labels":
-        zeros = np.zeros(problem.outputs)
-        return LabelCodes(zeros, WITHIN_LABELS), WITHIN_LABELS, zeros - 0.5, None
-    if not problem.binary:
-        k = problem.outputs
-        scale = math.sqrt(1 - 1 / k)
-        return ClassCodes((np.eye(k) - 1 / k) / scale), scale, np.zeros(k), None
-    share = 0.5 if own is None else float(share_of_ones(own)[0])
-    if RARE <= share <= 1 - RARE:
-        return ClassCodes(np.array([[-1.0], [1.0]])), 0.5, np.zeros(1), None
-    scale = max(share, 1 - share)
-    return ClassCodes(np.array([[-share], [1 - share]]) / scale), scale, np.array([share - 0.5]), share
 
 
 def number_scale(problem: Problem) -> tuple[float, float]:

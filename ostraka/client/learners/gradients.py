@@ -8,13 +8,13 @@ import numpy as np
 from ostraka.client.learners.fit import Fit, FitReport, SumPlan, block_sigma, make_model
 from ostraka.client.learners.maps import make_map
 from ostraka.client.learners.moments import tell_map, warn
-from ostraka.client.learners.problem import OwnRecords, Problem
+from ostraka.client.learners.problem import Problem
 from ostraka.client.learners.rounds import Rounds
 from ostraka.client.learners.starting import start_scores, target_of, tell_start
 from ostraka.client.sums.source import NoisySum, SumSource
 from ostraka.common.estimators.sum_models import LinearScores
-from ostraka.common.sums.feature_map import FeatureMap, Floats, clip_rows
-from ostraka.common.sums.questions import GradientQuestion, Rows, Target
+from ostraka.common.sums.feature_map import FeatureMap, Floats
+from ostraka.common.sums.questions import GradientQuestion, Rows, Target, sigmoid, softmax
 from ostraka.common.sums.sensitivity import MOVED_GRADIENT
 
 FEW_ROUNDS = 20
@@ -39,7 +39,7 @@ class GradientsLearner:
 
     def plan(self, problem: Problem, mu: float) -> SumPlan:
         """As `Learner.plan`."""
-        rounds = count_rounds(mu)
+        rounds = count_rounds(problem, mu)
         feature_map = make_map(problem)
         d = feature_map.columns
         sigma = block_sigma(MOVED_GRADIENT, d * problem.scores, mu / math.sqrt(rounds))
@@ -53,7 +53,7 @@ class GradientsLearner:
         feature_map = make_map(problem)
         target = target_of(problem)
         radius = LABELS_RADIUS if problem.kind == "labels" else RADIUS
-        own = OwnGradients.of(problem, feature_map, target, radius, plan)
+        own = OwnGradients.of(problem, feature_map, plan.rounds)
         step = step_size(problem, feature_map, target)
         weights = np.zeros((feature_map.columns, problem.scores))
         weights[-1] = start_scores(problem) / feature_map.constant
@@ -61,11 +61,12 @@ class GradientsLearner:
         path: list[Floats] = []
         rounds = Rounds(source)
         for _ in range(plan.rounds):
-            noisy = rounds.ask(GradientQuestion(feature_map, target, weights, radius))
+            question = GradientQuestion(feature_map, target, weights, radius)
+            noisy = rounds.ask(question)
             if noisy is None:
                 break
             slope = radius * noisy.blocks[0].reshape(weights.shape) / noisy.records
-            speed = MOMENTUM * speed + own.join(slope, weights, noisy)
+            speed = MOMENTUM * speed + (slope if own is None else own.join(slope, question, noisy))
             weights = weights - step * speed
             path.append(weights)
         average = np.mean(path[len(path) // 2 :], axis=0)
@@ -81,9 +82,9 @@ class GradientsLearner:
         return Fit(make_model(problem, scores, target.scale, np.full(problem.scores, target.center)), report)
 
 
-def count_rounds(mu: float) -> int:
-    """Return how many rounds a budget pays for best."""
-    return FEW_ROUNDS if mu <= LITTLE_MU else MANY_ROUNDS
+def count_rounds(problem: Problem, mu: float) -> int:
+    """Return how many rounds a budget pays for best: own labelled records steady the later ones."""
+    return FEW_ROUNDS if problem.labelled is None and mu <= LITTLE_MU else MANY_ROUNDS
 
 
 def step_size(problem: Problem, feature_map: FeatureMap, target: Target) -> float:
@@ -99,45 +100,52 @@ def step_size(problem: Problem, feature_map: FeatureMap, target: Target) -> floa
 
 @dataclass(frozen=True)
 class OwnGradients:
-    """Gradients of own labelled records, which join by the inverse of their variance.
+    """Mean gradients of own labelled records, which join by the inverse of their variance.
 
     Attributes:
-        own: the records, None where none join.
+        rows: the records.
+        shown: mapped records (m, d) of the pool, or the same records': what gradients vary over.
         rounds: that average the noise.
     """
 
-    own: OwnRecords | None = field(repr=False)
-    feature_map: FeatureMap = field(repr=False)
-    target: Target
-    radius: float
+    rows: Rows = field(repr=False)
+    shown: Floats = field(repr=False)
     rounds: int
-    mean_square: float
 
     @classmethod
-    def of(
-        cls, problem: Problem, feature_map: FeatureMap, target: Target, radius: float, plan: SumPlan
-    ) -> "OwnGradients":
-        """Return those of a problem."""
+    def of(cls, problem: Problem, feature_map: FeatureMap, rounds: int) -> "OwnGradients | None":
+        """Return those of a problem, None without labelled records."""
         own = problem.labelled
         if own is None:
-            return cls(None, feature_map, target, radius, plan.rounds, 0.0)
-        shown = feature_map(own.X if problem.pool is None or not len(problem.pool) else problem.pool)
-        return cls(own, feature_map, target, radius, plan.rounds, float((shown**2).mean()))
+            return None
+        shown = own.X if problem.pool is None or not len(problem.pool) else problem.pool
+        rows = Rows(np.zeros((len(own), 0), np.float32), own.X, own.y)
+        return cls(rows, feature_map(shown), rounds)
 
-    def join(self, slope: Floats, weights: Floats, noisy: NoisySum) -> Floats:
-        """Return a noisy mean gradient and the own one at the same weights, joined."""
-        if self.own is None:
-            return slope
-        question = GradientQuestion(self.feature_map, self.target, weights, self.radius)
-        rows = Rows(np.zeros((len(self.own), 0), np.float32), self.own.X, self.own.y)
-        (total,) = question.blocks(rows)
-        own_slope = self.radius * total.reshape(weights.shape) / len(self.own)
-        U = self.feature_map(self.own.X)
-        residuals = self.target.residuals(U @ weights, self.own.y)
-        square = float((clip_rows(residuals / self.radius) ** 2).mean()) * self.radius**2 * self.mean_square
-        noise = (self.radius * noisy.sigmas[0] / noisy.records) ** 2 * 2 / self.rounds
-        variance = noise + square / noisy.records
-        own_variance = square / len(self.own)
-        share = own_variance / (own_variance + variance)
+    def join(self, slope: Floats, question: GradientQuestion, noisy: NoisySum) -> Floats:
+        """Return a noisy mean gradient joined by the own one at the same model.
+
+        How far a gradient is off is told by the probabilities that the model itself gives: residuals of the few
+        records that it was fitted to are too small.
+        """
+        (total,) = question.blocks(self.rows)
+        own_slope = question.radius * total.reshape(slope.shape) / len(self.rows)
+        square = self._mean_square(question)
+        # Noise is new in every round, and these records are the same: momentum and the average of the last half
+        # take about half of the rounds together.
+        noise = (question.radius * noisy.sigmas[0] / noisy.records) ** 2 * 2 / self.rounds
+        own_variance = square / len(self.rows)
+        share = own_variance / (own_variance + noise + square / noisy.records)
         joined: Floats = share * slope + (1 - share) * own_slope
         return joined
+
+    def _mean_square(self, question: GradientQuestion) -> float:
+        """Return the mean square of a value of a gradient, as the model expects it."""
+        scores = self.shown @ question.weights
+        if question.target.loss == "squared":
+            residuals = question.target.residuals(question.map(self.rows.X) @ question.weights, self.rows.y)
+            spread = float((residuals**2).mean())
+        else:
+            p = softmax(scores) if question.target.loss == "softmax" else sigmoid(scores)
+            spread = float((p * (1 - p)).mean())
+        return spread * float((self.shown**2).mean())

@@ -45,7 +45,9 @@ from ostraka.common.sums.sensitivity import MOVED_CODES, MOVED_GRAM
 GRAM_SHARE = 0.15
 """Of mu^2 for the Gram sum, where the pool knows most of it."""
 LONE_GRAM_SHARE = 0.3
-"""Of mu^2 for the Gram sum, where there is no pool."""
+"""Of mu^2 for the Gram sum, where there is no pool, or enough of mu for both."""
+ENOUGH = 20_000
+"""Records times mu from which the noise on codes hardly matters, and that on the Gram sum does."""
 OWN_FOLDS = 5
 """Parts of own records, each scored by a model that was made without it, for calibration."""
 MOST_CLIPPED = 0.5
@@ -75,8 +77,9 @@ def plan_moments(
     """Return the plan of a sum of moments whose map has these cuts, of which `told` says what they tell."""
     feature_map = make_map(problem, cuts)
     d = feature_map.columns
-    outputs = make_coding(problem).codes.width
-    share = GRAM_SHARE if _has_folds(problem) else LONE_GRAM_SHARE
+    coding = make_coding(problem)
+    outputs = coding.codes.width
+    share = GRAM_SHARE if _has_folds(problem) and problem.records * mu < ENOUGH else LONE_GRAM_SHARE
     return SumPlan(
         learner,
         1,
@@ -84,7 +87,7 @@ def plan_moments(
         outputs,
         block_sigma(MOVED_CODES, d * outputs, mu * math.sqrt(1 - share)),
         block_sigma(MOVED_GRAM, d * (d + 1) // 2, mu * math.sqrt(share)),
-        tells=(*told, *tell_map(problem), *tell_codes(problem)),
+        tells=(*told, *tell_map(problem), *coding.tells),
         warnings=warn(problem, feature_map),
     )
 
@@ -94,17 +97,6 @@ def tell_map(problem: Problem) -> tuple[str, ...]:
     if problem.told_pool is None:
         return ()
     return ("the mean of your pool, and how far three quarters of its records lie from it",)
-
-
-def tell_codes(problem: Problem) -> tuple[str, ...]:
-    """Say what codes tell the parties of own labelled records."""
-    if problem.labelled is None:
-        return ()
-    if problem.kind == "number":
-        return ("mean and deviation of the numbers of your own labelled records",)
-    if make_coding(problem).rare is not None:
-        return ("the share of each class among your own labelled records",)
-    return ()
 
 
 def warn(problem: Problem, feature_map: FeatureMap) -> tuple[str, ...]:

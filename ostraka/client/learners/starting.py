@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ostraka.client.learners.coding import number_scale
+from ostraka.client.learners.coding import TOLD_NUMBERS, TOLD_SHARES, number_scale
 from ostraka.client.learners.problem import Problem, loss_target, share_of_ones
 from ostraka.common.sums.feature_map import Floats
 from ostraka.common.sums.questions import Target
@@ -29,6 +29,4 @@ def tell_start(problem: Problem) -> tuple[str, ...]:
     """Say what the start of a training tells the parties of own records."""
     if problem.labelled is None:
         return ()
-    if problem.kind == "number":
-        return ("mean and deviation of the numbers of your own labelled records",)
-    return ("the share of each class or label among your own labelled records",)
+    return (TOLD_NUMBERS if problem.kind == "number" else TOLD_SHARES,)

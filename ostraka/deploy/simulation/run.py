@@ -2,9 +2,12 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ from ostraka.client.students.accuracy import Metrics
 from ostraka.client.training.leading import TrainingReport
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.imports import uncollected
 from ostraka.common.mechanism import labelling
 from ostraka.common.mechanism.arguments import parameters_of
 from ostraka.common.planning.candidate import Candidate
@@ -68,6 +72,8 @@ from ostraka.guardian.admin.confidential import UnitReport, totals
 TRAIN = "train the teachers"
 COUNTED = ("queries", "asked", "answered", "by_student", "implied")
 """What is added up over all querying parties."""
+LATER = ("sklearn.linear_model", "ostraka.client.students.files", "ostraka.common.estimators.skops_files")
+"""What students and asking teachers without privacy need: 2 s of imports, while this waits for training."""
 JSON_FILE = "report.json"
 HTML_FILE = "report.html"
 
@@ -168,13 +174,30 @@ def _prepare(
         with watch.step("start the parties"):
             federation.serve_parties()
         return task, training
-    with watch.step(TRAIN):
+    with watch.step(TRAIN), beside(partial(_get_ready, federation)):
         on_step(StepProgress(TRAIN, 0, settings.records.parties))
         federation.train(lambda done: on_step(StepProgress(TRAIN, done, settings.records.parties)))
     with watch.step("start the sites"):
         federation.serve()
         federation.set_budgets()
     return task, None
+
+
+@contextmanager
+def beside(work: Callable[[], object]) -> Iterator[None]:
+    """Do `work` in a thread beside the block, and have it done at the end; raise what it raises."""
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(work)
+        yield
+        done.result()
+
+
+def _get_ready(federation: Federation) -> None:
+    """Do what needs no teachers while they train."""
+    with uncollected():
+        for name in LATER:
+            import_module(name)
+    federation.start_guardian()
 
 
 def _check_task(settings: Settings, split: Split) -> None:

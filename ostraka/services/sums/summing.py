@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.identity import Identity
+from ostraka.common.learning.sum_answers import answer_steps
 from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sharing.ballots import VOTE
-from ostraka.common.sums.questions import AnyQuestion, Rows, sum_steps
+from ostraka.common.sums.questions import AnyQuestion, Rows
 from ostraka.common.sums.wire import read_question
 from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.services.admission.grants import Permission
@@ -58,6 +59,6 @@ def sum_cohorts(question: AnyQuestion, records: Records, permission: Permission)
     for place, (cohort, scheduled) in enumerate(zip(cohorts, permission.scheduled, strict=True)):
         if not scheduled.all():
             continue
-        steps = np.concatenate(sum_steps(question, rows.take(records.groups == place), FRACTION_BITS))
+        steps = np.concatenate(answer_steps(question, rows.take(records.groups == place)))
         total += steps if cohort.weight == VOTE else np.rint(steps * (cohort.weight / VOTE)).astype(np.int64)
     return total

@@ -1,0 +1,102 @@
+"""Which learner suits a problem and a budget, by rules that only what is public and the asker's own decide."""
+
+import math
+from dataclasses import dataclass
+
+from ostraka.client.learners.bins import BinsLearner
+from ostraka.client.learners.boost import EPOCHS, BoostLearner, empty_terms
+from ostraka.client.learners.coding import RARE
+from ostraka.client.learners.fit import Learner, LearnerName
+from ostraka.client.learners.gradients import LITTLE_MU, GradientsLearner
+from ostraka.client.learners.moments import MomentsLearner
+from ostraka.client.learners.problem import Problem, share_of_ones
+
+LEARNERS: dict[LearnerName, Learner] = {
+    "moments": MomentsLearner(),
+    "bins": BinsLearner(),
+    "boost": BoostLearner(),
+    "gradients": GradientsLearner(),
+}
+BOOSTED_RECORDS = 10_000
+"""Of a table from which bins show more than lines do."""
+BOOSTED_SIGNAL = 500
+"""Records times mu, by the root of the rounds: with less the noise hides what bins show."""
+LITTLE_SIGNAL = 3_000
+"""Records times mu below which gradients of several classes beat least squares, whose sums take more noise."""
+RARE_LABELS = 0.05
+"""Mean share of own records that have a label, below which a logistic loss ranks them better than squares."""
+FEW_POSITIVES = 1_000
+"""Records of a rare class."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A learner by name, and why it was chosen, in a sentence."""
+
+    name: LearnerName
+    reason: str
+
+    @property
+    def learner(self) -> Learner:
+        """The learner."""
+        return LEARNERS[self.name]
+
+
+def choose(problem: Problem, mu: float) -> Choice:
+    """Return the learner that suits a problem and a budget of mu."""
+    signal = problem.records * mu
+    if problem.kind == "classes" and not problem.binary:
+        return _choose_for_classes(signal)
+    if problem.kind == "labels":
+        return _choose_for_labels(problem)
+    if _suits_boost(problem, mu):
+        return Choice(
+            "boost",
+            f"It is a table of {problem.records} records, enough for this budget to show how each column bends.",
+        )
+    if _is_rare(problem) and mu > LITTLE_MU:
+        return Choice(
+            "gradients",
+            "One class is rare and has few records, which a logistic loss tells from the rest best.",
+        )
+    return Choice(
+        "moments", "One sum at this budget has less noise than many rounds, and a line fits few records."
+    )
+
+
+def _choose_for_classes(signal: float) -> Choice:
+    if signal < LITTLE_SIGNAL:
+        return Choice(
+            "gradients",
+            "Several classes and few records for this budget: a softmax takes less noise than squares.",
+        )
+    return Choice(
+        "moments", "There are enough records for this budget to learn several classes from one sum."
+    )
+
+
+def _choose_for_labels(problem: Problem) -> Choice:
+    own = problem.labelled
+    if own is not None and float(share_of_ones(own).mean()) < RARE_LABELS:
+        return Choice("gradients", "Most labels are rare, which a logistic loss tells from the rest best.")
+    return Choice(
+        "moments", "One sum serves all labels, where each round of another learner pays for all of them."
+    )
+
+
+def _suits_boost(problem: Problem, mu: float) -> bool:
+    if problem.image or problem.records < BOOSTED_RECORDS:
+        return False
+    if problem.labelled is None and (problem.pool is None or not len(problem.pool)):
+        return False
+    rounds = EPOCHS * len(empty_terms(problem))
+    return rounds > 0 and problem.records * mu / math.sqrt(rounds) >= BOOSTED_SIGNAL
+
+
+def _is_rare(problem: Problem) -> bool:
+    own = problem.labelled
+    if not problem.binary or own is None:
+        return False
+    share = float(share_of_ones(own)[0])
+    rarer = min(share, 1 - share)
+    return rarer < RARE and rarer * problem.records < FEW_POSITIVES
