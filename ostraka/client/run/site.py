@@ -159,14 +159,21 @@ class CheckResult:
 def check(site_folder: Path, data: Source, *, task_file: Path | None = None) -> CheckResult:
     """Compare records with the site's task.
 
-    Raises `task.mismatch` or `data.*` naming the column, class or range that differs, or ids of unlabelled
-    records that do not tell them apart.
+    Labels that no class has are told and not refused, as `query label` leaves those of a pool unread. Raises
+    `task.mismatch` or `data.*` naming the column or range that differs, or ids of unlabelled records that do
+    not tell them apart.
     """
     load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
-    own = task.records(data)
-    labelled = 0 if own.y is None else len(own)
     pool = task.pool(data)
+    told: tuple[str, ...] = ()
+    try:
+        own = task.records(data)
+    except OstrakaError as wrong:
+        # Everything but the labels was read above.
+        own = pool
+        told = (f"They fit as a pool alone, whose labels are not read: {wrong.message}",)
+    labelled = 0 if own.y is None else len(own)
     # Records of which some have no label are a pool as well, and asked about all.
     records = own if labelled == len(pool) else pool
     if labelled < len(pool):
@@ -177,7 +184,7 @@ def check(site_folder: Path, data: Source, *, task_file: Path | None = None) -> 
         records=len(records),
         labelled=labelled,
         repeated=len(copies) - len(set(copies)),
-        reading=() if records.reading is None else records.reading.sentences(),
+        reading=(() if records.reading is None else records.reading.sentences()) + told,
     )
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.datasets.consent import COLUMN
 from ostraka.common.datasets.dataset import Dataset, from_arrays
-from ostraka.common.datasets.label_columns import NUMBER, in_order, index_labels, with_zeros
+from ostraka.common.datasets.label_columns import NUMBER, UNKNOWN, in_order, index_labels, with_zeros
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.archives import UnpackingError, check_zip
 from ostraka.common.files.durable import room_in
@@ -94,7 +94,9 @@ def write(dataset: Dataset, path: Path) -> None:
     arrays: dict[str, Any] = {"columns": np.array(dataset.columns)}
     arrays["X"] = dataset.X.reshape(len(dataset), *(dataset.shape or (-1,)))
     if dataset.y is not None:
-        arrays["y"] = dataset.y
+        # NaN says that nobody knows; in other people's files -1 may say no.
+        unknown = dataset.y.ndim == 2 and (dataset.y == UNKNOWN).any()
+        arrays["y"] = np.where(dataset.y == UNKNOWN, np.nan, dataset.y) if unknown else dataset.y
     if dataset.classes is not None:
         arrays["classes"] = np.array(dataset.classes)
     if dataset.consent is not None:
