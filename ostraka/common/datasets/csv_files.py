@@ -355,8 +355,9 @@ def _refuse_wide_comments(table: pa.Table, body: memoryview, layout: _Layout, fi
         if text.startswith(COMMENT) and _columns([text], layout.delimiter) == len(layout.header):
             raise OstrakaError(
                 ErrorCode.DATA_AMBIGUOUS,
-                f"{file} has a line {line} that begins with {COMMENT} and has as many cells as a record, which"
-                " has two readings: a comment, or a record? Take the line out, or put its first cell in quotes.",
+                f"{file} has a line {line} that begins with {COMMENT} and has as many cells as a record,"
+                " which has two readings: a comment, or a record? Take the line out, or put its first cell in"
+                " quotes.",
             )
 
 

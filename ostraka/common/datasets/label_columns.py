@@ -54,8 +54,8 @@ def label_matrix(y: NDArray[Any], names: tuple[str, ...] | None, source: Origin 
     if y.dtype.kind in "if" and (y == UNKNOWN).any() and (y == 1).any() and not (y == 0).any():
         raise OstrakaError(
             ErrorCode.DATA_AMBIGUOUS,
-            f"{source} has labels 1 and {UNKNOWN} and none of 0, and {UNKNOWN} has two readings: no, or nobody"
-            " knows? Write 0 for no, and NaN where nobody knows.",
+            f"{source} has labels 1 and {UNKNOWN} and none of 0, and {UNKNOWN} has two readings: no, or"
+            " nobody knows? Write 0 for no, and NaN where nobody knows.",
         )
     return np.stack(columns, axis=1)
 
