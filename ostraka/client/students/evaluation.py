@@ -37,7 +37,8 @@ class Measured:
 
     def gain_over(self, own: "Measured | None") -> Gain:
         """Return the gain over the student of own labels alone, measured on the same records."""
-        return gain(self.y, self.probabilities, None if own is None else own.probabilities)
+        names = [label.name for label in self.metrics.labels]
+        return gain(self.y, self.probabilities, None if own is None else own.probabilities, names)
 
 
 def test_student(student: Any, records: Records, names: Sequence[str]) -> Measured:
