@@ -55,6 +55,8 @@ class Party:
             OstrakaError: `config.invalid` naming the wrong key or option, `data.*`, `task.mismatch`,
                 `model.*`.
         """
+        from ostraka.services.teachers.held_out import measure_held_out, write_held_out
+
         file = None if task is None else Path(task)
         given = TrainingInput.load(self.site, records, file, **dict(options or TeacherOptions()))
         exported = given.section.model is not None and is_file(given.section.model)
@@ -63,7 +65,9 @@ class Party:
         if given.shared is not None and (on == "ray" or exported):
             raise features_need_alone()
         ensemble = _host(given) if exported else _train(given, on)
+        held_out = measure_held_out(ensemble, given.records, given.task, given.section)
         ensemble.save(self.site / TEACHERS)
+        write_held_out(held_out, self.site / TEACHERS)
         # Only now: until the ensemble is saved, what is finished is in there alone.
         shutil.rmtree(self.site / UNFINISHED, ignore_errors=True)
         return ensemble.manifest

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from ostraka.client.report.tables import no_guarantee_text, student_rows, verdict
 from ostraka.client.session.run_state import Latecomers
-from ostraka.client.students.accuracy import METRICS, share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
-from ostraka.client.students.verdict import read_gain
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import write_atomic
+from ostraka.common.learning.accuracy import METRICS, share
+from ostraka.common.learning.verdict import read_gain
 from ostraka.common.page import templates
 from ostraka.common.page.drawing import (
     BLUE,

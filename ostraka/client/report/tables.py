@@ -8,11 +8,11 @@ from rich.table import Table
 from rich.text import Text
 
 from ostraka.client.session.run_state import Latecomers
-from ostraka.client.students.accuracy import METRICS, share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
-from ostraka.client.students.verdict import doubts, read_gain, tell_gain
 from ostraka.common.console.screen import table_of
 from ostraka.common.console.texts import epsilon_text
+from ostraka.common.learning.accuracy import METRICS, share
+from ostraka.common.learning.verdict import doubts, read_gain, tell_gain
 
 _ENCODINGS = {"plain": "as they are", "ckks": "encrypted (ckks)"}
 _TALLIES = {"aggregate": "the guardian saw counts (aggregate)", "blind": "the guardian saw no counts (blind)"}

@@ -7,10 +7,10 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.students.accuracy import Metrics, measure
-from ostraka.client.students.gain import Gain, gain
 from ostraka.client.students.models import probabilities
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.accuracy import Metrics, measure
+from ostraka.common.learning.gain import Gain, gain
 
 FOLDS = 5
 """Parts of cross-validation: of the usual 5 and 10 the one with half the trainings."""

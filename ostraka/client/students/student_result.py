@@ -5,12 +5,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ostraka.client.students.accuracy import METRICS, Metrics, share
 from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
-from ostraka.client.students.gain import Gain
-from ostraka.client.students.verdict import doubts, read_gain, tell_gain
 from ostraka.common.datasets.frames import html_table
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.accuracy import METRICS, Metrics, share
+from ostraka.common.learning.gain import Gain
+from ostraka.common.learning.verdict import doubts, read_gain, tell_gain
 
 STUDENT_FILE = "student.json"
 TOLD = {"student", "model", "labelled", "released", "measured_on", "measured", "before", "after"}

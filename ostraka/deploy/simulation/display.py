@@ -12,10 +12,10 @@ from ostraka.client.console import Bars, ProgressLines
 from ostraka.client.report.tables import rounds_table
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.session import meter
-from ostraka.client.students.accuracy import METRICS, share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.console.screen import Screen, table_of
 from ostraka.common.console.texts import epsilon_text, number_text
+from ostraka.common.learning.accuracy import METRICS, share
 from ostraka.deploy.simulation.quality import LabelCount, QuerierQuality, quality_rows
 from ostraka.deploy.simulation.report import (
     SimulationReport,

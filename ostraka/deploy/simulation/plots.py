@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from ostraka.client.students.accuracy import METRICS
+from ostraka.common.learning.accuracy import METRICS
 from ostraka.common.mechanism import BOUND
 from ostraka.common.page.drawing import (
     BLUE,

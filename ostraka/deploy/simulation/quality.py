@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.students.accuracy import METRICS, LabelFigures, Metrics, measure, share
 from ostraka.common.datasets import Dataset
+from ostraka.common.learning.accuracy import METRICS, LabelFigures, Metrics, measure, share
 from ostraka.common.sharing.ballots import YES
 from ostraka.common.task import Task
 from ostraka.common.validation import FrozenModel

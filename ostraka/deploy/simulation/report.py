@@ -5,9 +5,9 @@ from typing import Literal, TypeAlias
 
 from ostraka.client.run.asking_options import Adjacency
 from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
-from ostraka.client.students.gain import Gain
-from ostraka.client.students.verdict import doubts, tell_gain
 from ostraka.client.training.leading import TrainingReport
+from ostraka.common.learning.gain import Gain
+from ostraka.common.learning.verdict import doubts, tell_gain
 from ostraka.common.mechanism import BOUND, Mechanism
 from ostraka.common.plan.choices import BALLOTS, ENCODING, ENFORCE, TALLY
 from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ostraka.client.session.meter import StepProgress
-from ostraka.client.students.accuracy import Metrics
 from ostraka.client.training.leading import TrainingReport
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.accuracy import Metrics
 from ostraka.common.mechanism import labelling
 from ostraka.common.mechanism.arguments import parameters_of
 from ostraka.common.planning.candidate import Candidate

@@ -1,5 +1,6 @@
 """`ostraka party train`: a party's teachers, trained alone or with others', or taken as they are."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,6 +48,8 @@ def train(
     """Train this party's teachers on slices of its records. Repeat after an interruption to resume."""
     from ostraka.services.hosting.training_input import TrainingInput
     from ostraka.services.party import Party
+    from ostraka.services.teachers.config import TEACHERS
+    from ostraka.services.teachers.held_out import held_out_lines, read_held_out
 
     if training is not None:
         known = _together(TrainingInput.load(site, data, task, **dict(overrides)), training, on, ready_file)
@@ -56,9 +59,13 @@ def train(
     units = "persons" if known.whole_persons else "ids"
     of = f" of {known.persons} {units}, each with one teacher's" if known.persons else ""
     lines = [f"{done} {known.teachers} teachers ({known.training}) on {known.records} records{of}."]
+    held_out = read_held_out(site / TEACHERS)
+    balanced = known.config is not None and known.config.balanced
     if json != "-":
-        typer.echo("\n".join([*lines, *joint_training_lines(known.together)]))
-    write_json(known.model_dump(mode="json"), json)
+        lines += joint_training_lines(known.together)
+        typer.echo("\n".join([*lines, *held_out_lines(held_out, balanced=balanced)]))
+    told = {"held_out": None if held_out is None else asdict(held_out)}
+    write_json(known.model_dump(mode="json") | told, json)
 
 
 def joint_training_lines(together: str) -> list[str]:

@@ -6,8 +6,8 @@ from typing import Any
 from rich.console import Console
 
 from ostraka.client.report.tables import student
-from ostraka.client.students.gain import Interval
-from tests.client.students.test_verdict import GAIN
+from ostraka.common.learning.gain import Interval
+from tests.common.learning.test_verdict import GAIN
 
 METRICS = {"accuracy": 0.879, "balanced_accuracy": 0.505, "auc": 0.7, "map": 0.4, "labels": ()}
 FIGURES: dict[str, Any] = {

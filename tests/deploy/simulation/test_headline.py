@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostraka.client.students.gain import Interval
-from ostraka.client.students.verdict import tell_gain
+from ostraka.common.learning.gain import Interval
+from ostraka.common.learning.verdict import tell_gain
 from ostraka.deploy.simulation.html import command_of
 from ostraka.deploy.simulation.quality import balanced_accuracy, count_classes
 from ostraka.deploy.simulation.report import headline, split_sentence, warnings

@@ -5,9 +5,9 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import balanced_accuracy_score
 
-from ostraka.client.students.accuracy import measure
-from ostraka.client.students.gain import gain
 from ostraka.common.datasets.label_columns import UNKNOWN
+from ostraka.common.learning.accuracy import measure
+from ostraka.common.learning.gain import gain
 
 RNG = np.random.default_rng(5)
 

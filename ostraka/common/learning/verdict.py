@@ -1,19 +1,20 @@
-"""What a student came to, in sentences that are the same wherever they are shown."""
+"""What a student, or teachers together, came to, in sentences that are the same wherever they are shown."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from ostraka.client.students.gain import Gain, Interval
+from ostraka.common.learning.gain import Gain, Interval
 
+STUDENT = "the student is"
 _GAIN = TypeAdapter(Gain)
 
 
-def tell_gain(gain: Gain, measured_on: str) -> str:
+def tell_gain(gain: Gain, measured_on: str, who: str = STUDENT) -> str:
     """Return how good a student is beside own data alone and the most frequent class, with intervals.
 
-    `measured_on` says what the records are that it was measured on.
+    `measured_on` says what the records are that it was measured on; `who` names it, with its verb.
     """
     records = f"{gain.records} {measured_on}"
     of, over = (f"the labels of {records}", "labels") if gain.multi_label else (records, "classes")
@@ -22,14 +23,14 @@ def tell_gain(gain: Gain, measured_on: str) -> str:
     )
     always = _always(gain)
     comma = "," if gain.most_frequent else ""
-    trivial = f"A{always[1:]}{comma} is right on {gain.majority:.1%} ({_points(gain.over_majority)})."
+    trivial = f"{_begin(always)}{comma} is right on {gain.majority:.1%} ({_points(gain.over_majority)})."
     return " ".join(
-        [_share(f"The student is right on {{}} of {of}", gain.accuracy, gain.over_own), balanced, trivial]
+        [_share(f"{_begin(who)} right on {{}} of {of}", gain.accuracy, gain.over_own), balanced, trivial]
     )
 
 
-def doubts(gain: Gain, measured_on: str) -> tuple[str, ...]:
-    """Return what keeps a student from being as good as its accuracy looks, a sentence each; mostly none."""
+def doubts(gain: Gain, measured_on: str, who: str = STUDENT) -> tuple[str, ...]:
+    """Return what keeps it from being as good as its accuracy looks, a sentence each; mostly none."""
     told = []
     own = gain.over_own
     if own is not None and own.high < 0:
@@ -40,9 +41,9 @@ def doubts(gain: Gain, measured_on: str) -> tuple[str, ...]:
             " gain holds 0."
         )
     if gain.over_majority.estimate <= 0:
-        told.append(f"The student is no better than {_always(gain)}.")
+        told.append(f"{_begin(who)} no better than {_always(gain)}.")
     elif gain.over_majority.low <= 0:
-        told.append(f"The student is not certainly better than {_always(gain)}.")
+        told.append(f"{_begin(who)} not certainly better than {_always(gain)}.")
     return tuple(told)
 
 
@@ -53,6 +54,10 @@ def read_gain(student: Mapping[str, Any]) -> Gain | None:
     """
     found = student.get("gain")
     return None if found is None else _GAIN.validate_python(found)
+
+
+def _begin(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _always(gain: Gain) -> str:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from ostraka.client.students.gain import Gain, Interval
-from ostraka.client.students.verdict import doubts, read_gain, tell_gain
+from ostraka.common.learning.gain import Gain, Interval
+from ostraka.common.learning.verdict import doubts, read_gain, tell_gain
 
 GAIN = Gain(
     records=1500,

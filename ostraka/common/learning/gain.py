@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.students.accuracy import POSITIVE
 from ostraka.common.datasets.label_columns import UNKNOWN
+from ostraka.common.learning.accuracy import POSITIVE
 
 RESAMPLES = 1000
 """At `LEVEL` 25 of them lie beyond each end of an interval, so that no few of them decide where it is."""
