@@ -22,9 +22,9 @@ from ostraka.client.session.asking import ask_all
 from ostraka.client.session.batch import Peers
 from ostraka.client.session.permissions import Permissions
 from ostraka.common.clock import Clock
-from ostraka.common.config import SiteConfig, load_section, load_site
+from ostraka.common.config import SiteConfig, load_section, load_site, require_role
 from ostraka.common.crypto.logits import HEADS
-from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import OstrakaError
 from ostraka.common.files.open_files import allow_open_files
 from ostraka.common.identity import Credentials, Identity, Role
 from ostraka.common.learning.encoders import Encoder, load_encoder
@@ -43,12 +43,8 @@ A = TypeVar("A", bound=AsyncPeer)
 
 def load_query_site(folder: Path) -> SiteConfig:
     """Return the configuration of a querying site; raise `config.invalid` for another role's folder."""
-    site = load_site(folder)
-    if site.role != "query":
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID, f"{folder} acts as {site.role}: name the folder of a querying site."
-        )
-    return site
+    require_role(folder, "query")
+    return load_site(folder)
 
 
 def load_site_task(folder: Path, file: Path | None = None) -> Task:

@@ -51,12 +51,6 @@ def label_matrix(y: NDArray[Any], names: tuple[str, ...] | None, source: Origin 
             f"{source} has {y.shape[1]} columns of labels for {len(names)} labels: give each label one.",
         )
     columns = [zeros_and_ones(y[:, index], name, source) for index, name in enumerate(names)]
-    if y.dtype.kind in "if" and (y == UNKNOWN).any() and (y == 1).any() and not (y == 0).any():
-        raise OstrakaError(
-            ErrorCode.DATA_AMBIGUOUS,
-            f"{source} has labels 1 and {UNKNOWN} and none of 0, and {UNKNOWN} has two readings: no, or"
-            " nobody knows? Write 0 for no, and NaN where nobody knows.",
-        )
     return np.stack(columns, axis=1)
 
 

@@ -74,6 +74,7 @@ def dataset_of(
     y = arrays.get(f"y{suffix}")
     names = _strings(arrays, "classes")
     if y is not None and y.ndim == 2:
+        _refuse_signs(y, source)
         y, names = in_order(*with_zeros(y, names, labels, ignored), labels)
     elif y is not None:
         y, names = _indices(y, names, classes, source)
@@ -87,6 +88,16 @@ def dataset_of(
         incomplete=incomplete,
     )
     return data if ids is None else data.with_ids(ids)
+
+
+def _refuse_signs(y: NDArray[Any], source: str) -> None:
+    """Refuse labels of 1 and -1 alone: in other people's files -1 says no, here that nobody knows."""
+    if y.dtype.kind in "if" and (y == UNKNOWN).any() and (y == 1).any() and not (y == 0).any():
+        raise OstrakaError(
+            ErrorCode.DATA_AMBIGUOUS,
+            f"{source} has labels 1 and {UNKNOWN} and none of 0, and {UNKNOWN} has two readings: no, or"
+            " nobody knows? Write 0 for no, and NaN where nobody knows.",
+        )
 
 
 def write(dataset: Dataset, path: Path) -> None:

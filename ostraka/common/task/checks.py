@@ -1,9 +1,11 @@
 """Checks of a site's records against the task: column order, classes, ranges."""
 
 from itertools import zip_longest
+from pathlib import Path
 
 import numpy as np
 
+from ostraka.common.console.texts import list_words
 from ostraka.common.datasets import Dataset
 from ostraka.common.datasets.dataset import require_finite
 from ostraka.common.datasets.label_columns import label_matrix, require_in_range
@@ -34,6 +36,18 @@ def check_labels(classes: tuple[str, ...], multi_label: bool, dataset: Dataset) 
         label_matrix(dataset.y, classes, "The data")
     else:
         require_in_range(dataset.y, len(classes), "The data")
+
+
+def require_labels(labels: tuple[str, ...], dataset: Dataset, source: object) -> None:
+    """Raise `data.missing` for records without labels, naming their columns and the file where it is one."""
+    if dataset.y is not None:
+        return
+    name = source if isinstance(source, Path | str) else "The table"
+    columns = list_words([f"'{label}'" for label in labels])
+    raise OstrakaError(
+        ErrorCode.DATA_MISSING,
+        f"{name} has no labels: add {columns}, as a task's records have it, or an array y to an .npz.",
+    )
 
 
 def _check_kind(multi_label: bool, dataset: Dataset) -> None:

@@ -50,8 +50,6 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
     wanted = given.task
     persons = given.persons
     exported = given.section.model is not None and is_file(given.section.model)
-    if not exported:
-        given.records.labels()
     found = Checked(
         task=wanted.name,
         records=len(given.records),
