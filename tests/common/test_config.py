@@ -117,6 +117,6 @@ def test_the_guardian_alone_says_what_draws_its_noise(tmp_path: Path) -> None:
 def test_a_folder_of_another_role_is_told_whose_is_wanted(tmp_path: Path) -> None:
     (tmp_path / SITE_FILE).write_text('role = "guardian"\n')
     require_role(tmp_path, "guardian")
-    with pytest.raises(OstrakaError, match="acts as guardian: name the folder of an administrator") as refused:
+    with pytest.raises(OstrakaError, match="acts as guardian: name the folder of an admin") as refused:
         require_role(tmp_path, "admin")
     assert refused.value.code is ErrorCode.CONFIG_INVALID

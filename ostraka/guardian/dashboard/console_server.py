@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ostraka.common.clock import Clock, SystemClock
-from ostraka.common.config import is_loopback, load_site, require_role, split_address
+from ostraka.common.config import is_loopback, load_site, split_address
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Role
 from ostraka.common.identity.credentials import CA_CERT, TLS_CERT, TLS_KEY
@@ -81,7 +81,6 @@ def running(
         OstrakaError: `server.insecure_refused`, `server.port_in_use`, `config.invalid`, `identity.*`.
     """
     clock = clock or SystemClock()
-    require_role(folder, "admin")
     site = load_site(folder)
     credentials = Credentials.of(site)
     _check(credentials, clock, listen, tls)
