@@ -44,13 +44,12 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
     from ostraka.services.hosting.training_input import TrainingInput
     from ostraka.services.teachers import Ensemble
     from ostraka.services.teachers.config import TEACHERS, is_file
+    from ostraka.services.teachers.held_out import held_out_lines, read_held_out
 
     given = TrainingInput.load(site, data, task)
     wanted = given.task
     persons = given.persons
     exported = given.section.model is not None and is_file(given.section.model)
-    if not exported:
-        given.records.targets()
     found = Checked(
         task=wanted.name,
         records=len(given.records),
@@ -61,10 +60,12 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
         reading=() if given.records.reading is None else given.records.reading.sentences(),
     )
     by_record = False
+    balanced = False
     if (site / TEACHERS).is_dir():
         ensemble = Ensemble.load(site / TEACHERS)
         ensemble.require_task(wanted)
         manifest = ensemble.manifest
+        balanced = manifest.config is not None and manifest.config.balanced
         by_record = wanted.persons and not manifest.whole_persons and not manifest.files
         found = replace(
             found,
@@ -86,6 +87,7 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
     elif found.teachers is not None:
         allowed = load_section(site, "policy", PartyPolicy).encodings
         lines += [_head_line(found.head, allowed), *joint_training_lines(found.together)]
+        lines += [f"  {line}" for line in held_out_lines(read_held_out(site / TEACHERS), balanced=balanced)]
         lines += [f"  They do not vote on {', '.join(found.abstains)}."] if found.abstains else []
     if json != "-":
         typer.echo("\n".join(lines))
