@@ -25,6 +25,7 @@ from ostraka.deploy.provisioning.federation_file import (
     listen_address,
     load_federation,
 )
+from ostraka.deploy.provisioning.policy_draft import policy_draft
 from ostraka.deploy.provisioning.provision import CA_FOLDER, whole_folder
 from ostraka.deploy.provisioning.sealing import seal_kit
 from ostraka.deploy.provisioning.signing import revocation_list
@@ -179,3 +180,4 @@ def _tables(site: SiteConfig, federation: FederationFile) -> Iterator[str]:
         device = next(party.device for party in federation.party if party.site == site.site)
         if device == "cuda":
             yield '\n[party]\ndevice = "cuda"\n'
+    yield policy_draft(site.role)
