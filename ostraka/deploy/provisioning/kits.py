@@ -171,6 +171,7 @@ def _open_to_all(folder: Path) -> None:
 
 def _tables(site: SiteConfig, federation: FederationFile) -> Iterator[str]:
     """Tables that belong to one role."""
+    yield policy_draft(site.role)
     if site.role == "guardian":
         # What it listens on may be every interface, which is no address to send callers to.
         yield f"\n[ledger]\naddress = {json.dumps(split_addresses(federation.guardian.address)[0])}\n"
@@ -180,4 +181,3 @@ def _tables(site: SiteConfig, federation: FederationFile) -> Iterator[str]:
         device = next(party.device for party in federation.party if party.site == site.site)
         if device == "cuda":
             yield '\n[party]\ndevice = "cuda"\n'
-    yield policy_draft(site.role)

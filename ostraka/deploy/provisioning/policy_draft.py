@@ -8,8 +8,8 @@ MECHANISMS = (VOTES, SUMS, "dp_ttac")
 """Every release with a formal guarantee: labels by vote, models by sum, and teachers that learn together."""
 DRAFT = f"""
 [policy]
-# "{VOTES}" label single records. "{SUMS}" are noisy sums over all records, of which whoever asks makes a model
-# of everybody: it answers any question, for ever, to whoever holds it, and nothing is charged any more.
+# "{VOTES}" label single records. "{SUMS}" are noisy sums over all records, of which whoever asks makes a
+# model of everybody: it answers any question, for ever, to whoever holds it, and nothing is charged any more.
 # Leave out what this site does not agree to; without the line it answers votes and joint training alone.
 mechanisms = {json.dumps(MECHANISMS)}
 """

@@ -6,7 +6,6 @@ from typing import Any
 from ostraka.common.privacy.guarantees import notion
 from ostraka.protos.ostraka.v1 import admin_pb2
 
-
 LABELS = ("label", "")
 """As guardians say that they release labels, those of earlier versions by saying nothing."""
 

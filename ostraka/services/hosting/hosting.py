@@ -100,7 +100,9 @@ class Loader:
         return Hosted(manifest, terms, teachers, self._records(ensemble), heads)
 
     def _records(self, ensemble: "Ensemble") -> Records | None:
-        """Return the labelled records that the teachers were trained on, where they may vote themselves.
+        """Return the labelled records that the teachers were trained on, where they may vote or be added up.
+
+        A party that names none answers no sums, and votes all the same.
 
         Raises `config.invalid` for counts of several labels, which no mechanism asks for, and for somebody
         who has more records than the party says that one person changes votes.
@@ -115,6 +117,9 @@ class Loader:
                 "it out of site.toml.",
             )
         section = load_section(self.folder, "training", TrainingSection)
+        if section.data is None and not asked:
+            structlog.get_logger().warning("party.no_records_for_sums")
+            return None
         file = self.folder / section.required_data
         data = self.task.load(file)
         check_policy(self.task, data, self.policy, self.votes_per_person)
