@@ -164,6 +164,33 @@ class GradientQuestion:
 
 
 @dataclass(frozen=True)
+class NetworkQuestion:
+    """Sum of gradients of a loss at a public network of features, each clipped to `radius` and in radii.
+
+    `ostraka.common.learning.sum_answers` answers it: nothing here needs torch.
+
+    Attributes:
+        network: its kind, as `ostraka.common.learning.networks.network` takes it: no factory, as a party imports
+            nothing that others name.
+        shape: of a record, whose features are flat.
+        target: of the loss.
+        parameters: of the network, float32 (p,), flat in the order of its `parameters()`.
+        radius: above 0.
+    """
+
+    network: str
+    shape: tuple[int, ...]
+    target: Target
+    parameters: NDArray[np.float32] = field(repr=False)
+    radius: float
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """As `Question.widths`: p."""
+        return (len(self.parameters),)
+
+
+@dataclass(frozen=True)
 class AdditiveTerm:
     """What an additive model adds to the scores by one feature, or one category.
 
@@ -333,13 +360,15 @@ def _values(rows: Rows, column: int) -> Floats:
     return np.asarray(values, np.float64)
 
 
-AnyQuestion = MomentsQuestion | GradientQuestion | BoostQuestion | StatisticsQuestion
+LinearQuestion = MomentsQuestion | GradientQuestion | BoostQuestion | StatisticsQuestion
+"""Questions that NumPy answers."""
+AnyQuestion = LinearQuestion | NetworkQuestion
 
 CHUNK = 4096
 """Records that are added up in floating point: so few that no sum is off by a thousandth of a step."""
 
 
-def sum_steps(question: AnyQuestion, rows: Rows, bits: int) -> list[NDArray[np.int64]]:
+def sum_steps(question: LinearQuestion, rows: Rows, bits: int) -> list[NDArray[np.int64]]:
     """Return the blocks of the sum over all records in steps of 2^-bits, int64.
 
     Chunks are rounded to steps one by one and added as whole numbers, so that another record in one place

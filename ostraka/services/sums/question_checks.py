@@ -1,5 +1,7 @@
 """Whether a question fits the plan that it is asked under, and the records that it is asked of."""
 
+import math
+
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Mechanism, RecordSums, Statistics
 from ostraka.common.sums.codes import ClassCodes, Codes, LabelCodes
@@ -10,6 +12,7 @@ from ostraka.common.sums.questions import (
     BoostQuestion,
     GradientQuestion,
     MomentsQuestion,
+    NetworkQuestion,
     StatisticsQuestion,
     Target,
 )
@@ -18,6 +21,7 @@ from ostraka.services.hosting.records import Records
 KINDS: dict[type[AnyQuestion], frozenset[str]] = {
     MomentsQuestion: frozenset({"moments", "bins"}),
     GradientQuestion: frozenset({"gradients"}),
+    NetworkQuestion: frozenset({"gradients"}),
     BoostQuestion: frozenset({"boost"}),
     StatisticsQuestion: frozenset({"statistics"}),
 }
@@ -40,6 +44,10 @@ def check_question(question: AnyQuestion, mechanism: Mechanism, records: Records
             _check_codes(question.codes, records)
         case GradientQuestion():
             _check_map(question.map, records)
+            _check_target(question.target, records)
+        case NetworkQuestion():
+            features = math.prod(question.shape)
+            _require(features == records.X.shape[1], "takes records of another shape")
             _check_target(question.target, records)
         case BoostQuestion():
             asked = [(question.feature, question.indicators)]

@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
+from ostraka.common.learning.sum_answers import answer_steps
 from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sharing.ballots import VOTE
-from ostraka.common.sums.questions import AnyQuestion, Rows, sum_steps
+from ostraka.common.sums.questions import AnyQuestion, Rows
 from ostraka.common.sums.wire import read_question
 from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.services.admission.grants import Permission
@@ -64,6 +65,6 @@ def sum_cohorts(question: AnyQuestion, records: Records, permission: Permission)
     for place, (cohort, scheduled) in enumerate(zip(cohorts, permission.scheduled, strict=True)):
         if not scheduled.all():
             continue
-        steps = np.concatenate(sum_steps(question, rows.take(records.cohorts == place), FRACTION_BITS))
+        steps = np.concatenate(answer_steps(question, rows.take(records.cohorts == place)))
         total += steps if cohort.weight == VOTE else np.rint(steps * (cohort.weight / VOTE)).astype(np.int64)
     return total
