@@ -16,7 +16,6 @@ from ostraka.client.peers.event_loop import run_async
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.peers.party_peer import PartyPeer, Voter
 from ostraka.client.peers.retry import Retry
-from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.pool import find_copies, require_ids
 from ostraka.client.session.asking import ask_all
 from ostraka.client.session.batch import Peers
@@ -219,12 +218,11 @@ class SiteEncoder:
         return records if self._encoder is None else self._encoder.encode(records)
 
 
-def site_encoder(site: SiteConfig, options: PlanOptions) -> SiteEncoder:
-    """Return the encoder that the options name, or else the site's configuration.
+def site_encoder(site: SiteConfig, name: str | None) -> SiteEncoder:
+    """Return the encoder of this name, none for "", and for None that of the site's configuration.
 
     Raises `model.invalid` where it cannot be loaded, `config.invalid` for a table [query] that is wrong.
     """
-    name = options.encoder
     if name is None:
         name = load_section(site.folder, "query", QuerySection).encoder
     return SiteEncoder(load_encoder(name)) if name else SiteEncoder()

@@ -80,23 +80,23 @@ def gain(
             [_accuracy(part, hit, known) for hit in (*hits, trivial)],
             [_mean_recall(part, hit, cells) for hit in hits],
         )
-        for part in _samples(len(y))
+        for part in samples(len(y))
     ]
     plain, balanced = (np.concatenate([part[kind] for part in drawn], axis=1) for kind in (0, 1))
     return Gain(
         records=len(y),
         majority=float(plain[-1][0]),
-        accuracy=_interval(plain[0]),
-        balanced_accuracy=_interval(balanced[0]),
-        over_majority=_interval(plain[0] - plain[-1]),
-        over_own=None if before is None else _interval(plain[0] - plain[1]),
-        balanced_over_own=None if before is None else _interval(balanced[0] - balanced[1]),
+        accuracy=interval(plain[0]),
+        balanced_accuracy=interval(balanced[0]),
+        over_majority=interval(plain[0] - plain[-1]),
+        over_own=None if before is None else interval(plain[0] - plain[1]),
+        balanced_over_own=None if before is None else interval(balanced[0] - balanced[1]),
         most_frequent=names[int(frequent)] if y.ndim == 1 and names else "",
         multi_label=y.ndim == 2,
     )
 
 
-def _samples(records: int) -> Iterator[NDArray[np.float64]]:
+def samples(records: int) -> Iterator[NDArray[np.float64]]:
     """Yield how often each record is in a sample, (S, records): first each once, then resamples."""
     yield np.ones((1, records))
     rng = np.random.default_rng(SEED)
@@ -146,6 +146,7 @@ def _mean_recall(
     return found
 
 
-def _interval(samples: NDArray[np.float64]) -> Interval:
+def interval(samples: NDArray[np.float64]) -> Interval:
+    """Return what a figure is on all records, the first of `samples` (S,), and where it lies on resamples."""
     low, high = np.quantile(samples[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(samples[0]), float(low), float(high))

@@ -39,6 +39,7 @@ class Checked:
 def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = None) -> None:
     """Check this site's records and teachers against the task."""
     from ostraka.common.config import load_section
+    from ostraka.common.mechanism.allowed import allowed_words
     from ostraka.services.admission.policy import PartyPolicy
     from ostraka.services.hosting.contributions import protection
     from ostraka.services.hosting.training_input import TrainingInput
@@ -82,13 +83,18 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
     lines.append(f"  {protection(persons, found.records, exported=exported)}")
     if by_record:
         lines.append("  Its teachers did not learn from whole persons yet: run `ostraka party train` again.")
+    policy = load_section(site, "policy", PartyPolicy)
     if found.teachers == 0:
         lines.append("  Its records answer sums alone; it takes no part in votes of teachers.")
     elif found.teachers is not None:
-        allowed = load_section(site, "policy", PartyPolicy).encodings
-        lines += [_head_line(found.head, allowed), *joint_training_lines(found.together)]
+        lines += [_head_line(found.head, policy.encodings), *joint_training_lines(found.together)]
         lines += [f"  {line}" for line in held_out_lines(read_held_out(site / TEACHERS), balanced=balanced)]
         lines += [f"  They do not vote on {', '.join(found.abstains)}."] if found.abstains else []
+    lines.append(f"  Its policy: {allowed_words(policy.mechanisms)}")
+    if policy.allows_sums and given.section.data is None:
+        lines.append(
+            "  It answers no sums yet: name its records as data in [training] of site.toml."
+        )
     if json != "-":
         typer.echo("\n".join(lines))
     write_json(asdict(found), json)
