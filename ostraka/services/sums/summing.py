@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.identity import Identity
 from ostraka.common.sharing import FRACTION_BITS
-from ostraka.common.sharing.ballots import VOTE
-from ostraka.common.sums.questions import AnyQuestion, Rows, sum_steps
+from ostraka.common.sums.questions import AnyQuestion, Rows, sum_steps, weigh_steps
 from ostraka.common.sums.wire import read_question
 from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.services.admission.grants import Permission
@@ -59,5 +58,5 @@ def sum_cohorts(question: AnyQuestion, records: Records, permission: Permission)
         if not scheduled.all():
             continue
         steps = np.concatenate(sum_steps(question, rows.take(records.cohorts == place), FRACTION_BITS))
-        total += steps if cohort.weight == VOTE else np.rint(steps * (cohort.weight / VOTE)).astype(np.int64)
+        total += weigh_steps(steps, cohort.weight, FRACTION_BITS)
     return total
