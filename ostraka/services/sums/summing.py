@@ -9,8 +9,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
 from ostraka.common.learning.sum_answers import answer_steps
 from ostraka.common.sharing import FRACTION_BITS
-from ostraka.common.sharing.ballots import VOTE
-from ostraka.common.sums.questions import AnyQuestion, Rows
+from ostraka.common.sums.questions import AnyQuestion, Rows, weigh_steps
 from ostraka.common.sums.wire import read_question
 from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.services.admission.grants import Permission
@@ -66,5 +65,5 @@ def sum_cohorts(question: AnyQuestion, records: Records, permission: Permission)
         if not scheduled.all():
             continue
         steps = np.concatenate(answer_steps(question, rows.take(records.groups == place)))
-        total += steps if cohort.weight == VOTE else np.rint(steps * (cohort.weight / VOTE)).astype(np.int64)
+        total += weigh_steps(steps, cohort.weight, FRACTION_BITS)
     return total
