@@ -56,24 +56,32 @@ def choose(problem: Problem, mu: float) -> Choice:
         )
     if _is_rare(problem) and mu > LITTLE_MU:
         return Choice(
-            "gradients", "One class is rare and has few records, which a logistic loss tells from the rest best."
+            "gradients",
+            "One class is rare and has few records, which a logistic loss tells from the rest best.",
         )
-    return Choice("moments", "One sum at this budget has less noise than many rounds, and a line fits few records.")
+    return Choice(
+        "moments", "One sum at this budget has less noise than many rounds, and a line fits few records."
+    )
 
 
 def _choose_for_classes(signal: float) -> Choice:
     if signal < LITTLE_SIGNAL:
         return Choice(
-            "gradients", "Several classes and few records for this budget: a softmax takes less noise than squares."
+            "gradients",
+            "Several classes and few records for this budget: a softmax takes less noise than squares.",
         )
-    return Choice("moments", "There are enough records for this budget to learn several classes from one sum.")
+    return Choice(
+        "moments", "There are enough records for this budget to learn several classes from one sum."
+    )
 
 
 def _choose_for_labels(problem: Problem) -> Choice:
     own = problem.labelled
     if own is not None and float(share_of_ones(own).mean()) < RARE_LABELS:
         return Choice("gradients", "Most labels are rare, which a logistic loss tells from the rest best.")
-    return Choice("moments", "One sum serves all labels, where each round of another learner pays for all of them.")
+    return Choice(
+        "moments", "One sum serves all labels, where each round of another learner pays for all of them."
+    )
 
 
 def _suits_boost(problem: Problem, mu: float) -> bool:
