@@ -1,4 +1,4 @@
-"""Data sets as a querying party and private records have them: from the data folder, scikit-learn and packages."""
+"""Data sets as a querying party and private records have them, from files, scikit-learn and packages."""
 
 import importlib.util
 import re

@@ -11,6 +11,7 @@ from benchmarks.sums.data import Split
 from ostraka.client.learners.choice import LEARNERS, choose
 from ostraka.client.learners.fit import LearnerName
 from ostraka.client.sums.local import LocalSums
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy.gaussian import gaussian_budget
 from ostraka.common.sums.questions import Rows
 
@@ -30,7 +31,7 @@ def mu_of(epsilon: float) -> float:
 def fit_sums(split: Split, name: str, epsilon: float, seed: int) -> tuple[Any, LearnerName]:
     """Return a model of noisy sums over the private records, and the learner: `auto` chooses one."""
     mu = mu_of(epsilon)
-    chosen = choose(split.problem, mu).name if name == AUTO else LEARNERS_BY_NAME[name]
+    chosen = choose(split.problem, mu).name if name == AUTO else _learner_name(name)
     learner = LEARNERS[chosen]
     plan = learner.plan(split.problem, mu)
     rows = Rows(np.zeros((len(split.X), 0), np.float32), split.X, split.y)
@@ -38,7 +39,14 @@ def fit_sums(split: Split, name: str, epsilon: float, seed: int) -> tuple[Any, L
     return learner.fit(split.problem, plan, source).model, chosen
 
 
-LEARNERS_BY_NAME: dict[str, LearnerName] = {name: name for name in LEARNERS}
+def _learner_name(name: str) -> LearnerName:
+    found = next((learner for learner in LEARNERS if learner == name), None)
+    if found is None:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"There is no learner {name}: name one of {', '.join((*LEARNERS, AUTO))}.",
+        )
+    return found
 
 
 def fit_plain(X: NDArray[np.floating], y: NDArray[np.number], *, number: bool) -> Any:

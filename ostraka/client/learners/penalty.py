@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-
 from numpy.typing import NDArray
 
 from ostraka.client.learners.regression import Moments
@@ -49,10 +48,10 @@ def pool_covariance(U: Floats) -> PoolCovariance:
 def choose_penalty_by_pool(
     moments: Moments, pool: PoolCovariance, blend: Callable[[Floats], Floats]
 ) -> float:
-    """Return the penalty of least estimated risk, its quadratic term on pool records that the fit has not seen.
+    """Return the penalty of least estimated risk, its quadratic term on pool records that no fit has seen.
 
-    `blend` makes the regression's matrix of a covariance of the pool. One penalty serves all columns: the best
-    of each column by itself would follow its noise.
+    `blend` makes the regression's matrix of a covariance of the pool. One penalty serves all columns: the
+    best of each column by itself would follow its noise.
     """
     top = float(np.linalg.eigvalsh(pool.whole)[-1])
     penalties = PENALTIES * top
@@ -65,7 +64,7 @@ def choose_penalty_by_pool(
 
 
 def choose_penalty(moments: Moments, A: Floats) -> float:
-    """Return the penalty of least estimated risk, where the regression's matrix is all that is known of records."""
+    """Return the penalty of least estimated risk, where a matrix is all that is known of records."""
     penalties = PENALTIES * max(float(np.linalg.eigvalsh(A)[-1]), np.finfo(np.float64).tiny)
     risks = _risks(moments, A, A, A, penalties)
     allowed = _explains_less_than_all(moments, np.linalg.eigvalsh(A), penalties)
@@ -93,7 +92,7 @@ def _risks(moments: Moments, A: Floats, held_out: Floats, sampled: Floats, penal
 
 
 def _above_floors(moments: Moments, A: Floats, pool: PoolCovariance, penalties: Floats) -> NDArrayBool:
-    """Return which penalties are at least one pool record's worth, and let noise explain less than all of y."""
+    """Return which penalties are at least a pool record's worth, and let noise explain less than all of y."""
     worth = penalties >= np.trace(pool.whole) / pool.records
     allowed = worth & _explains_less_than_all(moments, np.linalg.eigvalsh(A), penalties)
     allowed[-1] = True

@@ -14,7 +14,7 @@ def target_of(problem: Problem) -> Target:
 
 
 def start_scores(problem: Problem) -> Floats:
-    """Return the scores (k,) at which each class or label is as likely as among own records; 0 without them."""
+    """Return scores (k,) at which each class or label is as likely as among own records; 0 without them."""
     own = problem.labelled
     if own is None or problem.kind == "number":
         return np.zeros(problem.scores)

@@ -14,8 +14,8 @@ POSITIVE = 0.5
 """Probability from which a label is predicted."""
 
 
-# Both hold plain arrays and have no defaults: skops keeps attributes alone, and an attribute of a class must not
-# be one of its instances' (soundness.py).
+# Both hold plain arrays and have no defaults: skops keeps attributes alone, and an attribute of a class must
+# not be one of its instances' (soundness.py).
 @dataclass(frozen=True)
 class LinearScores:
     """Scores of mapped records: `FeatureMap`'s fields, and the weights (d, k)."""
@@ -73,8 +73,8 @@ class SumClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes:
         scores_: of prepared records.
         slope_: what scores are multiplied by.
-        intercepts_: (k,), what is then added: the result is a logit of one of two classes or of each label, or
-            of a softmax over classes.
+        intercepts_: (k,), what is then added: the result is a logit of one of two classes or of each label,
+            or of a softmax over classes.
         classes_: indices of the classes, or of the labels.
         multi_label_: whether each label is told by itself.
         n_features_in_: of a record.
