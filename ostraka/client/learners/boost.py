@@ -115,14 +115,14 @@ def _own_features(problem: Problem) -> NDArray[np.floating]:
         return problem.labelled.X
     raise OstrakaError(
         ErrorCode.DATA_TOO_FEW,
-        "Boosting counts each bin's records among your own, and there are none: bring a pool, or choose moments.",
+        "Boosting counts bins by records of your own, and there are none: bring a pool, or use moments.",
     )
 
 
 def _step(
     noisy: NoisySum, model: AdditiveModel, term: AdditiveTerm, target: Target, counted: NDArray[np.floating]
 ) -> Floats:
-    """Return what a Newton step in each bin adds to a term's values, its curvature that of counted records."""
+    """Return what a Newton step in each bin adds to a term's values, by the curvature of counted records."""
     bins, k = term.values.shape
     slopes = RADIUS * noisy.blocks[0].reshape(-1, k)[:bins]
     curvatures = np.zeros((bins, k))

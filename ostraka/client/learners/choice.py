@@ -49,7 +49,7 @@ def choose(problem: Problem, mu: float) -> Choice:
     if _suits_boost(problem, mu):
         return Choice(
             "boost",
-            f"It is a table of {problem.records} records, enough at this budget to show how each column bends.",
+            f"It is a table of {problem.records} records, enough at this budget to show how columns bend.",
         )
     if problem.labelled is not None and problem.kind == "number":
         return Choice(

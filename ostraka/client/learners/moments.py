@@ -106,8 +106,8 @@ def warn(problem: Problem, feature_map: FeatureMap) -> tuple[str, ...]:
     shown = own.X if isinstance(own, OwnRecords) else own
     if shown is not None and clipped_share(feature_map, shown) > MOST_CLIPPED:
         said.append(
-            "This plan would clip more than half of all records, as your own show: bring a pool whose mean may "
-            "be told, or narrower ranges in the task."
+            "This plan would clip more than half of all records, as your own show: bring a pool whose mean "
+            "may be told, or narrower ranges in the task."
         )
     if problem.records < problem.features:
         said.append(

@@ -55,10 +55,9 @@ def choose_penalty_by_pool(
     """
     top = float(np.linalg.eigvalsh(pool.whole)[-1])
     penalties = PENALTIES * top
-    risks = np.sum(
-        [_risks(moments, blend(fold.rest), fold.held_out, fold.rest, penalties) for fold in pool.folds],
-        axis=0,
-    )
+    risks = np.zeros(len(penalties))
+    for fold in pool.folds:
+        risks += estimate_risks(moments, blend(fold.rest), fold.held_out, fold.rest, penalties)
     allowed = _above_floors(moments, blend(pool.whole), pool, penalties)
     return float(penalties[np.where(allowed, risks, np.inf).argmin()])
 
@@ -66,12 +65,14 @@ def choose_penalty_by_pool(
 def choose_penalty(moments: Moments, A: Floats) -> float:
     """Return the penalty of least estimated risk, where a matrix is all that is known of records."""
     penalties = PENALTIES * max(float(np.linalg.eigvalsh(A)[-1]), np.finfo(np.float64).tiny)
-    risks = _risks(moments, A, A, A, penalties)
+    risks = estimate_risks(moments, A, A, A, penalties)
     allowed = _explains_less_than_all(moments, np.linalg.eigvalsh(A), penalties)
     return float(penalties[np.where(allowed, risks, np.inf).argmin()])
 
 
-def _risks(moments: Moments, A: Floats, held_out: Floats, sampled: Floats, penalties: Floats) -> Floats:
+def estimate_risks(
+    moments: Moments, A: Floats, held_out: Floats, sampled: Floats, penalties: Floats
+) -> Floats:
     """Return W'SW - 2 tr W'b + 2 tr of b's error covariance times (A + l)^-1, for each penalty l.
 
     It is the squared error on records of second moments S = `held_out`, up to a constant, without bias.
