@@ -124,4 +124,5 @@ class Central:
 
     def predict(self, X: NDArray[np.floating]) -> NDArray[np.int64]:
         """Return the likeliest class."""
-        return self.predict_proba(X).argmax(axis=1)
+        likeliest: NDArray[np.int64] = self.predict_proba(X).argmax(axis=1)
+        return likeliest

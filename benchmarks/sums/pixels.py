@@ -31,4 +31,5 @@ def _histograms(images: NDArray[np.integer]) -> NDArray[np.float32]:
         found[..., angle] = part.sum(axis=(2, 4))
     flat = found.reshape(len(pixels), -1)
     norms = np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), np.finfo(np.float32).eps)
-    return np.minimum(flat / norms / LARGEST, 1)
+    histograms: NDArray[np.float32] = np.minimum(flat / norms / LARGEST, 1)
+    return histograms

@@ -60,4 +60,5 @@ def cut_column(values: Floats) -> Floats:
     shares = np.linspace(0, 1, BINS + 1)[1:-1]
     wanted = np.concatenate([np.quantile(values, shares), np.quantile(between, shares)])
     nearest = np.abs(between[:, None] - wanted).argmin(axis=0)
-    return between[np.unique(nearest)]
+    cuts: Floats = between[np.unique(nearest)]
+    return cuts

@@ -142,8 +142,9 @@ def fit_moments(problem: Problem, plan: SumPlan, source: SumSource, cuts: tuple[
     regression = _regress(problem, feature_map, coding, noisy, bought)
 
     def weights_with(own: OwnRecords | None) -> Floats:
-        joins = regression.joins and own is not None and len(own) > 0
-        moments = join(bought, own_moments(own, feature_map, coding), regression.matrix) if joins else bought
+        moments = bought
+        if regression.joins and own is not None and len(own):
+            moments = join(bought, own_moments(own, feature_map, coding), regression.matrix)
         return ridge(regression.matrix, moments.values, regression.penalty)
 
     scores = LinearScores.of(feature_map, weights_with(problem.labelled))

@@ -66,7 +66,7 @@ def choose_penalty(moments: Moments, A: Floats) -> float:
     """Return the penalty of least estimated risk, where a matrix is all that is known of records."""
     penalties = PENALTIES * max(float(np.linalg.eigvalsh(A)[-1]), np.finfo(np.float64).tiny)
     risks = estimate_risks(moments, A, A, A, penalties)
-    allowed = _explains_less_than_all(moments, np.linalg.eigvalsh(A), penalties)
+    allowed = _explains_less_than_all(moments, A, penalties)
     return float(penalties[np.where(allowed, risks, np.inf).argmin()])
 
 
@@ -95,13 +95,13 @@ def estimate_risks(
 def _above_floors(moments: Moments, A: Floats, pool: PoolCovariance, penalties: Floats) -> NDArrayBool:
     """Return which penalties are at least a pool record's worth, and let noise explain less than all of y."""
     worth = penalties >= np.trace(pool.whole) / pool.records
-    allowed = worth & _explains_less_than_all(moments, np.linalg.eigvalsh(A), penalties)
+    allowed: NDArrayBool = worth & _explains_less_than_all(moments, A, penalties)
     allowed[-1] = True
     return allowed
 
 
-def _explains_less_than_all(moments: Moments, eigenvalues: Floats, penalties: Floats) -> NDArrayBool:
-    w = np.maximum(eigenvalues, 0)
+def _explains_less_than_all(moments: Moments, A: Floats, penalties: Floats) -> NDArrayBool:
+    w = np.maximum(np.linalg.eigvalsh(A), 0)
     explained = moments.noise * (1 / (w + penalties[:, None])).sum(axis=1)
     allowed: NDArrayBool = explained <= moments.second_moment
     allowed[-1] = True

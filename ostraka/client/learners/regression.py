@@ -105,5 +105,4 @@ def _raise_eigenvalues(matrix: Floats, least: float) -> Floats:
 
 def ridge(A: Floats, values: Floats, penalty: float) -> Floats:
     """Return (A + penalty I)^-1 values."""
-    solution: Floats = np.linalg.solve(A + penalty * np.eye(len(A)), values)
-    return solution
+    return np.asarray(np.linalg.solve(A + penalty * np.eye(len(A)), values), np.float64)

@@ -18,11 +18,13 @@ def start_scores(problem: Problem) -> Floats:
     own = problem.labelled
     if own is None or problem.kind == "number":
         return np.zeros(problem.scores)
-    shares = share_of_ones(own)
     if problem.kind == "labels" or problem.binary:
-        return np.log(shares / (1 - shares))
+        shares = share_of_ones(own)
+        odds: Floats = np.log(shares / (1 - shares))
+        return odds
     counts = np.bincount(own.y.astype(np.int64), minlength=problem.outputs) + 1.0
-    return np.log(counts / counts.sum())
+    logarithms: Floats = np.log(counts / counts.sum())
+    return logarithms
 
 
 def tell_start(problem: Problem) -> tuple[str, ...]:

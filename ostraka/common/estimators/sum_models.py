@@ -119,7 +119,8 @@ class SumClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         probabilities = self.predict_proba(X)
         if self.multi_label_:
             return (probabilities >= POSITIVE).astype(np.int64)
-        return probabilities.argmax(axis=1)
+        likeliest: NDArray[np.int64] = probabilities.argmax(axis=1)
+        return likeliest
 
 
 class SumRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -147,7 +148,8 @@ class SumRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: NDArray[np.floating]) -> Floats:
         """Return the number (n,) of each record (n, F)."""
-        return np.clip(self.center_ + self.scale_ * self.scores_(X)[:, 0], self.low_, self.high_)
+        numbers: Floats = np.clip(self.center_ + self.scale_ * self.scores_(X)[:, 0], self.low_, self.high_)
+        return numbers
 
 
 SUM_MODELS: frozenset[type] = frozenset({SumClassifier, SumRegressor})
