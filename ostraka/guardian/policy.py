@@ -10,6 +10,7 @@ from ostraka.common.config import load_section
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.toml import TomlError, parse_toml
 from ostraka.common.mechanism import BOUND, MECHANISMS, Mechanism, known_mechanism
+from ostraka.common.mechanism.allowed import WORDS, allows
 from ostraka.common.plan.choices import ENFORCE
 from ostraka.common.plan.encodings import PLAIN_ALONE, Encodings
 from ostraka.common.plan.plan import Plan
@@ -45,8 +46,9 @@ class Policy(BaseModel):
         delta: the delta of budgets that name none.
         renewal_days: after how many days a budget starts anew; none: never.
         admission: who may answer, every "certified" party or those that an administrator "added".
-        mechanisms: the mechanisms allowed; none: every one but ttac, which leaves no formal guarantee.
-            Teachers that learned by ttac label nothing unless it is among them.
+        mechanisms: the mechanisms allowed, or "votes" for all that label queries and "sums" for all that
+            release sums over records; none: votes and joint training, but for ttac, which leaves no formal
+            guarantee. Teachers that learned by ttac label nothing unless it is among them.
         encodings: the queries allowed: "plain", "ckks" (encrypted, to linear heads) and "ckks-square" (to
             heads with squares). Whoever may send the last is trusted with the models behind them.
         ballots: which ballots plans may ask for, "any" or only "verified" ones.
@@ -90,9 +92,10 @@ class Policy(BaseModel):
 
     @model_validator(mode="after")
     def _check_mechanisms(self) -> Self:
-        unknown = [kind for kind in self.mechanisms or () if known_mechanism(kind) is None]
+        kinds = [kind for kind in self.mechanisms or () if kind not in WORDS]
+        unknown = [kind for kind in kinds if known_mechanism(kind) is None]
         if unknown:
-            raise ValueError(f"mechanisms: '{unknown[0]}' is none of {', '.join(MECHANISMS)}")
+            raise ValueError(f"mechanisms: '{unknown[0]}' is none of {', '.join((*WORDS, *MECHANISMS))}")
         return self
 
     @property
@@ -111,18 +114,16 @@ class Policy(BaseModel):
 
     def ticket_life_s(self, plan: Plan) -> float:
         """Seconds that a batch of a plan has until it is frozen, and as many until it is released."""
-        slow = plan.encoding == "ckks" or plan.is_training
+        slow = plan.encoding == "ckks" or plan.releases_sums
         return self.ticket_ttl_s * (SLOW if slow else 1)
 
     def allows(self, mechanism: Mechanism) -> bool:
         """Whether plans may ask for a mechanism of this kind."""
-        if self.mechanisms is None:
-            return mechanism.guaranteed
-        return mechanism.kind in self.mechanisms
+        return allows(mechanism, self.mechanisms)
 
     def bound_of(self, plan: Plan) -> BOUND:
         """How costs of a plan are computed: at worst where nobody sees a histogram, or there is none."""
-        no_histogram = plan.tally == "blind" or plan.is_training
+        no_histogram = plan.tally == "blind" or plan.releases_sums
         return "worst_case" if no_histogram else self.bound
 
     def epsilon_of(self, level: str) -> float:

@@ -26,7 +26,7 @@ from ostraka.client.peers.verification import Verification
 from ostraka.client.session.answers import read_answers
 from ostraka.client.session.permissions import Permissions
 from ostraka.client.training import peer as training_peer
-from ostraka.client.training.lead import read_update
+from ostraka.client.session.summed_rounds import read_sum
 from ostraka.client.training.peer import TrainingPeer, Work
 from ostraka.client.training.training_state import AveragedModel
 from ostraka.common.clock import SystemClock
@@ -351,7 +351,7 @@ class QuerierClients:
         plan = self._sessions.by_id[header.session_id].plan
         if isinstance(plan.mechanism, JointTraining):
             return self._client(
-                exchange, lambda peer: read_update(peer.release_update(*key, total), header.width)
+                exchange, lambda peer: read_sum(peer.release_update(*key, total), header.width)
             )
         return self._client(
             exchange,
@@ -392,7 +392,7 @@ class QuerierClients:
         width = sum(len(one.data) for one in chunks) // 8
         return self._client(
             exchange,
-            lambda peer: read_update(peer.released_update(asked.session_id, asked.batch_id, width), width),
+            lambda peer: read_sum(peer.released_update(asked.session_id, asked.batch_id, width), width),
         )
 
     def _ticket_size(self, asked: Any) -> int:

@@ -17,18 +17,18 @@ from numpy.typing import NDArray
 from scipy import stats
 from torch import nn
 
+from ostraka.common.learning.record_gradients import STEPS
 from ostraka.common.mechanism import DpTtac, Recipe
 from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.common.privacy.filters import GAUSSIAN
 from ostraka.common.sharing.ring import Ring
-from ostraka.guardian.mechanisms.updates import released_updates
+from ostraka.guardian.mechanisms.sums import released_sums
 from ostraka.guardian.noise import ExactNoise, NoiseSource
 from ostraka.services.teachers import joint_training, record_gradients
 from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, first_parameters
 from ostraka.services.teachers.networks import Scaler
-from ostraka.services.teachers.record_gradients import STEPS
 from tests.guardian.accounting.oracle import divergence
 from tests.privacy.evidence import P, chance, least_epsilon
 from tests.privacy.faults import Narrow
@@ -194,7 +194,7 @@ def sampled(
     d = of.recipe.parameters
     rows = RING.wrap(np.tile(sums[side], (samples, 1)))
     half = RING.wrap(np.random.default_rng(0).integers(-(2**63), 2**63, (samples, d)))
-    released = released_updates(RING.add(half, rows - half), of, noise, RING)
+    released = released_sums(RING.add(half, rows - half), of, noise, RING)
     way = (sums[1] - sums[0]) / np.linalg.norm(sums[1] - sums[0])
     middle = (sums[0] + sums[1]) / 2
     places = (released - middle) @ way / (of.sigma * STEPS)

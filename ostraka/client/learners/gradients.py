@@ -128,7 +128,7 @@ class OwnGradients:
         How far a gradient is off is told by the probabilities that the model itself gives: residuals of the
         few records that it was fitted to are too small.
         """
-        (total,) = question.blocks(self.rows, np.ones(len(self.rows)))
+        (total,) = question.blocks(self.rows)
         own_slope = question.radius * total.reshape(slope.shape) / len(self.rows)
         square = self._mean_square(question)
         # Noise is new in every round, and these records are the same: momentum and the average of the last

@@ -94,7 +94,6 @@ class GuardianPeer:
 
     def verify_ballots(self, verification: Verification) -> frozenset[str]:
         """Send what this side has of the parties' proofs, and return whose ballots are refused."""
-
         whole = verification.message()
 
         def verify(channel: grpc.Channel) -> guardian_pb2.VerifyBallotsReply:

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ostraka.client.sums.source import NoisySum
+from ostraka.common.learning.sum_answers import answer_steps
 from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sums.feature_map import Floats
-from ostraka.common.sums.questions import AnyQuestion, Rows, sum_steps
+from ostraka.common.sums.questions import AnyQuestion, Rows
 
 LOCAL = "local"
 """The only party."""
@@ -33,9 +34,13 @@ class LocalSums:
     def ask(self, question: AnyQuestion) -> NoisySum:
         """As `SumSource.ask`."""
         weights = np.ones(len(self.rows)) if self.weights is None else self.weights
-        totals = sum_steps(question, self.rows, weights, FRACTION_BITS)
+        totals = [np.zeros(width) for width in question.widths]
+        for weight in np.unique(weights):
+            steps = answer_steps(question, self.rows.take(weights == weight))
+            for place, block in enumerate(steps):
+                totals[place] += np.ldexp(np.rint(block * weight), -FRACTION_BITS)
         noisy = [
-            np.ldexp(total.astype(np.float64), -FRACTION_BITS) + self.random.normal(0, sigma, len(total))
+            total + self.random.normal(0, sigma, len(total))
             for total, sigma in zip(totals, self.sigmas, strict=True)
         ]
         return NoisySum(tuple(noisy), tuple(self.sigmas), float(weights.sum()), (LOCAL,))

@@ -1,47 +1,23 @@
 """Leads a training round by round, so that an interruption anywhere repeats no round and loses none."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ostraka.client.peers.event_loop import run_async
-from ostraka.client.peers.guardian_peer import STEP_BYTES, GuardianPeer, Sum
-from ostraka.client.session.asking import ask_all, failures, unreachable
-from ostraka.client.session.availability import Availability, FailureLimit
+from ostraka.client.peers.guardian_peer import GuardianPeer
+from ostraka.client.session.asking import ask_all, failures
 from ostraka.client.session.batch import Granted, Ticketed
-from ostraka.client.session.batch_round import BatchRound
 from ostraka.client.session.permissions import Permissions
-from ostraka.client.session.recovery import SESSION_OVER, close, find_answers
+from ostraka.client.session.recovery import SESSION_OVER, close
 from ostraka.client.session.stragglers import Patience, Waiting
+from ostraka.client.session.summed_rounds import ReleasedSum, SeededShares, SummedRounds
 from ostraka.client.session.votes import CollectedShares
 from ostraka.client.training.peer import TrainingPeer, Work
-from ostraka.client.training.training_state import AveragedModel, Open, TrainingProgress, TrainingStore
+from ostraka.client.training.training_state import AveragedModel, TrainingProgress, TrainingStore
 from ostraka.common.clock import Clock
-from ostraka.common.errors import ErrorCode, OstrakaError, Retry
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import JointTraining
-from ostraka.common.sharing.modulus import Modulus, RingArray
-from ostraka.common.sharing.shares import expand
 from ostraka.protos.ostraka.v1 import common_pb2
-
-
-@dataclass(eq=False, repr=False, frozen=True)
-class SeededShares(Mapping[str, RingArray]):
-    """Shares (1, `width`) in `ring` by site, expanded when they are read: few are in memory at once."""
-
-    seeds: Mapping[str, bytes]
-    width: int
-    ring: Modulus
-
-    def __getitem__(self, site: str) -> RingArray:
-        return expand(self.seeds[site], 1, self.width, self.ring)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.seeds)
-
-    def __len__(self) -> int:
-        return len(self.seeds)
 
 
 @dataclass(eq=False, repr=False, frozen=True)
@@ -73,32 +49,6 @@ class UpdateCollector:
         return CollectedShares(SeededShares(seeds, len(queries.theta), session.plan.modulus), failures(came))
 
 
-@dataclass(eq=False, repr=False, frozen=True)
-class Summing:
-    """Has the guardian release sums."""
-
-    guardian: GuardianPeer
-    session: Granted
-
-    def answers(self, batch_id: int, total: RingArray, queries: AveragedModel) -> NDArray[np.int64]:
-        """Return the sum that a round releases, (d,) in steps of 2^-16."""
-        ring = self.session.plan.modulus
-        rows, width = total.shape
-        sent = Sum(ring.to_bytes(total), rows, width)
-        released = self.guardian.release_update(self.session.grant.session_id, batch_id, sent)
-        return read_update(released, width)
-
-
-def read_update(data: bytes, width: int) -> NDArray[np.int64]:
-    """Read a released sum, (width,); raise `message.invalid` for another size."""
-    if len(data) != width * STEP_BYTES:
-        raise OstrakaError(
-            ErrorCode.MESSAGE_INVALID,
-            "The guardian released no sum of these parameters; use the same version everywhere.",
-        )
-    return np.frombuffer(data, "<i8").astype(np.int64)
-
-
 STOPS = SESSION_OVER | {ErrorCode.BUDGET_TOO_SMALL}
 """What ends the rounds before the last one, with what teachers have learnt by then kept. A round has one
 query, so that none is smaller; a day's limit is waited for by running again."""
@@ -121,16 +71,12 @@ class Lead:
         """Take an open session and whom it concerns; `on_progress` is called after every round."""
         self._guardian = guardian
         self._parties = parties
-        self._permissions = permissions
+        self._clock = permissions.clock
         self._store = store
         self._granted = granted
         self._on_progress = on_progress
-        known = {participant.site: participant for participant in granted.grant.participants}
-        self._known = known
-        self._availability = Availability(
-            known, granted.plan.quorum, lambda sites: unreachable(parties, sites)
-        )
-        self._failures = FailureLimit(len(known))
+        self._known = {participant.site: participant for participant in granted.grant.participants}
+        self._rounds = SummedRounds[AveragedModel](guardian, parties, permissions, granted, store)
 
     @classmethod
     def open(
@@ -152,7 +98,7 @@ class Lead:
     @property
     def left_out(self) -> Mapping[str, OstrakaError]:
         """The parties that were left out of the last round, and why."""
-        return self._availability.failures
+        return self._rounds.left_out
 
     def run(self) -> None:
         """Take all rounds, or those that budgets pay for, then have every party store its teachers.
@@ -161,13 +107,11 @@ class Lead:
         OstrakaError where going on needs somebody; running again goes on.
         """
         self._on_progress(self._store.progress)
-        if self._store.progress.open is not None:
-            self._settle()
+        self._apply_release(self._rounds.settle())
         try:
             rounds = self._granted.plan.queries
             while not self._store.progress.stopped and self._store.progress.number < rounds:
-                self._permissions.require_current(self._granted.grant)
-                self._round()
+                self._apply_release(self._rounds.take(self._store.average, self._collector()))
         except OstrakaError as error:
             if error.code not in STOPS or self._store.progress.number == 0:
                 raise
@@ -175,79 +119,26 @@ class Lead:
         self._finish()
         close(self._guardian, self._granted.grant.session_id)
 
-    def _round(self) -> None:
-        unavailable = self._availability.unavailable()
-        batch_id = self._store.progress.batch
-        # Durable before the guardian sees the id: an interrupted round is settled and its id not used again.
-        self._store.keep(self._store.progress.with_values(batch=batch_id + 1, open=Open(batch=batch_id)))
-        ticket = None
-        try:
-            ticket = self._ticket(batch_id, unavailable)
-            answered = self._batch_round().run(
-                ticket,
-                self._store.average,
-                patient=not self._failures.next_is_last,
-                on_frozen=self._note_frozen,
-            )
-        except OstrakaError as error:
-            self._failures.count(ticket and ticket.voters)
-            self._settle()
-            if error.code.retry is not Retry.SAME or self._failures.too_many:
-                raise
-            return
-        self._apply_release(answered.answers)
-
-    def _ticket(self, batch_id: int, unavailable: Sequence[str]) -> Ticketed:
-        granted = self._granted
-        signed = self._guardian.open_batch(granted.grant.session_id, batch_id, 1, unavailable)
-        quorum = granted.plan.quorum
-        read = self._permissions.ticket(signed, granted.grant, batch_id=batch_id, size=1, quorum=quorum)
-        return Ticketed(signed, read)
-
-    def _batch_round(self) -> BatchRound[AveragedModel, NDArray[np.int64]]:
+    def _collector(self) -> UpdateCollector:
         counted = self._store.progress.counted
-        return BatchRound(
-            self._guardian,
-            self._granted,
-            self._availability,
-            UpdateCollector(self._parties, self._granted, counted, self._permissions.clock),
-            Summing(self._guardian, self._granted),
-        )
+        return UpdateCollector(self._parties, self._granted, counted, self._clock)
 
-    def _note_frozen(self, parties: Sequence[str]) -> None:
-        progress = self._store.progress
-        assert progress.open is not None  # noqa: S101 - a round is under way
-        known = progress.open.model_copy(update={"frozen": tuple(parties)})
-        self._store.keep(progress.with_values(open=known))
-
-    def _settle(self) -> None:
-        """Learn whether the round that was under way was released, or is dead for good."""
-        progress = self._store.progress
-        assert progress.open is not None  # noqa: S101 - settled only then
-        session_id = self._granted.grant.session_id
-        batch_id = progress.open.batch
-        if find_answers(self._guardian, session_id, batch_id) is not None:
-            parameters = len(self._store.average.theta)
-            update = self._guardian.released_update(session_id, batch_id, parameters)
-            self._apply_release(read_update(update, parameters))
-        else:
-            self._store.keep(progress.with_values(open=None))
-
-    def _apply_release(self, total: NDArray[np.int64]) -> None:
+    def _apply_release(self, released: ReleasedSum | None) -> None:
         """Move the average, and remember whose updates did it."""
+        if released is None:
+            return
         progress = self._store.progress
         mechanism = self._granted.plan.mechanism
-        assert progress.open is not None  # noqa: S101 - a round was under way
         assert isinstance(mechanism, JointTraining)  # noqa: S101 - the plan of a training
-        frozen = [self._known[site] for site in progress.open.frozen]
+        frozen = [self._known[site] for site in released.parties]
         average = self._store.average.after(
             mechanism,
-            total,
+            released.total,
             teachers_in=sum(one.teachers for one in frozen),
             teachers=sum(one.teachers for one in self._known.values()),
             records=sum(_records(one) for one in frozen),
         )
-        counted = progress.counted | dict.fromkeys(progress.open.frozen, progress.open.batch)
+        counted = progress.counted | dict.fromkeys(released.parties, released.batch)
         after = progress.with_values(
             number=average.number,
             open=None,
@@ -256,7 +147,6 @@ class Lead:
             taken=progress.taken | {one.site: progress.taken.get(one.site, 0) + 1 for one in frozen},
         )
         self._store.keep(after, average)
-        self._failures.clear()
         self._on_progress(after)
 
     def _finish(self) -> None:

@@ -1,5 +1,6 @@
 """What a joint training has come to at its lead: the average, and the durable state of plan and rounds."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -8,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ostraka.client.session.batch import Ticketed
+from ostraka.client.session.summed_rounds import OpenRound
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import replace_durably
 from ostraka.common.mechanism import JointTraining
@@ -78,18 +81,6 @@ FILE = "training.safetensors"
 _KEY = "progress"
 
 
-class Open(BaseModel):
-    """A round that was begun and is not known to be released or dead.
-
-    `frozen` are the parties in its sum, empty until they are fixed.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    batch: int
-    frozen: tuple[str, ...] = ()
-
-
 class TrainingProgress(BaseModel):
     """How far a training is.
 
@@ -112,7 +103,7 @@ class TrainingProgress(BaseModel):
     session: str = ""
     number: int = 0
     batch: int = 1
-    open: Open | None = None
+    open: OpenRound | None = None
     counted: dict[str, int] = Field(default_factory=dict)
     taking_part: tuple[int, ...] = ()
     taken: dict[str, int] = Field(default_factory=dict)
@@ -167,6 +158,30 @@ class TrainingStore:
     def plan(self) -> Plan:
         """The plan as it reads."""
         return Plan.parse(self.plan_bytes)
+
+    @property
+    def open_round(self) -> OpenRound | None:
+        """As `RoundStore.open_round`."""
+        return self.progress.open
+
+    def begin_round(self) -> int:
+        """As `RoundStore.begin_round`."""
+        batch = self.progress.batch
+        self.keep(self.progress.with_values(batch=batch + 1, open=OpenRound(batch=batch)))
+        return batch
+
+    def keep_ticket(self, ticket: Ticketed) -> None:
+        """As `RoundStore.keep_ticket`: all records of a party are in its updates, whatever a ticket says."""
+
+    def keep_frozen(self, parties: Sequence[str]) -> None:
+        """As `RoundStore.keep_frozen`."""
+        assert self.progress.open is not None  # noqa: S101 - a round is under way
+        known = self.progress.open.model_copy(update={"frozen": tuple(parties)})
+        self.keep(self.progress.with_values(open=known))
+
+    def drop_round(self) -> None:
+        """As `RoundStore.drop_round`."""
+        self.keep(self.progress.with_values(open=None))
 
     def keep(self, progress: TrainingProgress, average: AveragedModel | None = None) -> None:
         """Make both hold, durably."""

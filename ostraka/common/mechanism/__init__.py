@@ -1,13 +1,17 @@
 """Mechanisms: how a histogram becomes an answer, with parameters in votes, and bounds on what that costs.
 
-Two release what teachers of all parties learned together instead, with parameters in radii. Each has a file
+Two release what teachers of all parties learned together instead, with parameters in radii, and five release
+sums over all parties' records. Each has a file
 here, and one in `ostraka.guardian.mechanisms` for its release and charges.
 """
 
 from ostraka.common.mechanism.binary import Binary, PerLabel
+from ostraka.common.mechanism.bins import Bins
+from ostraka.common.mechanism.boost import Boost
 from ostraka.common.mechanism.confident import CheckedArgmax, Confident
 from ostraka.common.mechanism.dp_ttac import DpTtac
 from ostraka.common.mechanism.gnmax import GnMax
+from ostraka.common.mechanism.gradients import Gradients
 from ostraka.common.mechanism.interactive import Interactive
 from ostraka.common.mechanism.joint_training import JointTraining, Recipe
 from ostraka.common.mechanism.l1 import L1
@@ -27,10 +31,13 @@ from ostraka.common.mechanism.mechanism import (
     mechanism_names,
     register,
 )
+from ostraka.common.mechanism.moments import Moments
 from ostraka.common.mechanism.noise_cluster import NoiseCluster
 from ostraka.common.mechanism.powerset import Powerset
 from ostraka.common.mechanism.rand_res import RandRes
 from ostraka.common.mechanism.rand_res_labels import RandResLabels
+from ostraka.common.mechanism.record_sums import RecordSums
+from ostraka.common.mechanism.statistics import Statistics
 from ostraka.common.mechanism.tau import Tau
 from ostraka.common.mechanism.ttac import Ttac
 from ostraka.common.privacy.guarantees import BOUND
@@ -40,16 +47,20 @@ __all__ = [
     "L1",
     "MECHANISMS",
     "Binary",
+    "Bins",
+    "Boost",
     "Check",
     "CheckedArgmax",
     "Confident",
     "DpTtac",
     "Draw",
     "GnMax",
+    "Gradients",
     "Interactive",
     "JointTraining",
     "LnMax",
     "Mechanism",
+    "Moments",
     "NoiseCluster",
     "PerLabel",
     "PerVote",
@@ -58,6 +69,8 @@ __all__ = [
     "RandRes",
     "RandResLabels",
     "Recipe",
+    "RecordSums",
+    "Statistics",
     "Tau",
     "Ttac",
     "Value",
@@ -74,4 +87,5 @@ register(
     *(Binary, Tau, L1, Powerset),
     *(NoiseCluster, RandRes, RandResLabels),
     *(Ttac, DpTtac),
+    *(Moments, Bins, Boost, Gradients, Statistics),
 )

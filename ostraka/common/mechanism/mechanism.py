@@ -167,7 +167,9 @@ class Mechanism(Value, ABC):
     blind: ClassVar[bool] = False
     """Whether a garbled circuit can release it, so that nobody sees the histogram."""
     labels_queries: ClassVar[bool] = True
-    """Whether it answers queries with labels, from votes; others release sums of what teachers learned."""
+    """Whether it answers queries with labels, from votes; others release sums."""
+    sums_records: ClassVar[bool] = False
+    """Whether it releases a sum over parties' labelled records, of whatever a public question asks."""
     gaussian: ClassVar[bool] = False
     """Whether this very class' `cost` is proved at `GAUSSIAN`: budgets with a Gaussian filter then pay it."""
     charged_as: ClassVar[str] = ""

@@ -32,9 +32,9 @@ def missing_encoding(plan: Plan, heads: Iterable[str], allowed: Collection[str])
     """Return the word that a policy lacks for `plan` to be asked of teachers with these heads, or None.
 
     Teachers without a head ("") need some word for encrypted queries: "ckks" is missing where there is none.
-    The rounds of a training are no queries, and need no word.
+    Rounds that release sums are no queries, and need no word.
     """
-    if plan.is_training:
+    if plan.releases_sums:
         return None
     if plan.encoding == "plain":
         return None if "plain" in allowed else "plain"

@@ -83,6 +83,11 @@ class PlanFields(Value):
         return isinstance(self.mechanism, JointTraining)
 
     @property
+    def releases_sums(self) -> bool:
+        """Whether its queries are rounds that each release one sum: of updates, or over records."""
+        return not self.mechanism.labels_queries
+
+    @property
     def counts_by_label(self) -> bool:
         """Whether each label has votes of its own number: ballots of one count a label."""
         return isinstance(self.mechanism.ballot, LabelCounts)

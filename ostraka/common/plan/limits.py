@@ -23,8 +23,12 @@ MAX_ROUND_RECORDS = 2**18
 
 def check_mechanism(plan: PlanFields) -> None:
     """Raise `plan.invalid` where the mechanism does not fit the rest of a plan."""
+    if plan.releases_sums:
+        _check_sums(plan)
     if isinstance(plan.mechanism, JointTraining):
-        _check_training(plan, plan.mechanism.recipe)
+        _check_training(plan.mechanism.recipe)
+    elif plan.mechanism.sums_records:
+        pass
     elif plan.mechanism.multi_label != plan.multi_label:
         fitting = [kind for kind, known in labelling().items() if known.multi_label == plan.multi_label]
         raise invalid_plan(
@@ -32,7 +36,7 @@ def check_mechanism(plan: PlanFields) -> None:
             f"{'sets of labels' if plan.multi_label else 'single labels'}; "
             f"choose one of {', '.join(fitting)}"
         )
-    if plan.mechanism.by_record:
+    if plan.mechanism.by_record and plan.mechanism.labels_queries:
         _check_by_record(plan)
     _check_adjacency(plan)
     plan.mechanism.check_classes(plan.classes)
@@ -68,24 +72,30 @@ def _check_adjacency(plan: PlanFields) -> None:
     )
 
 
-def _check_training(plan: PlanFields, recipe: Recipe) -> None:
-    """Raise for what makes no sense of updates, which a round adds up for all records of a party at once."""
+def _check_training(recipe: Recipe) -> None:
+    """Raise for rounds in which teachers are shown more records than they take."""
     if recipe.steps * recipe.batch_size > MAX_ROUND_RECORDS:
         raise invalid_plan(
             f"a teacher is shown {recipe.steps * recipe.batch_size} records a round and takes "
             f"{MAX_ROUND_RECORDS}; choose fewer steps or a smaller batch_size"
         )
+
+
+def _check_sums(plan: PlanFields) -> None:
+    """Raise for what makes no sense of sums, of which a round releases one."""
     wanted: dict[str, str | int] = {
-        "variant": "none",
         "tally": "aggregate",
         "encoding": "plain",
         "ring_bits": 64,
         "batch_size": 1,
     }
+    if plan.is_training:
+        # Updates of all teachers of a party are one sum: some of them cannot stay away.
+        wanted["variant"] = "none"
     for name, value in wanted.items():
         if getattr(plan, name) != value:
             raise invalid_plan(
-                f"mechanism {plan.mechanism.kind} releases one sum of updates a round; set {name} {value}"
+                f"mechanism {plan.mechanism.kind} releases one sum a round; set {name} {value}"
             )
 
 

@@ -63,7 +63,10 @@ class Plan(PlanFields):
             raise invalid_plan("a query of one class has no labels to choose from; leave out labels")
         if self.labels and len(self.labels) != self.classes:
             raise invalid_plan(f"{len(self.labels)} labels are asked for and classes is {self.classes}")
-        if not self.labels and self.classes < 2:
+        if self.labels and self.mechanism.sums_records:
+            raise invalid_plan(f"mechanism {self.mechanism.kind} sums all labels; leave out labels")
+        # A number that is learned has no classes, and counts as one.
+        if not self.labels and self.classes < 2 and not self.mechanism.sums_records:
             raise invalid_plan("classes: there is nothing to tell apart; name at least 2")
 
     @staticmethod

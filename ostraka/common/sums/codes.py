@@ -1,6 +1,7 @@
 """What a record's label becomes in a sum: a vector of norm at most 1."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +22,12 @@ class ClassCodes:
     @property
     def width(self) -> int:
         """Values of a code, k."""
-        return self.vectors.shape[1]
+        return int(self.vectors.shape[1])
 
-    def __call__(self, y: NDArray[np.int64]) -> Floats:
+    def __call__(self, y: NDArray[Any]) -> Floats:
         """Return the codes (n, k) of class indices (n,)."""
-        return clip_rows(self.vectors)[y]
+        codes: Floats = clip_rows(self.vectors)[y]
+        return codes
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class LabelCodes:
         """Values of a code: one a label."""
         return len(self.offsets)
 
-    def __call__(self, y: NDArray[np.int64]) -> Floats:
+    def __call__(self, y: NDArray[Any]) -> Floats:
         """Return the codes (n, labels) of labels (n, labels)."""
         return clip_rows((y - self.offsets) / self.scale)
 
@@ -62,7 +64,7 @@ class NumberCodes:
         """Values of a code: one."""
         return 1
 
-    def __call__(self, y: NDArray[np.floating]) -> Floats:
+    def __call__(self, y: NDArray[Any]) -> Floats:
         """Return the codes (n, 1) of numbers (n,)."""
         return clip_rows((np.asarray(y, np.float64)[:, None] - self.center) / self.scale)
 

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,8 @@ def clip_rows(rows: Floats) -> Floats:
 
     A row of values that are no numbers would make a whole sum none.
     """
-    finite = np.isfinite(rows).all(axis=1)
-    usable = np.where(finite[:, None], rows, 0.0)
+    finite = np.isfinite(rows).all(axis=1, keepdims=True)
+    usable = np.where(finite, rows, 0.0)
     # Divided by the largest value first: squares of large numbers overflow.
     largest = np.maximum(np.abs(usable).max(axis=1, initial=0.0), 1.0)
     norms = largest * np.linalg.norm(usable / largest[:, None], axis=1)
@@ -48,7 +49,7 @@ class FeatureMap:
         """Values of a mapped record, d."""
         return len(self.center) + 1
 
-    def __call__(self, X: NDArray[np.floating]) -> Floats:
+    def __call__(self, X: NDArray[Any]) -> Floats:
         """Return the mapped records (n, d), each of norm at most 1, of prepared features (n, F)."""
         centred = (bin_features(np.asarray(X, np.float64), self.cuts) - self.center) / self.scale
         rest = math.sqrt(1 - self.constant**2)
@@ -71,7 +72,7 @@ def find_bins(values: Floats, cuts: Floats) -> NDArray[np.intp]:
     return np.searchsorted(cuts, values, side="right")
 
 
-def one_hot(places: NDArray[np.integer], width: int) -> Floats:
+def one_hot(places: NDArray[np.integer[Any]], width: int) -> Floats:
     """Return rows (n, width) with a 1 at each of the `places` (n,)."""
     rows = np.zeros((len(places), width))
     rows[np.arange(len(places)), places] = 1.0

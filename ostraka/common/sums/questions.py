@@ -1,13 +1,13 @@
 """Questions that a sum answers: what each record adds to it, clipped to norm 1 in every block.
 
-A question is public. Whatever it says, `parts` bounds what a record adds, so that a querying party may ask
+A question is public. Whatever it says, what a record adds is bounded here, so that a querying party may ask
 anything of the announced size.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +27,15 @@ class Rows:
     """
 
     codes: NDArray[np.float32] = field(repr=False)
-    X: NDArray[np.floating] = field(repr=False)
-    y: NDArray[np.number] = field(repr=False)
+    X: NDArray[Any] = field(repr=False)
+    y: NDArray[Any] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.X)
+
+    def take(self, which: slice | NDArray[np.bool_]) -> "Rows":
+        """Return some of the records, in their order."""
+        return Rows(self.codes[which], self.X[which], self.y[which])
 
 
 class Question(Protocol):
@@ -41,16 +45,16 @@ class Question(Protocol):
     def widths(self) -> tuple[int, ...]:
         """Values of each block of the sum."""
 
-    def blocks(self, rows: Rows, weights: Floats) -> Sequence[Floats]:
-        """Return each block of the sum over these records, each times its weight (n,), flat."""
+    def blocks(self, rows: Rows) -> Sequence[Floats]:
+        """Return each block of the sum over these records, flat."""
 
 
 @dataclass(frozen=True)
 class MomentsQuestion:
     """Sum of x code(y)', and the Gram sum of x x' where `gram`, of mapped records x.
 
-    The second block holds the upper triangle row by row, what is off the diagonal times sqrt 2: its norm is then
-    the matrix' Frobenius norm, which for x x' is at most 1.
+    The second block holds the upper triangle row by row, what is off the diagonal times sqrt 2: its norm is
+    then the matrix' Frobenius norm, which for x x' is at most 1.
     """
 
     map: FeatureMap
@@ -64,12 +68,11 @@ class MomentsQuestion:
         first = d * self.codes.width
         return (first, d * (d + 1) // 2) if self.gram else (first,)
 
-    def blocks(self, rows: Rows, weights: Floats) -> Sequence[Floats]:
+    def blocks(self, rows: Rows) -> Sequence[Floats]:
         """As `Question.blocks`."""
         U = self.map(rows.X)
-        weighted = U * weights[:, None]
-        moments = (weighted.T @ self.codes(rows.y)).ravel()
-        return (moments, pack_symmetric(weighted.T @ U)) if self.gram else (moments,)
+        moments = (U.T @ self.codes(rows.y)).ravel()
+        return (moments, pack_symmetric(U.T @ U)) if self.gram else (moments,)
 
 
 def pack_symmetric(matrix: Floats) -> Floats:
@@ -108,7 +111,7 @@ class Target:
     center: float = 0.0
     scale: float = 1.0
 
-    def residuals(self, scores: Floats, y: NDArray[np.number]) -> Floats:
+    def residuals(self, scores: Floats, y: NDArray[Any]) -> Floats:
         """Return the slope of the loss by each score, (n, k)."""
         if self.loss == "squared":
             return scores - ((np.asarray(y, np.float64) - self.center) / self.scale)[:, None]
@@ -150,14 +153,41 @@ class GradientQuestion:
         """As `Question.widths`: d k."""
         return (self.map.columns * self.target.outputs,)
 
-    def blocks(self, rows: Rows, weights: Floats) -> Sequence[Floats]:
+    def blocks(self, rows: Rows) -> Sequence[Floats]:
         """As `Question.blocks`."""
         U = self.map(rows.X)
         residuals = self.target.residuals(U @ self.weights, rows.y) / self.radius
         # A gradient x r' has norm |x| |r|: what is too long is clipped with its x, not beside it.
         lengths = np.linalg.norm(U, axis=1, keepdims=True)
         clipped = clip_rows(residuals * lengths) / np.maximum(lengths, np.finfo(np.float64).tiny)
-        return ((U.T @ (clipped * weights[:, None])).ravel(),)
+        return ((U.T @ clipped).ravel(),)
+
+
+@dataclass(frozen=True)
+class NetworkQuestion:
+    """Sum of gradients of a loss at a public network of features, each clipped to `radius` and in radii.
+
+    `ostraka.common.learning.sum_answers` answers it: nothing here needs torch.
+
+    Attributes:
+        network: its kind, as `ostraka.common.learning.networks.network` takes it: no factory, as a party imports
+            nothing that others name.
+        shape: of a record, whose features are flat.
+        target: of the loss.
+        parameters: of the network, float32 (p,), flat in the order of its `parameters()`.
+        radius: above 0.
+    """
+
+    network: str
+    shape: tuple[int, ...]
+    target: Target
+    parameters: NDArray[np.float32] = field(repr=False)
+    radius: float
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """As `Question.widths`: p."""
+        return (len(self.parameters),)
 
 
 @dataclass(frozen=True)
@@ -176,7 +206,7 @@ class AdditiveTerm:
     values: Floats = field(repr=False)
     indicators: int = 0
 
-    def scores(self, X: NDArray[np.floating]) -> Floats:
+    def scores(self, X: NDArray[Any]) -> Floats:
         """Return what it adds for records (n, F), (n, k)."""
         added: Floats = self.values[find_places(X, self.feature, self.cuts, self.indicators)]
         return added
@@ -210,7 +240,7 @@ class AdditiveModel:
     intercept: Floats = field(repr=False)
     terms: tuple[AdditiveTerm, ...] = field(repr=False, default=())
 
-    def scores(self, X: NDArray[np.floating]) -> Floats:
+    def scores(self, X: NDArray[Any]) -> Floats:
         """Return scores (n, k) of records (n, F)."""
         total: Floats = np.broadcast_to(self.intercept, (len(X), len(self.intercept))).astype(np.float64)
         for term in self.terms:
@@ -244,12 +274,12 @@ class BoostQuestion:
         """As `Question.widths`: bins times k."""
         return (self.bins * self.target.outputs,)
 
-    def blocks(self, rows: Rows, weights: Floats) -> Sequence[Floats]:
+    def blocks(self, rows: Rows) -> Sequence[Floats]:
         """As `Question.blocks`."""
         residuals = clip_rows(self.target.residuals(self.model.scores(rows.X), rows.y) / self.radius)
         places = find_places(rows.X, self.feature, self.cuts, self.indicators)
         total = np.zeros((self.bins, self.target.outputs))
-        np.add.at(total, places, residuals * weights[:, None])
+        np.add.at(total, places, residuals)
         return (total.ravel(),)
 
 
@@ -268,7 +298,7 @@ LABEL = -1
 
 @dataclass(frozen=True)
 class ColumnStatistic:
-    """Counts of one column in `bins` equally wide bins from `low` to `high`, and of missing values behind them.
+    """Counts of one column in `bins` equally wide bins from `low` to `high`, then of missing values.
 
     What lies beyond an end is counted in the bin there; of codes of a category, bins are as wide as 1.
 
@@ -311,15 +341,16 @@ class StatisticsQuestion:
         """As `Question.widths`."""
         return tuple(column.width for column in self.columns)
 
-    def blocks(self, rows: Rows, weights: Floats) -> Sequence[Floats]:
+    def blocks(self, rows: Rows) -> Sequence[Floats]:
         """As `Question.blocks`."""
         meant = np.ones(len(rows), dtype=np.bool_)
         for condition in self.conditions:
             values = _values(rows, condition.column)
             meant &= (values >= condition.low) & (values <= condition.high)
-        counted = np.where(meant, weights, 0.0)
         return [
-            np.bincount(column.places(_values(rows, column.column)), counted, column.width)
+            np.bincount(column.places(_values(rows, column.column))[meant], minlength=column.width).astype(
+                np.float64
+            )
             for column in self.columns
         ]
 
@@ -329,22 +360,22 @@ def _values(rows: Rows, column: int) -> Floats:
     return np.asarray(values, np.float64)
 
 
-AnyQuestion = MomentsQuestion | GradientQuestion | BoostQuestion | StatisticsQuestion
+LinearQuestion = MomentsQuestion | GradientQuestion | BoostQuestion | StatisticsQuestion
+"""Questions that NumPy answers."""
+AnyQuestion = LinearQuestion | NetworkQuestion
 
 CHUNK = 4096
-"""Records that are added up in floating point, so few that no sum of them is off by a thousandth of a step."""
+"""Records that are added up in floating point: so few that no sum is off by a thousandth of a step."""
 
 
-def sum_steps(question: AnyQuestion, rows: Rows, weights: Floats, bits: int) -> list[NDArray[np.int64]]:
+def sum_steps(question: LinearQuestion, rows: Rows, bits: int) -> list[NDArray[np.int64]]:
     """Return the blocks of the sum over all records in steps of 2^-bits, int64.
 
-    Chunks are rounded to steps one by one and added as whole numbers, so that another record in one place moves
-    each value by less than a step more than its own part does (docs/sums.md).
+    Chunks are rounded to steps one by one and added as whole numbers, so that another record in one place
+    moves each value by less than a step more than its own part does (docs/sums.md).
     """
     totals = [np.zeros(width, np.int64) for width in question.widths]
     for start in range(0, len(rows), CHUNK):
-        part = slice(start, start + CHUNK)
-        chunk = Rows(rows.codes[part], rows.X[part], rows.y[part])
-        for total, block in zip(totals, question.blocks(chunk, weights[part]), strict=True):
-            total += np.rint(np.ldexp(block, bits)).astype(np.int64)
+        for place, block in enumerate(question.blocks(rows.take(slice(start, start + CHUNK)))):
+            totals[place] += np.rint(np.ldexp(block, bits)).astype(np.int64)
     return totals

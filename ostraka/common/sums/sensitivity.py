@@ -18,9 +18,20 @@ def moved_statistics(columns: int) -> float:
     return math.sqrt(2 * columns)
 
 
-def moved_on_lattice(moved: float, width: int, bits: int) -> float:
-    """Return how far a record moves a block of `width` values that is rounded to steps of 2^-bits.
+STEP_ROUNDING = 1 + 2.0**-10
+"""Times which a step covers what floating point adds to a chunk of records: below a thousandth of one."""
 
-    Chunks are rounded one by one, so that each value is moved by less than a step more (`sum_steps`).
+
+def moved_on_lattice(moved: float, width: int, bits: int, records: float = 1.0) -> float:
+    """Return how far a block of `width` values in steps of 2^-bits moves where records are replaced.
+
+    Args:
+        moved: how far one record moves it before anything is rounded.
+        width: values of the block.
+        bits: of a step.
+        records: how many are replaced, or what these weigh together.
+
+    Each record may lie in another chunk, whose sum is rounded, and so is what a weight makes of the chunks' sum.
     """
-    return moved + math.sqrt(width) * math.ldexp(1.0, -bits)
+    rounded = math.sqrt(width) * math.ldexp(STEP_ROUNDING, -bits)
+    return records * (moved + rounded) + rounded

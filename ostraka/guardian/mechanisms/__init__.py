@@ -1,17 +1,22 @@
-"""Mechanisms: from a ring sum of ballots, or of updates, to answers and charges. Pure functions of arrays."""
+"""Mechanisms: from a ring sum, of ballots or of anything else, to answers and charges. Pure functions."""
 
 from ostraka.common.mechanism import (
     L1,
     Binary,
+    Bins,
+    Boost,
     Confident,
     DpTtac,
     GnMax,
+    Gradients,
     Interactive,
     LnMax,
+    Moments,
     NoiseCluster,
     Powerset,
     RandRes,
     RandResLabels,
+    Statistics,
     Tau,
     Ttac,
 )
@@ -37,7 +42,7 @@ from ostraka.guardian.mechanisms.rule import (
     release,
     rule_of,
 )
-from ostraka.guardian.mechanisms.updates import UpdatesRule, released_updates
+from ostraka.guardian.mechanisms.sums import SumsRule, released_sums
 
 __all__ = [
     "REFUSED",
@@ -53,7 +58,7 @@ __all__ = [
     "largest_charges",
     "register",
     "release",
-    "released_updates",
+    "released_sums",
     "rule_of",
 ]
 
@@ -68,5 +73,10 @@ register(Powerset, PowersetRule())
 register(NoiseCluster, NoiseClusterRule())
 register(RandRes, RandResRule())
 register(RandResLabels, RandResLabelsRule())
-register(Ttac, UpdatesRule())
-register(DpTtac, UpdatesRule())
+register(Ttac, SumsRule())
+register(DpTtac, SumsRule())
+register(Moments, SumsRule())
+register(Bins, SumsRule())
+register(Boost, SumsRule())
+register(Gradients, SumsRule())
+register(Statistics, SumsRule())

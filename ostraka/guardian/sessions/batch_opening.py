@@ -98,8 +98,11 @@ def _budgets(plan: Plan, cohort: Cohort, standing: Eligibility) -> dict[UnitKey,
 
 
 def _without(plan: Plan, attendance: Attendance, out: Collection[Cohort]) -> Attendance:
-    """Without the cohorts that are `out`; a party's counts and updates are of all its records or of none."""
-    whole = plan.mechanism.by_record or plan.is_training
+    """Without the cohorts that are `out`; a party's counts and updates are of all its records or of none.
+
+    Sums over records are of each group's apart.
+    """
+    whole = (plan.mechanism.by_record or plan.is_training) and not plan.mechanism.sums_records
     sites = {cohort.site for cohort in out} if whole else set()
     return attendance.without({c for c in attendance.cohorts if c in out or c.site in sites})
 

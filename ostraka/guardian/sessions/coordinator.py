@@ -234,7 +234,7 @@ class Coordinator:
             return self._find_released(ticketed, request)
         ticketed.session.check_open(self._clock.now())
         policy = self._policies.current()
-        if ticketed.plan.is_training:
+        if ticketed.plan.releases_sums:
             self._check_still_allowed(ticketed, policy)
         with self._batches.forgetting(*ticketed.key):
             answers = self._release(ticketed.session, batch, request, policy)

@@ -7,11 +7,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.mechanism import BOUND, JointTraining
+from ostraka.common.mechanism import BOUND
 from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.modulus import RingArray
 from ostraka.guardian.ledger import Charge
-from ostraka.guardian.mechanisms import Answers, release, released_updates
+from ostraka.guardian.mechanisms import Answers, release, released_sums
 from ostraka.guardian.noise import NoiseSource
 from ostraka.guardian.sessions.cohorts import Attendance
 from ostraka.guardian.sessions.data_dependent import DataDependentCosts
@@ -55,8 +55,8 @@ def tally(
         noise: source of discrete noise.
         bound: how the data-dependent charge is computed.
     """
-    if isinstance(plan.mechanism, JointTraining):
-        return _release_training(plan, plan.mechanism, total, payers, noise)
+    if plan.releases_sums:
+        return _release_sum(plan, total, payers, noise)
     by_label = plan.counts_by_label
     totals = attendance.totals_by_label(plan.classes) if by_label else attendance.totals()
     answers = release(
@@ -87,16 +87,14 @@ def tally(
     return Outcome(reply, answered, charges, costs if payers and bound != "worst_case" else None)
 
 
-def _release_training(
-    plan: Plan, mechanism: JointTraining, total: RingArray, payers: Sequence[Payer], noise: NoiseSource
-) -> Outcome:
-    """Release a round of a training, whose cost no update decides."""
-    released = released_updates(total, mechanism, noise, plan.modulus)
+def _release_sum(plan: Plan, total: RingArray, payers: Sequence[Payer], noise: NoiseSource) -> Outcome:
+    """Release a round of sums, whose cost nothing in them decides."""
+    released = released_sums(total, plan.mechanism, noise, plan.modulus)
     charged = worst_charges(plan, payers, np.ones((len(total), 1), dtype=np.bool_))
-    return Outcome(encode_update(released), len(total), charged)
+    return Outcome(encode_sum(released), len(total), charged)
 
 
-def encode_update(released: NDArray[np.int64]) -> bytes:
+def encode_sum(released: NDArray[np.int64]) -> bytes:
     """Return a sum in lattice steps as the serialized reply that is stored; chunks of it are sent."""
     update = common_pb2.Chunk(data=released.astype("<i8").tobytes())
     return guardian_pb2.ReleaseReply(update=update).SerializeToString(deterministic=True)

@@ -147,7 +147,9 @@ def _least_sigma(plan: Plan) -> float:
 
 
 def _list_allowed(kinds: Collection[str] | None) -> str:
-    return "with a formal guarantee" if kinds is None else f"out of {', '.join(kinds)}"
+    if kinds is not None:
+        return f"out of {', '.join(kinds)}"
+    return 'with a formal guarantee, and no sums over records (the policy\'s mechanisms would name "sums")'
 
 
 def _name_encoder(encoder: str) -> str:

@@ -11,7 +11,7 @@ def check_size(plan: Plan, size: int) -> None:
             ErrorCode.BATCH_TOO_LARGE,
             f"A batch of {size} queries was asked for; the plan allows 1 to {plan.batch_size}.",
         )
-    if plan.mechanism.by_record and size != plan.queries:
+    if plan.mechanism.by_record and size != plan.queries and not plan.releases_sums:
         raise OstrakaError(
             ErrorCode.MESSAGE_INVALID,
             f"Mechanism {plan.mechanism.kind} asks all {plan.queries} queries in one batch, not {size}.",
@@ -20,7 +20,8 @@ def check_size(plan: Plan, size: int) -> None:
 
 def without_smaller(error: OstrakaError, plan: Plan) -> OstrakaError:
     """Return the error for a too costly batch of records: a smaller one costs the same, none is offered."""
-    if error.code is not ErrorCode.BUDGET_TOO_SMALL or not plan.mechanism.by_record:
+    by_record = plan.mechanism.by_record and not plan.releases_sums
+    if error.code is not ErrorCode.BUDGET_TOO_SMALL or not by_record:
         return error
     return OstrakaError(
         error.code,

@@ -18,7 +18,9 @@ from ostraka.common.wire.contexts import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2
 from ostraka.services.journal.limits import QueryCount
 
-Request = party_pb2.VoteHeader | party_pb2.BeginRequest | training_pb2.TrainHeader
+Asking = party_pb2.VoteHeader | party_pb2.SumHeader
+"""Headers that may name a grant that came before."""
+Request = Asking | party_pb2.BeginRequest | training_pb2.TrainHeader
 
 
 @dataclass(frozen=True)
@@ -232,7 +234,8 @@ Key = tuple[str, bytes]
 class _Kept:
     """What of a header is the same in every batch of its session, until the grant ends."""
 
-    header: party_pb2.VoteHeader
+    plan: bytes
+    grant: common_pb2.SignedEntry
     ends_at: float
 
 
@@ -249,14 +252,16 @@ class KeptGrants:
         # Guards the order of what is kept, which says what goes next: finding a grant puts it last.
         self._lock = threading.Lock()
 
-    def check(self, header: party_pb2.VoteHeader, querier: Identity) -> Permission:
-        """Return what the header of a vote permits to `querier`, and keep what came with it.
+    def check(self, header: Asking, querier: Identity, rows: int) -> Permission:
+        """Return what the header of a vote on `rows` queries permits to `querier`; keep what came with it.
+
+        The header of a sum is one of a single query.
 
         Raises as `Checker.check`, `grant.unknown` where it names what this querying party never sent or what
         is not kept any more, `message.invalid` where it both brings and names a grant.
         """
         if not header.grant_sha256:
-            permission = self._checker.check(header, querier, header.rows)
+            permission = self._checker.check(header, querier, rows)
             self._keep(header, permission)
             return permission
         if header.plan or header.HasField("grant"):
@@ -265,12 +270,11 @@ class KeptGrants:
                 "A vote's header brings a grant and names one: send plan and grant, or the digest alone.",
             )
         # Checked as if all of it had just come: what is kept is trusted for nothing.
-        whole = party_pb2.VoteHeader()
-        whole.CopyFrom(header)
-        whole.MergeFrom(self._find((querier.uri, header.grant_sha256)))
-        return self._checker.check(whole, querier, header.rows)
+        kept = self._find((querier.uri, header.grant_sha256))
+        whole = party_pb2.SumHeader(plan=kept.plan, grant=kept.grant, ticket=header.ticket)
+        return self._checker.check(whole, querier, rows)
 
-    def _find(self, key: Key) -> party_pb2.VoteHeader:
+    def _find(self, key: Key) -> _Kept:
         with self._lock:
             kept = self._kept.pop(key, None)
             if kept is None:
@@ -280,17 +284,16 @@ class KeptGrants:
                     "with plan and grant.",
                 )
             self._kept[key] = kept
-            return kept.header
+            return kept
 
-    def _keep(self, header: party_pb2.VoteHeader, permission: Permission) -> None:
+    def _keep(self, header: Asking, permission: Permission) -> None:
         """Keep what came with a batch that is permitted; drop what is over, and what is too much."""
         querier = permission.grant.querier
         now = self._checker.clock.now()
         key = querier, hashlib.sha256(header.grant.signed.payload).digest()
-        same = party_pb2.VoteHeader(plan=header.plan, grant=header.grant)
         with self._lock:
             self._kept.pop(key, None)
-            self._kept[key] = _Kept(same, permission.ends_at)
+            self._kept[key] = _Kept(header.plan, header.grant, permission.ends_at)
             over = [known for known, kept in self._kept.items() if kept.ends_at < now]
             own = [known for known in self._kept if known[0] == querier]
             for known in {*over, *own[:-KEPT]}:

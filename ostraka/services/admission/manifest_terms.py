@@ -132,7 +132,9 @@ class Declared:
         for cohort in session.participant.cohorts:
             if cohort.weight != VOTE and not weighting:
                 raise ticket_invalid("weighs votes in a plan without weighting")
-            if not 0 < cohort.weight * cohort.teachers <= most:
+            # Records have weights whose mean is 1 over those of all parties, which no party knows.
+            bounded = session.plan.mechanism.sums_records or cohort.weight * cohort.teachers <= most
+            if cohort.weight <= 0 or not bounded:
                 raise ticket_invalid(f"gives votes a weight of {cohort.weight} steps of 2^-16")
 
 

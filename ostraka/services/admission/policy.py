@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
 from ostraka.common.mechanism import MECHANISMS, Mechanism, known_mechanism
+from ostraka.common.mechanism.allowed import WORDS, allows, allows_sums
 from ostraka.common.plan.encodings import PLAIN_ALONE, QUERIES, Encodings, missing_encoding
 from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import budget_amount, budget_rdp, propose_order
@@ -47,7 +48,8 @@ class PartyPolicy(BaseModel):
     order_cap: Annotated[float, Field(gt=1, le=1e6, allow_inf_nan=False)] | None = None
     """Renyi order the cap is kept at; none: the one at which it buys the most queries."""
     mechanisms: tuple[str, ...] | None = None
-    """Mechanisms to answer; none: every one but `ttac`, which must be named; `noise_cluster` only with
+    """Mechanisms to answer, or "votes" for all that label queries and "sums" for all that release sums over
+    records; none: votes and joint training, but for `ttac`, which must be named; `noise_cluster` only with
     `label_counts`, `rand_res` and `rand_res_labels` only with `randomized_labels`."""
     encodings: Encodings = PLAIN_ALONE
     """Queries to answer: "plain", "ckks" (encrypted, to linear heads) and "ckks-square" (to heads with
@@ -79,15 +81,21 @@ class PartyPolicy(BaseModel):
 
     @model_validator(mode="after")
     def _check_mechanism_names(self) -> Self:
-        unknown = [kind for kind in self.mechanisms or () if known_mechanism(kind) is None]
+        kinds = [kind for kind in self.mechanisms or () if kind not in WORDS]
+        unknown = [kind for kind in kinds if known_mechanism(kind) is None]
         if unknown:
-            raise ValueError(f"mechanisms: '{unknown[0]}' is none of {', '.join(MECHANISMS)}")
-        for kind in self.mechanisms or ():
+            raise ValueError(f"mechanisms: '{unknown[0]}' is none of {', '.join((*WORDS, *MECHANISMS))}")
+        for kind in kinds:
             setting = MECHANISMS[kind].party_setting
             if setting is not None and not getattr(self, setting):
                 value = '"record" or "label"' if setting == "label_counts" else "true"
                 raise ValueError(f"mechanism {kind} needs {setting} = {value}")
         return self
+
+    @property
+    def allows_sums(self) -> bool:
+        """Whether any sum over records is answered."""
+        return allows_sums(self.mechanisms)
 
     @property
     def cap(self) -> Cap | None:
@@ -155,9 +163,17 @@ class PartyPolicy(BaseModel):
                 f"operator to name {mechanism.kind} in policy.mechanisms of site.toml, or train with "
                 "dp_ttac.",
             )
-        if self.mechanisms is not None and mechanism.kind not in self.mechanisms:
+        if allows(mechanism, self.mechanisms):
+            return
+        if self.mechanisms is None:
             raise OstrakaError(
                 ErrorCode.POLICY_REFUSED,
-                f"This party does not answer mechanism {mechanism.kind}, only "
-                f"{', '.join(self.mechanisms) or 'none'}: choose one of these, or leave this party out.",
+                f"This party answers votes alone and {mechanism.kind} releases sums over its records, of"
+                ' which models are made: ask its operator to add "sums" to policy.mechanisms in site.toml, or'
+                " leave this party out of the plan.",
             )
+        raise OstrakaError(
+            ErrorCode.POLICY_REFUSED,
+            f"This party does not answer mechanism {mechanism.kind}, only "
+            f"{', '.join(self.mechanisms) or 'none'}: choose one of these, or leave this party out.",
+        )

@@ -17,6 +17,8 @@ from ostraka.services.teachers.manifest import TeachersManifest
 
 MAX_MEMBERS = 2**20
 """Records that may be told by their clusters in one batch."""
+MAX_QUESTION_BYTES = 2**27
+"""Of a question about a sum: as many as the largest share that answers it."""
 MAX_MEMBER_VALUES = 2**28
 """Values of all their features: 1 GiB."""
 
@@ -86,6 +88,8 @@ class RequestTerms:
             raise _other_call("encoding is ckks", "ask for votes with Begin")
         if permission.plan.is_training:
             raise _other_call("queries are rounds of a training", "ask for updates with Train")
+        if permission.plan.releases_sums:
+            raise _other_call("queries are rounds of sums over records", "ask for them with Sum")
         if header.columns != len(self.task.features):
             raise OstrakaError(
                 ErrorCode.DATA_SHAPE,
@@ -94,6 +98,21 @@ class RequestTerms:
             )
         if header.members:
             _check_members(permission.plan, header)
+
+    def check_sum(self, permission: Permission, querier: Identity, header: party_pb2.SumHeader) -> None:
+        """As `check`, for questions that are summed over records.
+
+        Raises `plan.invalid` for a plan that releases labels, `message.too_large` for too large a question.
+        """
+        self.check(permission, querier)
+        if not permission.plan.mechanism.sums_records:
+            raise _other_call(f"mechanism {permission.plan.mechanism.kind} labels queries", "ask with Vote")
+        if header.size > MAX_QUESTION_BYTES:
+            raise OstrakaError(
+                ErrorCode.MESSAGE_TOO_LARGE,
+                f"The question has {header.size} bytes and {MAX_QUESTION_BYTES} are taken: ask about fewer"
+                " features, or a smaller model.",
+            )
 
     def _check_task(self, plan: Plan) -> None:
         known = len(self.task.classes)

@@ -31,8 +31,9 @@ def check_policy(task: Task, records: Dataset, policy: PartyPolicy, votes_per_pe
     `data.missing` for records that are nobody's.
     """
     persons = Persons.of(task, records)
-    if policy.label_counts is not None or policy.randomized_labels:
-        named = "randomized_labels" if policy.label_counts is None else "label_counts"
+    if policy.label_counts is not None or policy.randomized_labels or policy.allows_sums:
+        setting = "randomized_labels" if policy.randomized_labels else "mechanisms"
+        named = "label_counts" if policy.label_counts is not None else setting
         require_votes(persons, votes_per_person, f"{named} in [policy] has each record count")
     return persons
 

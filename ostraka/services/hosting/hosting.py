@@ -105,7 +105,8 @@ class Loader:
         Raises `config.invalid` for counts of several labels, which no mechanism asks for, and for somebody
         who has more records than the party says that one person changes votes.
         """
-        if self.policy.label_counts is None and not self.policy.randomized_labels:
+        asked = self.policy.label_counts is not None or self.policy.randomized_labels
+        if not asked and not self.policy.allows_sums:
             return None
         if self.policy.label_counts is not None and self.task.multi_label:
             raise OstrakaError(

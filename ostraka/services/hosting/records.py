@@ -86,16 +86,23 @@ class Records:
     """Labelled records that vote themselves, each at most once in a batch, for its class or labels.
 
     Attributes:
-        X: float32, shape (N, F), as `Task.prepare` gives them.
+        X: the features that models take, float32 (N, F): as `Task.prepare` gives them, behind the encoder.
         y: int64 class indices, shape (N,); of several labels 0 and 1, (N, labels).
         cohorts: each record's, int64, shape (N,): those of a cohort vote on the same queries.
         classes: number of classes, or of labels.
+        codes: as the task's columns hold them, float32 (N, columns), NaN where a value is missing.
     """
 
     X: NDArray[np.float32] = field(repr=False)
     y: NDArray[np.int64] = field(repr=False)
     cohorts: NDArray[np.int64] = field(repr=False)
     classes: int
+    codes: NDArray[np.float32] = field(repr=False, default_factory=lambda: np.empty((0, 0), np.float32))
+
+    @property
+    def holds_classes(self) -> bool:
+        """Whether `y` are classes or labels, and no numbers."""
+        return np.issubdtype(self.y.dtype, np.integer)
 
     @classmethod
     def of(
@@ -123,9 +130,8 @@ class Records:
         place = {group: i for i, cohort in enumerate(manifest.cohorts) for group in cohort.groups}
         cohorts = np.array([place[level] for level in levels], dtype=np.int64)
         order = np.argsort(np.frombuffer(random(_NUMBER_BYTES * len(data)), "<u8"))
-        return cls(
-            task.prepare(data.X)[order], data.labels()[order], cohorts[order], classes=len(task.classes)
-        )
+        codes = data.X.reshape(len(data), -1)[order]
+        return cls(task.prepare(codes), data.labels()[order], cohorts[order], len(task.classes), codes=codes)
 
     def nearest(self, centres: NDArray[np.float32], scheduled: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Count records by nearest centre and class, (centres, classes).

@@ -29,10 +29,11 @@ from ostraka.services.hosting.device import Device
 from ostraka.services.hosting.hosting import Hosted, Hosting, Loader, Orders
 from ostraka.services.serving.metrics import TimedSubmitter
 from ostraka.services.serving.wiring import AGAIN_S, PartyLink, PartySite, open_link, serving
+from ostraka.services.sums.summing import Summer
 from ostraka.services.voting.answers import IdempotentAnswers
 from ostraka.services.voting.voting import Content, Voter
 
-CALLS = ("Vote", "Begin", "Garble", "Evaluate", "Compare")
+CALLS = ("Vote", "Sum", "Begin", "Garble", "Evaluate", "Compare")
 ROLES: Mapping[str, frozenset[Role]] = {
     f"/ostraka.v1.Party/{call}": frozenset({Role.QUERY}) for call in CALLS
 }
@@ -47,6 +48,7 @@ class PartyService(party_pb2_grpc.PartyServicer):
         hosting: Hosting[Hosted],
         admission: Admission,
         voter: Voter,
+        summer: Summer,
         encrypted: EncryptedVoter,
     ) -> None:
         self._checker = checker
@@ -54,6 +56,7 @@ class PartyService(party_pb2_grpc.PartyServicer):
         self._hosting = hosting
         self._admission = admission
         self._voter = voter
+        self._summer = summer
         self._encrypted = encrypted
 
     def Vote(
@@ -62,7 +65,7 @@ class PartyService(party_pb2_grpc.PartyServicer):
         """Votes on one batch; nothing of it is read before its header is found good."""
         header, chunks = read_stream(request_iterator)
         querier = peer_identity(context)
-        permission = self._grants.check(header, querier)
+        permission = self._grants.check(header, querier, header.rows)
         hosted = self._hosting.current
         hosted.terms.check_plain(permission, querier, header)
         size = Content.size(header)
@@ -71,6 +74,19 @@ class PartyService(party_pb2_grpc.PartyServicer):
             data = join(chunks, expected=size, sha256=header.sha256)
             reply = self._voter.answer(hosted, permission, Content(data, header.members), querier)
         yield party_pb2.VoteReply(header=reply)
+
+    def Sum(
+        self, request_iterator: Iterator[party_pb2.SumRequest], context: grpc.ServicerContext
+    ) -> party_pb2.VoteReplyHeader:
+        """Add up what a question asks; nothing of it is read before its header is found good."""
+        header, chunks = read_stream(request_iterator)
+        querier = peer_identity(context)
+        permission = self._grants.check(header, querier, rows=1)
+        hosted = self._hosting.current
+        hosted.terms.check_sum(permission, querier, header)
+        with self._admission.place(header.size, querier.site):
+            data = join(chunks, expected=header.size, sha256=header.sha256)
+            return self._summer.answer(hosted, permission, data, querier)
 
     def Begin(self, request: party_pb2.BeginRequest, context: grpc.ServicerContext) -> party_pb2.BeginReply:
         """Begins a batch of encrypted queries, permitted as a vote is."""
@@ -202,10 +218,12 @@ def _service(
 ) -> PartyService:
     submitter = TimedSubmitter(link.guardian, link.metrics)
     count_batch = link.metrics.count_batch
+    answers = IdempotentAnswers(link.journal, submitter, clock, on_answered=count_batch)
     return PartyService(
         Checker(site.credentials, site.guardian, clock),
         hosting,
         admission,
-        Voter(IdempotentAnswers(link.journal, submitter, clock, on_answered=count_batch)),
+        Voter(answers),
+        Summer(answers),
         EncryptedVoter(link.journal, submitter, clock, on_answered=count_batch, processes=processes),
     )

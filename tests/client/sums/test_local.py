@@ -17,7 +17,7 @@ QUESTION = MomentsQuestion(FeatureMap(np.full(4, 0.5), 0.6), ClassCodes(np.array
 
 
 def test_a_sum_is_that_over_the_records_each_times_its_weight() -> None:
-    weights = RNG.random(300) * 2
+    weights = RNG.choice([0.5, 1.0, 1.75], 300)
     noisy = LocalSums(ROWS, (0.0, 0.0), RNG, weights).ask(QUESTION)
     U = QUESTION.map(X)
     signs = 2.0 * Y[:, None] - 1

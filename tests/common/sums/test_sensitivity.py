@@ -10,10 +10,10 @@ from ostraka.common.sums.codes import ClassCodes, LabelCodes, NumberCodes
 from ostraka.common.sums.feature_map import FeatureMap
 from ostraka.common.sums.questions import (
     AdditiveModel,
-    AnyQuestion,
     BoostQuestion,
     ColumnStatistic,
     GradientQuestion,
+    LinearQuestion,
     MomentsQuestion,
     Rows,
     StatisticsQuestion,
@@ -37,11 +37,9 @@ PAIRS = arrays(np.float64, (2, 3), elements=VALUES)
 MAP = FeatureMap(np.array([0.5, 0.5, 0.5]), 0.2)
 
 
-def moved(question: AnyQuestion, X: np.ndarray, y: np.ndarray) -> list[tuple[float, int]]:
+def moved(question: LinearQuestion, X: np.ndarray, y: np.ndarray) -> list[tuple[float, int]]:
     """Return how far, in units, each block differs between the first record and the second; and its width."""
-    sums = [
-        sum_steps(question, Rows(X[i : i + 1], X[i : i + 1], y[i : i + 1]), np.ones(1), BITS) for i in (0, 1)
-    ]
+    sums = [sum_steps(question, Rows(X[i : i + 1], X[i : i + 1], y[i : i + 1]), BITS) for i in (0, 1)]
     return [
         (float(np.linalg.norm(np.ldexp((a - b).astype(np.float64), -BITS))), len(a))
         for a, b in zip(*sums, strict=True)

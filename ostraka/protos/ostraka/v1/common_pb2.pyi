@@ -171,8 +171,60 @@ class DpTtac(_message.Message):
     sigma: float
     def __init__(self, recipe: _Optional[_Union[Recipe, _Mapping]] = ..., clip: _Optional[str] = ..., radius: _Optional[float] = ..., sigma: _Optional[float] = ...) -> None: ...
 
+class Moments(_message.Message):
+    __slots__ = ("columns", "codes", "sigma", "gram_sigma")
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    CODES_FIELD_NUMBER: _ClassVar[int]
+    SIGMA_FIELD_NUMBER: _ClassVar[int]
+    GRAM_SIGMA_FIELD_NUMBER: _ClassVar[int]
+    columns: int
+    codes: int
+    sigma: float
+    gram_sigma: float
+    def __init__(self, columns: _Optional[int] = ..., codes: _Optional[int] = ..., sigma: _Optional[float] = ..., gram_sigma: _Optional[float] = ...) -> None: ...
+
+class Bins(_message.Message):
+    __slots__ = ("columns", "codes", "sigma", "gram_sigma")
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    CODES_FIELD_NUMBER: _ClassVar[int]
+    SIGMA_FIELD_NUMBER: _ClassVar[int]
+    GRAM_SIGMA_FIELD_NUMBER: _ClassVar[int]
+    columns: int
+    codes: int
+    sigma: float
+    gram_sigma: float
+    def __init__(self, columns: _Optional[int] = ..., codes: _Optional[int] = ..., sigma: _Optional[float] = ..., gram_sigma: _Optional[float] = ...) -> None: ...
+
+class Boost(_message.Message):
+    __slots__ = ("bins", "outputs", "sigma")
+    BINS_FIELD_NUMBER: _ClassVar[int]
+    OUTPUTS_FIELD_NUMBER: _ClassVar[int]
+    SIGMA_FIELD_NUMBER: _ClassVar[int]
+    bins: int
+    outputs: int
+    sigma: float
+    def __init__(self, bins: _Optional[int] = ..., outputs: _Optional[int] = ..., sigma: _Optional[float] = ...) -> None: ...
+
+class Gradients(_message.Message):
+    __slots__ = ("parameters", "sigma")
+    PARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    SIGMA_FIELD_NUMBER: _ClassVar[int]
+    parameters: int
+    sigma: float
+    def __init__(self, parameters: _Optional[int] = ..., sigma: _Optional[float] = ...) -> None: ...
+
+class Statistics(_message.Message):
+    __slots__ = ("cells", "columns", "sigma")
+    CELLS_FIELD_NUMBER: _ClassVar[int]
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    SIGMA_FIELD_NUMBER: _ClassVar[int]
+    cells: int
+    columns: int
+    sigma: float
+    def __init__(self, cells: _Optional[int] = ..., columns: _Optional[int] = ..., sigma: _Optional[float] = ...) -> None: ...
+
 class Mechanism(_message.Message):
-    __slots__ = ("gnmax", "confident", "interactive", "lnmax", "binary", "tau", "l1", "powerset", "noise_cluster", "ttac", "dp_ttac", "rand_res", "installed", "rand_res_labels")
+    __slots__ = ("gnmax", "confident", "interactive", "lnmax", "binary", "tau", "l1", "powerset", "noise_cluster", "ttac", "dp_ttac", "rand_res", "installed", "rand_res_labels", "moments", "bins", "boost", "gradients", "statistics")
     GNMAX_FIELD_NUMBER: _ClassVar[int]
     CONFIDENT_FIELD_NUMBER: _ClassVar[int]
     INTERACTIVE_FIELD_NUMBER: _ClassVar[int]
@@ -187,6 +239,11 @@ class Mechanism(_message.Message):
     RAND_RES_FIELD_NUMBER: _ClassVar[int]
     INSTALLED_FIELD_NUMBER: _ClassVar[int]
     RAND_RES_LABELS_FIELD_NUMBER: _ClassVar[int]
+    MOMENTS_FIELD_NUMBER: _ClassVar[int]
+    BINS_FIELD_NUMBER: _ClassVar[int]
+    BOOST_FIELD_NUMBER: _ClassVar[int]
+    GRADIENTS_FIELD_NUMBER: _ClassVar[int]
+    STATISTICS_FIELD_NUMBER: _ClassVar[int]
     gnmax: GnMax
     confident: Confident
     interactive: Interactive
@@ -201,7 +258,12 @@ class Mechanism(_message.Message):
     rand_res: RandRes
     installed: InstalledMechanism
     rand_res_labels: RandResLabels
-    def __init__(self, gnmax: _Optional[_Union[GnMax, _Mapping]] = ..., confident: _Optional[_Union[Confident, _Mapping]] = ..., interactive: _Optional[_Union[Interactive, _Mapping]] = ..., lnmax: _Optional[_Union[LnMax, _Mapping]] = ..., binary: _Optional[_Union[Binary, _Mapping]] = ..., tau: _Optional[_Union[Tau, _Mapping]] = ..., l1: _Optional[_Union[L1, _Mapping]] = ..., powerset: _Optional[_Union[Powerset, _Mapping]] = ..., noise_cluster: _Optional[_Union[NoiseCluster, _Mapping]] = ..., ttac: _Optional[_Union[Ttac, _Mapping]] = ..., dp_ttac: _Optional[_Union[DpTtac, _Mapping]] = ..., rand_res: _Optional[_Union[RandRes, _Mapping]] = ..., installed: _Optional[_Union[InstalledMechanism, _Mapping]] = ..., rand_res_labels: _Optional[_Union[RandResLabels, _Mapping]] = ...) -> None: ...
+    moments: Moments
+    bins: Bins
+    boost: Boost
+    gradients: Gradients
+    statistics: Statistics
+    def __init__(self, gnmax: _Optional[_Union[GnMax, _Mapping]] = ..., confident: _Optional[_Union[Confident, _Mapping]] = ..., interactive: _Optional[_Union[Interactive, _Mapping]] = ..., lnmax: _Optional[_Union[LnMax, _Mapping]] = ..., binary: _Optional[_Union[Binary, _Mapping]] = ..., tau: _Optional[_Union[Tau, _Mapping]] = ..., l1: _Optional[_Union[L1, _Mapping]] = ..., powerset: _Optional[_Union[Powerset, _Mapping]] = ..., noise_cluster: _Optional[_Union[NoiseCluster, _Mapping]] = ..., ttac: _Optional[_Union[Ttac, _Mapping]] = ..., dp_ttac: _Optional[_Union[DpTtac, _Mapping]] = ..., rand_res: _Optional[_Union[RandRes, _Mapping]] = ..., installed: _Optional[_Union[InstalledMechanism, _Mapping]] = ..., rand_res_labels: _Optional[_Union[RandResLabels, _Mapping]] = ..., moments: _Optional[_Union[Moments, _Mapping]] = ..., bins: _Optional[_Union[Bins, _Mapping]] = ..., boost: _Optional[_Union[Boost, _Mapping]] = ..., gradients: _Optional[_Union[Gradients, _Mapping]] = ..., statistics: _Optional[_Union[Statistics, _Mapping]] = ...) -> None: ...
 
 class InstalledMechanism(_message.Message):
     __slots__ = ("kind", "parameters")

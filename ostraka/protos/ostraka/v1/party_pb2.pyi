@@ -53,6 +53,30 @@ class VoteHeader(_message.Message):
     grant_sha256: bytes
     def __init__(self, plan: _Optional[bytes] = ..., grant: _Optional[_Union[_common_pb2.SignedEntry, _Mapping]] = ..., ticket: _Optional[_Union[_common_pb2.SignedEntry, _Mapping]] = ..., rows: _Optional[int] = ..., columns: _Optional[int] = ..., sha256: _Optional[bytes] = ..., members: _Optional[int] = ..., grant_sha256: _Optional[bytes] = ...) -> None: ...
 
+class SumRequest(_message.Message):
+    __slots__ = ("header", "chunk")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    CHUNK_FIELD_NUMBER: _ClassVar[int]
+    header: SumHeader
+    chunk: _common_pb2.Chunk
+    def __init__(self, header: _Optional[_Union[SumHeader, _Mapping]] = ..., chunk: _Optional[_Union[_common_pb2.Chunk, _Mapping]] = ...) -> None: ...
+
+class SumHeader(_message.Message):
+    __slots__ = ("plan", "grant", "ticket", "size", "sha256", "grant_sha256")
+    PLAN_FIELD_NUMBER: _ClassVar[int]
+    GRANT_FIELD_NUMBER: _ClassVar[int]
+    TICKET_FIELD_NUMBER: _ClassVar[int]
+    SIZE_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    GRANT_SHA256_FIELD_NUMBER: _ClassVar[int]
+    plan: bytes
+    grant: _common_pb2.SignedEntry
+    ticket: _common_pb2.SignedEntry
+    size: int
+    sha256: bytes
+    grant_sha256: bytes
+    def __init__(self, plan: _Optional[bytes] = ..., grant: _Optional[_Union[_common_pb2.SignedEntry, _Mapping]] = ..., ticket: _Optional[_Union[_common_pb2.SignedEntry, _Mapping]] = ..., size: _Optional[int] = ..., sha256: _Optional[bytes] = ..., grant_sha256: _Optional[bytes] = ...) -> None: ...
+
 class VoteReply(_message.Message):
     __slots__ = ("header", "chunk")
     HEADER_FIELD_NUMBER: _ClassVar[int]

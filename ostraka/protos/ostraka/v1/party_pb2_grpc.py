@@ -40,6 +40,11 @@ class PartyStub:
                 request_serializer=protos_dot_ostraka_dot_v1_dot_party__pb2.VoteRequest.SerializeToString,
                 response_deserializer=protos_dot_ostraka_dot_v1_dot_party__pb2.VoteReply.FromString,
                 _registered_method=True)
+        self.Sum = channel.stream_unary(
+                '/ostraka.v1.Party/Sum',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_party__pb2.SumRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_party__pb2.VoteReplyHeader.FromString,
+                _registered_method=True)
         self.Begin = channel.unary_unary(
                 '/ostraka.v1.Party/Begin',
                 request_serializer=protos_dot_ostraka_dot_v1_dot_party__pb2.BeginRequest.SerializeToString,
@@ -70,6 +75,14 @@ class PartyServicer:
         again is answered with the same bytes; other content under an answered batch id is refused.
         Plan and grant come once a session: a party that does not know them any more refuses with `grant.unknown`,
         before it takes a chunk, and is then sent the header whole.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Sum(self, request_iterator, context):
+        """Adds up over the party's own labelled records what a question asks, for mechanisms that release such sums. The
+        first message is the header, then the question in chunks. Answered and retried as a vote is.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -115,6 +128,11 @@ def add_PartyServicer_to_server(servicer, server):
                     servicer.Vote,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_party__pb2.VoteRequest.FromString,
                     response_serializer=protos_dot_ostraka_dot_v1_dot_party__pb2.VoteReply.SerializeToString,
+            ),
+            'Sum': grpc.stream_unary_rpc_method_handler(
+                    servicer.Sum,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_party__pb2.SumRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_party__pb2.VoteReplyHeader.SerializeToString,
             ),
             'Begin': grpc.unary_unary_rpc_method_handler(
                     servicer.Begin,
@@ -164,6 +182,33 @@ class Party:
             '/ostraka.v1.Party/Vote',
             protos_dot_ostraka_dot_v1_dot_party__pb2.VoteRequest.SerializeToString,
             protos_dot_ostraka_dot_v1_dot_party__pb2.VoteReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Sum(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_unary(
+            request_iterator,
+            target,
+            '/ostraka.v1.Party/Sum',
+            protos_dot_ostraka_dot_v1_dot_party__pb2.SumRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_party__pb2.VoteReplyHeader.FromString,
             options,
             channel_credentials,
             insecure,

@@ -38,6 +38,10 @@ class PartyStub:
     Plan and grant come once a session: a party that does not know them any more refuses with `grant.unknown`,
     before it takes a chunk, and is then sent the header whole.
     """
+    Sum: _grpc.StreamUnaryMultiCallable[_party_pb2.SumRequest, _party_pb2.VoteReplyHeader]
+    """Adds up over the party's own labelled records what a question asks, for mechanisms that release such sums. The
+    first message is the header, then the question in chunks. Answered and retried as a vote is.
+    """
     Begin: _grpc.UnaryUnaryMultiCallable[_party_pb2.BeginRequest, _party_pb2.BeginReply]
     """A batch of encrypted queries (Plan.encoding ckks), in this order; Garble and Evaluate may overlap. Each
     call again with the same content is answered with the same bytes; other content kills the batch here.
@@ -63,6 +67,10 @@ class PartyAsyncStub(PartyStub):
     again is answered with the same bytes; other content under an answered batch id is refused.
     Plan and grant come once a session: a party that does not know them any more refuses with `grant.unknown`,
     before it takes a chunk, and is then sent the header whole.
+    """
+    Sum: _aio.StreamUnaryMultiCallable[_party_pb2.SumRequest, _party_pb2.VoteReplyHeader]  # type: ignore[assignment]
+    """Adds up over the party's own labelled records what a question asks, for mechanisms that release such sums. The
+    first message is the header, then the question in chunks. Answered and retried as a vote is.
     """
     Begin: _aio.UnaryUnaryMultiCallable[_party_pb2.BeginRequest, _party_pb2.BeginReply]  # type: ignore[assignment]
     """A batch of encrypted queries (Plan.encoding ckks), in this order; Garble and Evaluate may overlap. Each
@@ -92,6 +100,16 @@ class PartyServicer(metaclass=_abc_1.ABCMeta):
         again is answered with the same bytes; other content under an answered batch id is refused.
         Plan and grant come once a session: a party that does not know them any more refuses with `grant.unknown`,
         before it takes a chunk, and is then sent the header whole.
+        """
+
+    @_abc_1.abstractmethod
+    def Sum(
+        self,
+        request_iterator: _MaybeAsyncIterator[_party_pb2.SumRequest],
+        context: _ServicerContext,
+    ) -> _typing.Union[_party_pb2.VoteReplyHeader, _abc.Awaitable[_party_pb2.VoteReplyHeader]]:
+        """Adds up over the party's own labelled records what a question asks, for mechanisms that release such sums. The
+        first message is the header, then the question in chunks. Answered and retried as a vote is.
         """
 
     @_abc_1.abstractmethod

@@ -1,0 +1,168 @@
+"""What a run of sums has come to, durably: its plan, its session, and every sum that was released and paid for."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from ostraka.client.session.batch import Ticketed
+from ostraka.client.session.summed_rounds import OpenRound, ReleasedSum
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files.durable import replace_durably
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.schedules import read_schedule
+from ostraka.common.sharing.ballots import VOTE
+from ostraka.common.validation import FrozenModel
+
+STATE_FILE = "sums.json"
+
+
+class KeptSum(FrozenModel):
+    """A sum that was released.
+
+    Attributes:
+        question: SHA-256 of what was asked, in hex.
+        batch: under which id.
+        records: how many it is over, each with its weight.
+        parties: whose records.
+    """
+
+    question: str
+    batch: int
+    records: float
+    parties: tuple[str, ...]
+
+
+class SumsState(FrozenModel):
+    """How far a run of sums is.
+
+    Attributes:
+        plan: serialized, in hex.
+        session: its id once opened.
+        batch: the next batch id.
+        open: the round under way.
+        asked: SHA-256 of the question of the last round that was begun, in hex.
+        records: by site, the weighed records that the ticket of the round under way has take part.
+        kept: the released sums, in their order.
+        stopped: why nothing more is asked; empty unless a budget or the grant ended.
+    """
+
+    plan: str
+    session: str = ""
+    batch: int = 1
+    open: OpenRound | None = None
+    asked: str = ""
+    records: dict[str, float] = {}
+    kept: tuple[KeptSum, ...] = ()
+    stopped: str = ""
+
+
+class SumStore:
+    """A run's state and its sums in a folder, replaced at once whenever either changes."""
+
+    def __init__(self, folder: Path, state: SumsState) -> None:
+        """Take the state of `folder`, which is kept by whoever made it."""
+        self.folder = folder
+        self.state = state
+
+    @classmethod
+    def create(cls, folder: Path, plan: bytes) -> Self:
+        """Create a new run of a serialized plan in `folder`, which exists."""
+        store = cls(folder, SumsState(plan=plan.hex()))
+        store.keep()
+        return store
+
+    @classmethod
+    def load(cls, folder: Path) -> Self | None:
+        """Load the run in `folder`, None where there is none; raise `run.mismatch` if it is damaged."""
+        path = folder / STATE_FILE
+        try:
+            return cls(folder, SumsState.model_validate_json(path.read_bytes()))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValidationError) as exc:
+            raise OstrakaError(
+                ErrorCode.RUN_MISMATCH, f"{path} is damaged: remove the folder, and ask for the sums again."
+            ) from exc
+
+    @property
+    def plan_bytes(self) -> bytes:
+        """The plan as it is sent."""
+        return bytes.fromhex(self.state.plan)
+
+    @property
+    def plan(self) -> Plan:
+        """The plan as it reads."""
+        return Plan.parse(self.plan_bytes)
+
+    @property
+    def open_round(self) -> OpenRound | None:
+        """As `RoundStore.open_round`."""
+        return self.state.open
+
+    def begin_round(self) -> int:
+        """As `RoundStore.begin_round`."""
+        batch = self.state.batch
+        self.keep(batch=batch + 1, open=OpenRound(batch=batch), records={})
+        return batch
+
+    def keep_ticket(self, ticket: Ticketed) -> None:
+        """As `RoundStore.keep_ticket`: which records take part is known from the ticket alone."""
+        self.keep(records=count_records(ticket))
+
+    def keep_frozen(self, parties: Sequence[str]) -> None:
+        """As `RoundStore.keep_frozen`."""
+        assert self.state.open is not None  # noqa: S101 - a round is under way
+        self.keep(open=self.state.open.model_copy(update={"frozen": tuple(parties)}))
+
+    def drop_round(self) -> None:
+        """As `RoundStore.drop_round`."""
+        self.keep(open=None)
+
+    def keep_sum(self, released: ReleasedSum) -> KeptSum:
+        """Keep what was released for the question that was asked last."""
+        kept = KeptSum(
+            question=self.state.asked,
+            batch=released.batch,
+            records=sum(self.state.records.get(site, 0.0) for site in released.parties),
+            parties=released.parties,
+        )
+        # The sum before the state that names it: after a crash between them it is fetched again.
+        replace_durably(self._file(released.batch), released.total.astype("<i8").tobytes())
+        self.keep(kept=(*self.state.kept, kept), open=None)
+        return kept
+
+    def read_sum(self, kept: KeptSum) -> NDArray[np.int64]:
+        """Return a released sum in steps of 2^-16; raise `run.mismatch` where its file is gone."""
+        try:
+            return np.fromfile(self._file(kept.batch), "<i8").astype(np.int64)
+        except OSError as exc:
+            raise OstrakaError(
+                ErrorCode.RUN_MISMATCH,
+                f"{self._file(kept.batch)} is gone: restore it, or name another --out folder.",
+            ) from exc
+
+    def keep(self, **changed: object) -> None:
+        """Make a changed state hold, durably."""
+        self.state = self.state.model_copy(update=changed)
+        replace_durably(self.folder / STATE_FILE, self.state.model_dump_json().encode())
+
+    def _file(self, batch: int) -> Path:
+        return self.folder / f"sum-{batch}.i8"
+
+
+def count_records(ticket: Ticketed) -> dict[str, float]:
+    """Return by site how many records take part by a ticket of one round, each with its weight."""
+    return {
+        one.participant.site: sum(
+            sum(cohort.records) * cohort.weight / VOTE
+            for cohort, scheduled in zip(
+                one.participant.cohorts, read_schedule(one, ticket.read.size), strict=True
+            )
+            if scheduled.all()
+        )
+        for one in ticket.read.schedule
+    }

@@ -1,0 +1,151 @@
+"""Sums over all parties' records through the services: a session whose every round answers one question."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.client.peers.event_loop import run_async
+from ostraka.client.peers.guardian_peer import GuardianPeer
+from ostraka.client.session.asking import ask_all, failures
+from ostraka.client.session.batch import Granted, Ticketed
+from ostraka.client.session.permissions import Permissions
+from ostraka.client.session.recovery import SESSION_OVER, close
+from ostraka.client.session.stragglers import Patience, Waiting
+from ostraka.client.session.summed_rounds import SeededShares, SummedRounds
+from ostraka.client.session.votes import CollectedShares
+from ostraka.client.sums.peer import AskedSum, SumPeer
+from ostraka.client.sums.source import NoisySum
+from ostraka.client.sums.sum_store import KeptSum, SumStore
+from ostraka.common.clock import Clock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import RecordSums
+from ostraka.common.sharing import FRACTION_BITS
+from ostraka.common.sums.questions import AnyQuestion
+from ostraka.common.sums.wire import question_bytes
+
+STOPS = SESSION_OVER | {ErrorCode.BUDGET_TOO_SMALL}
+"""What ends a run whose sums so far are kept: a learner of several rounds makes a model of those that it has."""
+
+OnProgress = Callable[[int, int], None]
+"""Is told how many sums of how many were released."""
+
+
+@dataclass(eq=False, repr=False, frozen=True)
+class SumCollector:
+    """Has the parties of a round add up."""
+
+    parties: Mapping[str, SumPeer]
+    session: Granted
+    clock: Clock
+
+    def collect(self, ticket: Ticketed, queries: bytes) -> CollectedShares:
+        """Return this side's shares of the sums of all parties of the ticket, or why one gave none.
+
+        `queries` is a serialized question. Stragglers are cut off.
+        """
+        session = self.session
+        width = session.plan.mechanism.width(session.plan.classes)
+        asked = AskedSum(session.plan_bytes, session.entries, ticket.entries, queries, width)
+
+        async def ask(site: str) -> bytes:
+            return await self.parties[site].add_up(asked)
+
+        waiting = Waiting(Patience.of(ticket, session, self.clock))
+        came = run_async(ask_all(ticket.sites, ask, waiting))
+        seeds = {site: seed for site, seed in came.items() if not isinstance(seed, OstrakaError)}
+        return CollectedShares(SeededShares(seeds, width, session.plan.modulus), failures(came))
+
+
+class SummingSession:
+    """A `SumSource` over the services; made by `open`.
+
+    What was released is never asked again: a run that goes on is given the sums that it has, as long as it
+    asks the same questions in the same order.
+    """
+
+    def __init__(
+        self,
+        guardian: GuardianPeer,
+        parties: Mapping[str, SumPeer],
+        permissions: Permissions,
+        store: SumStore,
+        granted: Granted,
+        on_progress: OnProgress,
+    ) -> None:
+        """Take an open session and whom it concerns."""
+        self._guardian = guardian
+        self._store = store
+        self._granted = granted
+        self._on_progress = on_progress
+        self._rounds = SummedRounds[bytes](guardian, parties, permissions, granted, store)
+        self._collector = SumCollector(parties, granted, permissions.clock)
+        self._next = 0
+
+    @classmethod
+    def open(
+        cls,
+        guardian: GuardianPeer,
+        parties: Mapping[str, SumPeer],
+        permissions: Permissions,
+        store: SumStore,
+        on_progress: OnProgress = lambda done, total: None,
+    ) -> "SummingSession":
+        """Open the session of a run's plan, new or the one that the same plan opened before."""
+        plan_bytes = store.plan_bytes
+        signed = guardian.open_session(plan_bytes)
+        grant = permissions.grant(signed, plan_bytes)
+        store.keep(session=grant.session_id)
+        granted = Granted(plan_bytes, store.plan, signed, grant)
+        return cls(guardian, parties, permissions, store, granted, on_progress)
+
+    @property
+    def left_out(self) -> Mapping[str, OstrakaError]:
+        """The parties that were left out of the last sum, and why."""
+        return self._rounds.left_out
+
+    def ask(self, question: AnyQuestion) -> NoisySum:
+        """As `SumSource.ask`: answered from what is kept where it was answered before.
+
+        Raises:
+            OstrakaError: `run.mismatch` where the run asked something else at this place, one of `STOPS`
+                where nothing more is answered, and whatever needs somebody.
+        """
+        data = question_bytes(question)
+        kept = self._find_or_take(data)
+        if kept.question != hashlib.sha256(data).hexdigest():
+            raise OstrakaError(
+                ErrorCode.RUN_MISMATCH,
+                f"{self._store.folder} holds sums of other questions: repeat the command as it was, with"
+                " the same records, or name another --out folder.",
+            )
+        self._next += 1
+        self._on_progress(self._next, self._granted.plan.queries)
+        return self._read(kept)
+
+    def close(self) -> None:
+        """End the session: nothing more is asked."""
+        close(self._guardian, self._granted.grant.session_id)
+
+    def _find_or_take(self, data: bytes) -> KeptSum:
+        """Return the next sum that is kept; else that of a round that was under way, or of a new one."""
+        if self._next < len(self._store.state.kept):
+            return self._store.state.kept[self._next]
+        released = self._rounds.settle()
+        if released is None:
+            self._store.keep(asked=hashlib.sha256(data).hexdigest())
+        while released is None:
+            released = self._rounds.take(data, self._collector)
+        return self._store.keep_sum(released)
+
+    def _read(self, kept: KeptSum) -> NoisySum:
+        mechanism = self._granted.plan.mechanism
+        assert isinstance(mechanism, RecordSums)  # noqa: S101 - a plan of sums
+        blocks = mechanism.blocks
+        ends = np.cumsum([block.width for block in blocks])[:-1]
+        total: NDArray[np.float64] = np.ldexp(self._store.read_sum(kept).astype(np.float64), -FRACTION_BITS)
+        return NoisySum(
+            tuple(np.split(total, ends)), tuple(block.sigma for block in blocks), kept.records, kept.parties
+        )

@@ -1,0 +1,44 @@
+"""Moments: what records, mapped to vectors, have to do with their labels and with each other."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from ostraka.common.mechanism.mechanism import Positive
+from ostraka.common.mechanism.record_sums import Block, Count, RecordSums
+from ostraka.common.sums.sensitivity import MOVED_CODES, MOVED_GRAM
+
+SIGMA = "Noise of each value, where a record's part has norm 1."
+
+
+class Moments(RecordSums):
+    """Release the sum of x code(y)' over records x of norm 1, and where wanted the sum of x x'.
+
+    Attributes:
+        columns: values of a mapped record, d.
+        codes: values of a code, k.
+        sigma: noise of each of the d k values, where codes have norm 1.
+        gram_sigma: noise of x x', on its diagonal and 1/sqrt 2 as much beside it; none: it is not released.
+    """
+
+    gaussian: ClassVar[bool] = True
+    charged_as: ClassVar[str] = "one Gaussian sum, and one more for the Gram matrix"
+
+    kind: Literal["moments"] = "moments"
+    columns: Count = Field(description="Values of a mapped record.")
+    codes: Count = Field(description="Values of a label's code.")
+    sigma: Positive = Field(description=SIGMA)
+    gram_sigma: Positive | None = Field(default=None, description="Noise of the Gram matrix.")
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """As `RecordSums.blocks`: codes, then the packed Gram matrix."""
+        return moment_blocks(self.columns, self.codes, self.sigma, self.gram_sigma)
+
+
+def moment_blocks(columns: int, codes: int, sigma: float, gram_sigma: float | None) -> tuple[Block, ...]:
+    """Return the blocks of moments, as `Moments` names its parameters."""
+    moments = Block(columns * codes, MOVED_CODES, sigma)
+    if gram_sigma is None:
+        return (moments,)
+    return (moments, Block(columns * (columns + 1) // 2, MOVED_GRAM, gram_sigma))

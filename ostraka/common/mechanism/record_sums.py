@@ -1,0 +1,67 @@
+"""What mechanisms share that release sums over records: every party adds up what its own records say.
+
+docs/sums.md has the maths, and proves what a sum costs.
+"""
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from ostraka.common.mechanism.mechanism import Draw, Mechanism
+from ostraka.common.privacy.worst_case import WorstCase, gaussian_rdp
+from ostraka.common.sharing import FRACTION_BITS
+from ostraka.common.sharing.ballots import Updates
+from ostraka.common.sums.sensitivity import moved_on_lattice
+
+MAX_VALUES = 2**24
+"""Values of a sum: as many as the largest share that sites take holds."""
+Count = Annotated[int, Field(gt=0, le=MAX_VALUES)]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Values of a sum that are bounded together, and share their noise.
+
+    Attributes:
+        width: how many.
+        moved: by how much replacing one record moves them, as an L2 norm, where its part has norm 1 at most.
+        sigma: noise of each.
+    """
+
+    width: int
+    moved: float
+    sigma: float
+
+    def rdp(self, order: float, records: float) -> float:
+        """Return what replacing so many records costs, or records that weigh so much together."""
+        moved = moved_on_lattice(self.moved, self.width, FRACTION_BITS, records)
+        return gaussian_rdp(order, moved, self.sigma)
+
+
+class RecordSums(Mechanism):
+    """A mechanism that releases a sum over records, in blocks of one Gaussian noise each."""
+
+    labels_queries: ClassVar[bool] = False
+    by_record: ClassVar[bool] = True
+    sums_records: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def blocks(self) -> tuple[Block, ...]:
+        """The blocks of a sum, in their order."""
+
+    @property
+    def ballot(self) -> Updates:
+        """One value for each of the sum."""
+        return Updates(sum(block.width for block in self.blocks))
+
+    def draws(self, rows: int, classes: int) -> list[Draw]:
+        """Return the noise of each block."""
+        return [Draw.gaussian(block.sigma, rows, block.width) for block in self.blocks]
+
+    def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
+        """Return the cost of one sum: that of its blocks, whose noise is independent (docs/sums.md)."""
+        return WorstCase(answer=math.fsum(block.rdp(order, sensitivity) for block in self.blocks))

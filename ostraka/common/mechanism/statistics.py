@@ -1,0 +1,32 @@
+"""Statistics: counts of records by the values of columns."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from ostraka.common.mechanism.mechanism import Positive
+from ostraka.common.mechanism.record_sums import Block, Count, RecordSums
+from ostraka.common.sums.sensitivity import moved_statistics
+
+
+class Statistics(RecordSums):
+    """Release how many records have which values, in bins of public ranges, for several columns at once.
+
+    Attributes:
+        cells: counts of all columns together.
+        columns: how many columns are counted; a record is in at most one cell of each.
+        sigma: noise of each count, in records.
+    """
+
+    gaussian: ClassVar[bool] = True
+    charged_as: ClassVar[str] = "one Gaussian sum"
+
+    kind: Literal["statistics"] = "statistics"
+    cells: Count = Field(description="Counts of all columns together.")
+    columns: Count = Field(description="Columns that are counted.")
+    sigma: Positive = Field(description="Noise of each count, in records.")
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """As `RecordSums.blocks`: one."""
+        return (Block(self.cells, moved_statistics(self.columns), self.sigma),)

@@ -1,0 +1,64 @@
+"""One question answered: what each of a party's records adds to the sum, and the ballot that it makes."""
+
+import hashlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.identity import Identity
+from ostraka.common.learning.sum_answers import answer_steps
+from ostraka.common.sharing import FRACTION_BITS
+from ostraka.common.sharing.ballots import VOTE
+from ostraka.common.sums.questions import AnyQuestion, Rows
+from ostraka.common.sums.wire import read_question
+from ostraka.protos.ostraka.v1 import party_pb2
+from ostraka.services.admission.grants import Permission
+from ostraka.services.hosting.hosting import Hosted
+from ostraka.services.hosting.records import Records
+from ostraka.services.sums.question_checks import check_question
+from ostraka.services.voting.answers import IdempotentAnswers, UnverifiedBallots
+
+
+class Summer:
+    """Answers permitted questions, each once; safe to call from many threads."""
+
+    def __init__(self, answers: IdempotentAnswers) -> None:
+        """Take what makes each reply once."""
+        self._answers = answers
+
+    def answer(
+        self, hosted: Hosted, permission: Permission, data: bytes, querier: Identity
+    ) -> party_pb2.VoteReplyHeader:
+        """Return the reply to a question that `hosted.terms` allow; the same content gets the same bytes.
+
+        `data` is a serialized question. Raises what `read_question`, `check_question`,
+        `IdempotentAnswers.open` and `submit` raise.
+        """
+        assert hosted.records is not None  # noqa: S101 - the policy allows such plans only with records
+        question = read_question(data)
+        check_question(question, permission.plan.mechanism, hosted.records)
+        request_digest = permission.digest(hashlib.sha256(data).digest(), querier)
+        charges = hosted.terms.declared.charges(permission)
+        with self._answers.open(permission, request_digest, charges) as answer:
+            if answer.is_new:
+                steps = sum_cohorts(question, hosted.records, permission)
+                ballot = np.ldexp(steps.astype(np.float64), -FRACTION_BITS)[None]
+                self._answers.record(answer, UnverifiedBallots(ballot))
+            return self._answers.submit(answer)
+
+
+def sum_cohorts(question: AnyQuestion, records: Records, permission: Permission) -> NDArray[np.int64]:
+    """Return the sum (width,) in lattice steps over the records of all cohorts that are scheduled.
+
+    Each cohort's sum is made of whole steps, and then weighed and rounded once: a record moves it by its
+    weight times what it moves the cohort's sum, and less than a step more (docs/sums.md).
+    """
+    total = np.zeros(sum(question.widths), np.int64)
+    cohorts = permission.participant.cohorts
+    rows = Rows(records.codes, records.X, records.y)
+    for place, (cohort, scheduled) in enumerate(zip(cohorts, permission.scheduled, strict=True)):
+        if not scheduled.all():
+            continue
+        steps = np.concatenate(answer_steps(question, rows.take(records.cohorts == place)))
+        total += steps if cohort.weight == VOTE else np.rint(steps * (cohort.weight / VOTE)).astype(np.int64)
+    return total
