@@ -26,7 +26,7 @@ def invoke(*arguments: object) -> Result:
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
-class Killed(Exception):
+class KilledError(Exception):
     """The process died here."""
 
 
@@ -84,11 +84,11 @@ def test_a_fit_that_was_killed_goes_on_without_paying_again(
 
     def kill_before_third(store: SumStore, released: object) -> object:
         if len(store.state.kept) == 2:
-            raise Killed
+            raise KilledError
         return whole(store, released)  # type: ignore[arg-type]
 
     monkeypatch.setattr(SumStore, "keep_sum", kill_before_third)
-    with pytest.raises(Killed):
+    with pytest.raises(KilledError):
         fit(*known, tmp_path / "run", run=QUIETLY)
     monkeypatch.undo()
     released = [sum_.read_bytes() for sum_ in sorted((tmp_path / "run").glob("sum-*.i8"))]
