@@ -11,6 +11,8 @@ from ostraka.common.imports import lazy_names
 
 if TYPE_CHECKING:
     from ostraka import accounting, datasets, mechanisms, students
+    from ostraka.client.fitting.fit_options import FitOptions
+    from ostraka.client.fitting.fitting import FitResult
     from ostraka.client.querier import Querier
     from ostraka.client.run.labelling import LabelledPool, LabelResult
     from ostraka.client.run.labels import Labels
@@ -42,6 +44,8 @@ __all__ = [
     "CheckResult",
     "ErrorCode",
     "FederationFolders",
+    "FitOptions",
+    "FitResult",
     "Guardian",
     "LabelResult",
     "LabelledPool",
@@ -76,6 +80,8 @@ __getattr__ = lazy_names(
         "CheckResult": "client.run.site",
         "ErrorCode": "common.errors",
         "FederationFolders": "deploy.provisioning",
+        "FitOptions": "client.fitting.fit_options",
+        "FitResult": "client.fitting.fitting",
         "Guardian": "guardian.guardian",
         "LabelResult": "client.run.labelling",
         "LabelledPool": "client.run.labelling",

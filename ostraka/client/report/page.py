@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ostraka.client.fitting.tables import accuracy_rows, cost_rows
 from ostraka.client.report.tables import no_guarantee_text, student_rows, verdict
 from ostraka.client.session.run_state import Latecomers
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
@@ -133,6 +134,8 @@ def write_page(figures: Mapping[str, Any], path: Path) -> None:
 
 def render(figures: Mapping[str, Any]) -> str:
     """Return the page; all text from outside is escaped, and every epsilon says what it promises."""
+    if "learner" in figures:
+        return _render_fit(figures)
     in_rounds = "rounds" in figures
     asked = _rounds(figures) if in_rounds else _labels(figures)
     return templates.render(
@@ -142,6 +145,36 @@ def render(figures: Mapping[str, Any]) -> str:
         tiles=_tiles(figures),
         note=_notion(figures),
         sections=[*asked, *_student(figures["student"]), *_costs(figures), *_plan(figures)],
+    )
+
+
+def _render_fit(figures: Mapping[str, Any]) -> str:
+    """Return the page of a fit."""
+    accuracy = figures["accuracy"].get("model") or {}
+    epsilon = max(cost["epsilon"] for cost in figures["costs"])
+    head, costs = cost_rows(figures["costs"])
+    sections = [Section("What it cost", head, costs)]
+    if accuracy:
+        names, rows = accuracy_rows(figures["accuracy"])
+        measured = f"Measured on {figures['accuracy']['measured']} {figures['accuracy']['measured_on']}."
+        sections.insert(0, Section("How good the model is", names, rows, text=measured))
+    told = [(text,) for text in (*figures["tells"], *figures["warnings"], *figures["notes"])]
+    if told:
+        sections.append(Section("What was told", ("",), told))
+    tiles = [
+        ("sums released", f"{figures.get('rounds', 0)} of {figures['rounds_planned']}"),
+        ("records", f"{figures.get('records', 0):,.0f}"),
+        ("worst-case epsilon", f"{epsilon:.2f}"),
+    ]
+    tiles += [("accuracy", f"{accuracy['accuracy']:.1%}")] if "accuracy" in accuracy else []
+    return templates.render(
+        TEMPLATE,
+        title=f"Fit {figures['run']} of task {figures['task']}",
+        summary=f"Learner {figures['learner']}. {figures['reason']}",
+        tiles=tiles,
+        note="Every epsilon on this page is worst-case, of this fit alone with every sum released, at each "
+        "party's own delta: what the sums tell of one record, or one person, at worst.",
+        sections=sections,
     )
 
 
