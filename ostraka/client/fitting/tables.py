@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from ostraka.client.students.accuracy import METRICS, share
+from ostraka.common.learning.accuracy import METRICS, share
 from ostraka.common.console.screen import table_of
 from ostraka.common.console.texts import epsilon_text, list_words, number_text
 from ostraka.common.privacy.filters import filter_text
