@@ -31,6 +31,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import write_atomic
 from ostraka.common.mechanism import Mechanism
 from ostraka.common.task import Source, Task
+from ostraka.common.task.checks import require_labels
 
 Known: TypeAlias = Mapping[int, Answer]
 """Labels by row of a pool."""
@@ -302,6 +303,7 @@ class StudentTraining:
 def read_labelled(task: Task, source: Source) -> Records:
     """Read the prepared features, and the labels, of labelled records."""
     data = task.records(source)
+    require_labels(task.labels, data, source)
     return task.prepare(data.X), data.labels()
 
 

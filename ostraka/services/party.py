@@ -57,6 +57,8 @@ class Party:
             OstrakaError: `config.invalid` naming the wrong key or option, `data.*`, `task.mismatch`,
                 `model.*`.
         """
+        from ostraka.services.teachers.held_out import measure_held_out, write_held_out
+
         file = None if task is None else Path(task)
         given = TrainingInput.load(self.site, records, file, **dict(options or TeacherOptions()))
         alone = not given.section.teachers
@@ -67,7 +69,9 @@ class Party:
             raise features_need_alone()
         take = _host if exported else partial(_train, on=on)
         ensemble = _declare(given) if alone else take(given)
+        held_out = None if alone else measure_held_out(ensemble, given.records, given.task, given.section)
         ensemble.save(self.site / TEACHERS)
+        write_held_out(held_out, self.site / TEACHERS)
         # Only now: until the ensemble is saved, what is finished is in there alone.
         shutil.rmtree(self.site / UNFINISHED, ignore_errors=True)
         return ensemble.manifest

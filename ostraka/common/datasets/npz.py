@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.datasets.consent import COLUMN
 from ostraka.common.datasets.dataset import Dataset, from_arrays
-from ostraka.common.datasets.label_columns import NUMBER, in_order, index_labels, with_zeros
+from ostraka.common.datasets.label_columns import NUMBER, UNKNOWN, in_order, index_labels, with_zeros
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.archives import UnpackingError, check_zip
 from ostraka.common.files.durable import room_in
@@ -77,6 +77,7 @@ def dataset_of(
     names = _strings(arrays, "classes")
     if y is not None and not numeric:
         if y.ndim == 2:
+            _refuse_signs(y, source)
             y, names = in_order(*with_zeros(y, names, labels, ignored), labels)
         else:
             y, names = _indices(y, names, classes, source)
@@ -93,12 +94,24 @@ def dataset_of(
     return data if ids is None else data.with_ids(ids)
 
 
+def _refuse_signs(y: NDArray[Any], source: str) -> None:
+    """Refuse labels of 1 and -1 alone: in other people's files -1 says no, here that nobody knows."""
+    if y.dtype.kind in "if" and (y == UNKNOWN).any() and (y == 1).any() and not (y == 0).any():
+        raise OstrakaError(
+            ErrorCode.DATA_AMBIGUOUS,
+            f"{source} has labels 1 and {UNKNOWN} and none of 0, and {UNKNOWN} has two readings: no, or"
+            " nobody knows? Write 0 for no, and NaN where nobody knows.",
+        )
+
+
 def write(dataset: Dataset, path: Path) -> None:
     """Write X in its records' own shape, columns, and y, classes and consent where there are any."""
     arrays: dict[str, Any] = {"columns": np.array(dataset.columns)}
     arrays["X"] = dataset.X.reshape(len(dataset), *(dataset.shape or (-1,)))
     if dataset.y is not None:
-        arrays["y"] = dataset.y
+        # NaN says that nobody knows; in other people's files -1 may say no.
+        unknown = dataset.y.ndim == 2 and (dataset.y == UNKNOWN).any()
+        arrays["y"] = np.where(dataset.y == UNKNOWN, np.nan, dataset.y) if unknown else dataset.y
     if dataset.classes is not None:
         arrays["classes"] = np.array(dataset.classes)
     if dataset.consent is not None:

@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 from itertools import zip_longest
+from pathlib import Path
 
 import numpy as np
 
+from ostraka.common.console.texts import list_words
 from ostraka.common.datasets import Dataset
 from ostraka.common.datasets.dataset import require_finite
 from ostraka.common.datasets.label_columns import label_matrix, require_in_range
@@ -79,6 +81,18 @@ def check_target(
         raise _value_mismatch(
             label, row, source, f"{dataset.y[row]:g}", f"the task's range is {target.words()}"
         )
+
+
+def require_labels(labels: tuple[str, ...], dataset: Dataset, source: object) -> None:
+    """Raise `data.missing` for records without labels, naming their columns and the file where it is one."""
+    if dataset.y is not None:
+        return
+    name = source if isinstance(source, Path | str) else "The table"
+    columns = list_words([f"'{label}'" for label in labels])
+    raise OstrakaError(
+        ErrorCode.DATA_MISSING,
+        f"{name} has no labels: add {columns}, as a task's records have it, or an array y to an .npz.",
+    )
 
 
 def _check_kind(multi_label: bool, dataset: Dataset) -> None:

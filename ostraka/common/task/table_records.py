@@ -62,7 +62,7 @@ class _Task(Protocol):
     def unused(self) -> tuple[str, ...]: ...
     @property
     def takes_consent(self) -> bool: ...
-    def ignores(self, column: str) -> bool: ...
+    def ignores(self, column: str, columns: Collection[str]) -> bool: ...
 
 
 def read_records(task: _Task, table: Table, ignored: Collection[str] = ()) -> Dataset:
@@ -122,7 +122,8 @@ def drop_unlabelled(task: _Task, table: Table) -> Table:
 def _require_columns(task: _Task, found: Sequence[str], *, consent: bool) -> None:
     """Raise `task.mismatch` unless the table has the task's columns, and no column that it does not know."""
     known = {*task.labels, *task.unused, *((COLUMN,) if consent else ())}
-    features = tuple(name for name in found if name not in known and not task.ignores(name))
+    columns = frozenset(found)
+    features = tuple(name for name in found if name not in known and not task.ignores(name, columns))
     if set(features) != set(task.input.sources):
         raise column_mismatch(task.input.sources, features)
 

@@ -137,11 +137,15 @@ class Task(FrozenModel):
         """Columns that a table may have besides features and labels."""
         return self.ignore if self.id is None else (self.id, *self.ignore)
 
-    def ignores(self, column: str) -> bool:
-        """Whether `ignore` names a column of a table, and the task does not otherwise."""
+    def ignores(self, column: str, columns: Collection[str]) -> bool:
+        """Whether `ignore` names one of the columns of a table, and the task does not otherwise.
+
+        A name with a wildcard that is a column's own means that column alone.
+        """
         if column in self._used:
             return False
-        return column in self._ignored or any(matches(column, wildcard) for wildcard in self._wildcards)
+        wildcards = (name for name in self._wildcards if name not in columns)
+        return column in self._ignored or any(matches(column, wildcard) for wildcard in wildcards)
 
     @cached_property
     def _used(self) -> frozenset[str]:

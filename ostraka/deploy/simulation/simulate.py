@@ -53,7 +53,7 @@ class Report:
     @property
     def tables(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         """Rows for data frames: `units`, their `spending`, `quality`, `classes`, `labels`, `parties`."""
-        from ostraka.deploy.simulation.quality import METRICS
+        from ostraka.common.learning.accuracy import METRICS
 
         found = self.values
         return {

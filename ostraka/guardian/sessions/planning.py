@@ -107,6 +107,7 @@ def _cost(
         whole_persons=party.whole_persons,
         rdp_left=tightest.budget.available * AMOUNT_UNIT if shown else None,
         sensitivity=tightest.influence.sensitivity,
+        records=sum(sum(cohort.records) for cohort in party.cohorts),
     )
 
 

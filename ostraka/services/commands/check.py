@@ -39,18 +39,18 @@ class Checked:
 def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = None) -> None:
     """Check this site's records and teachers against the task."""
     from ostraka.common.config import load_section
+    from ostraka.common.mechanism.allowed import allowed_words
     from ostraka.services.admission.policy import PartyPolicy
     from ostraka.services.hosting.contributions import protection
     from ostraka.services.hosting.training_input import TrainingInput
     from ostraka.services.teachers import Ensemble
     from ostraka.services.teachers.config import TEACHERS, is_file
+    from ostraka.services.teachers.held_out import held_out_lines, read_held_out
 
     given = TrainingInput.load(site, data, task)
     wanted = given.task
     persons = given.persons
     exported = given.section.model is not None and is_file(given.section.model)
-    if not exported:
-        given.records.targets()
     found = Checked(
         task=wanted.name,
         records=len(given.records),
@@ -61,10 +61,12 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
         reading=() if given.records.reading is None else given.records.reading.sentences(),
     )
     by_record = False
+    balanced = False
     if (site / TEACHERS).is_dir():
         ensemble = Ensemble.load(site / TEACHERS)
         ensemble.require_task(wanted)
         manifest = ensemble.manifest
+        balanced = manifest.config is not None and manifest.config.balanced
         by_record = wanted.persons and not manifest.whole_persons and not manifest.files
         found = replace(
             found,
@@ -81,12 +83,16 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
     lines.append(f"  {protection(persons, found.records, exported=exported)}")
     if by_record:
         lines.append("  Its teachers did not learn from whole persons yet: run `ostraka party train` again.")
+    policy = load_section(site, "policy", PartyPolicy)
     if found.teachers == 0:
         lines.append("  Its records answer sums alone; it takes no part in votes of teachers.")
     elif found.teachers is not None:
-        allowed = load_section(site, "policy", PartyPolicy).encodings
-        lines += [_head_line(found.head, allowed), *joint_training_lines(found.together)]
+        lines += [_head_line(found.head, policy.encodings), *joint_training_lines(found.together)]
+        lines += [f"  {line}" for line in held_out_lines(read_held_out(site / TEACHERS), balanced=balanced)]
         lines += [f"  They do not vote on {', '.join(found.abstains)}."] if found.abstains else []
+    lines.append(f"  Its policy: {allowed_words(policy.mechanisms)}")
+    if policy.allows_sums and given.section.data is None:
+        lines.append("  It answers no sums yet: name its records as data in [training] of site.toml.")
     if json != "-":
         typer.echo("\n".join(lines))
     write_json(asdict(found), json)

@@ -102,6 +102,8 @@ class Loader:
     def _records(self, ensemble: "Ensemble") -> Records | None:
         """Return the labelled records that the party told of, where they may answer themselves.
 
+        A party that names no file of them answers no sums, and votes all the same.
+
         Raises `config.invalid` for counts of several labels, which no mechanism asks for, for somebody who
         has more records than the party says that one person changes votes, and for a party whose records may
         answer nothing though it has no teachers; `task.numeric` for votes by numbers.
@@ -119,6 +121,10 @@ class Loader:
                 "it out of site.toml.",
             )
         section = load_section(self.folder, "training", TrainingSection)
+        if section.data is None and not votes:
+            self._require_teachers(ensemble)
+            structlog.get_logger().warning("party.no_records_for_sums")
+            return None
         file = self.folder / section.required_data
         data = self.task.load(file)
         check_policy(self.task, data, self.policy, self.votes_per_person)

@@ -6,15 +6,16 @@ from typing import Self
 
 from pydantic import ValidationError
 
-from ostraka.common.config import load_section
+from ostraka.common.config import load_section, require_role
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Source, Task, load_task
+from ostraka.common.task.checks import require_labels
 from ostraka.common.task.persons import Persons
 from ostraka.common.validation import problem_text
 from ostraka.services.admission.policy import PartyPolicy, PartySection
 from ostraka.services.hosting.contributions import check_policy, require_votes
-from ostraka.services.teachers.config import TrainingSection
+from ostraka.services.teachers.config import TrainingSection, is_file
 from ostraka.services.teachers.preparation import abstentions
 
 
@@ -53,6 +54,7 @@ class TrainingInput:
             OstrakaError: `config.invalid` naming the wrong key or option, or for a person with more records
                 than may count, `data.*`, `task.mismatch`.
         """
+        require_role(site, "party")
         file = Path(data) if isinstance(data, Path | str) else None
         section = _section(site, file, given)
         party = load_section(site, "party", PartySection)
@@ -63,6 +65,8 @@ class TrainingInput:
         shared = section.shared_features
         source = section.required_data if data is None or file else data
         records = task.records(source, ignored=section.abstains)
+        if section.model is None or not is_file(section.model):
+            require_labels(task.labels, records, source)
         policy = load_section(site, "policy", PartyPolicy)
         persons = check_policy(task, records, policy, party.max_votes_per_person)
         if not section.teachers:

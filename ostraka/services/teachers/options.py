@@ -30,6 +30,9 @@ class TeacherOptions(FrozenModel):
         "one batch of dishonest queries gives away.",
     )
     epochs: int | None = Field(default=None, ge=1, description="Epochs of a network over its slice.")
+    balanced: bool | None = Field(
+        default=None, description="Have the classes of a slice weigh the same, however rare."
+    )
     seed: int | None = Field(default=None, ge=0, description="Seed of the slices and of training.")
     variant: str | None = Field(
         default=None,
