@@ -124,7 +124,9 @@ class Target:
         if self.loss == "squared":
             return scores - ((np.asarray(y, np.float64) - self.center) / self.scale)[:, None]
         if self.loss == "logistic":
-            return sigmoid(scores) - np.asarray(y, np.float64).reshape(scores.shape)
+            wanted = np.asarray(y, np.float64).reshape(scores.shape)
+            # A label that is not known is below 0.
+            return np.where(wanted < 0, 0.0, sigmoid(scores) - wanted)
         return softmax(scores) - one_hot(y.astype(np.int64), self.outputs)
 
 
@@ -170,6 +172,33 @@ class GradientQuestion:
         lengths = np.linalg.norm(U, axis=1, keepdims=True)
         clipped = clip_rows(residuals * lengths) / np.maximum(lengths, LEAST)
         return ((U.T @ clipped).ravel(),)
+
+
+@dataclass(frozen=True)
+class NetworkQuestion:
+    """Sum of gradients of a loss at a public network of features, each clipped to `radius` and in radii.
+
+    `ostraka.common.learning.sum_answers` answers it: nothing here needs torch.
+
+    Attributes:
+        network: its kind, as `ostraka.common.learning.networks.network` takes it: no factory, as a party imports
+            nothing that others name.
+        shape: of a record, whose features are flat.
+        target: of the loss.
+        parameters: of the network, float32 (p,), flat in the order of its `parameters()`.
+        radius: above 0.
+    """
+
+    network: str
+    shape: tuple[int, ...]
+    target: Target
+    parameters: NDArray[np.float32] = field(repr=False)
+    radius: float
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """As `Question.widths`: p."""
+        return (len(self.parameters),)
 
 
 @dataclass(frozen=True)
@@ -343,7 +372,9 @@ def _values(rows: Rows, column: int) -> Floats:
     return np.asarray(values, np.float64)
 
 
-AnyQuestion = MomentsQuestion | GradientQuestion | BoostQuestion | StatisticsQuestion
+LinearQuestion = MomentsQuestion | GradientQuestion | BoostQuestion | StatisticsQuestion
+"""Questions that NumPy answers."""
+AnyQuestion = LinearQuestion | NetworkQuestion
 
 CHUNK = 4096
 """Records that are added up in floating point: so few that no sum is off by a thousandth of a step."""
@@ -351,7 +382,7 @@ CHUNK_VALUES = 2**26
 """Of the mapped records of a chunk, 512 MiB: wide questions are answered in smaller chunks."""
 
 
-def sum_steps(question: AnyQuestion, rows: Rows, bits: int) -> list[NDArray[np.int64]]:
+def sum_steps(question: LinearQuestion, rows: Rows, bits: int) -> list[NDArray[np.int64]]:
     """Return the blocks of the sum over all records in steps of 2^-bits, int64.
 
     Chunks are rounded to steps one by one and added as whole numbers, so that another record in one place
