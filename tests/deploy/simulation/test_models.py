@@ -1,6 +1,7 @@
 """Models of sums beside votes, and what they are compared with."""
 
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -17,6 +18,10 @@ from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import Split
 
 
+ENDS = (0, 300, 600, 620, 700, 900)
+"""Of the records of two parties, own labelled ones, the pool and test records."""
+
+
 @cache
 def halves(shape: str = "records") -> tuple[Split, Task]:
     """Return records of which the first of four features tells the class, or two of them two labels."""
@@ -25,11 +30,7 @@ def halves(shape: str = "records") -> tuple[Split, Task]:
     y = (X[:, :2] > 0.5) if shape == "labels" else X[:, 0] > 0.6
     data = from_arrays(X, y.astype(np.int64))
     task = infer_task(data, "halves")
-    parts = [
-        data.take(slice(start, start + size)) for start, size in ((0, 300), (300, 300), (600, 20), (620, 80))
-    ]
-    first, second, labelled, pool = parts
-    test = data.take(slice(700, 900))
+    first, second, labelled, pool, test = (data.take(slice(*pair)) for pair in pairwise(ENDS))
     return Split((first, second), labelled, pool, pool.labels(), test), task
 
 
