@@ -18,7 +18,7 @@ EPSILON = 8.0
 
 
 def learned(folder: Path, start: Start, **settings: Any) -> SimulationReport:
-    """Simulate on records of five columns, two of which tell the class, one of them by its distance to 1/2."""
+    """Simulate on records of which two of five columns tell the class, one by its distance to a half."""
     random = np.random.default_rng(3)
     X = random.random((RECORDS, 5), np.float32)
     y = (X[:, 0] + np.abs(2 * X[:, 1] - 1) > 1).astype(np.int64)
@@ -51,6 +51,7 @@ def test_budgets_that_differ_weigh_records(tmp_path: Path, start: Start) -> None
     assert spent["party-1"] < spent["party-2"] <= EPSILON
 
 
+@pytest.mark.heavy
 @pytest.mark.processes
 def test_a_model_of_sums_spends_the_budget_and_is_on_the_page(tmp_path: Path, start: Start) -> None:
     report = learned(tmp_path, start, learn="moments")

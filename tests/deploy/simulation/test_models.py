@@ -17,7 +17,6 @@ from ostraka.deploy.simulation.models import (
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import Split
 
-
 ENDS = (0, 300, 600, 620, 700, 900)
 """Of the records of two parties, own labelled ones, the pool and test records."""
 
