@@ -78,8 +78,8 @@ def tell_affordable(settings: Settings, classes: int) -> Iterator[str]:
 def _is_told(settings: Settings) -> bool:
     """Whether the worst case of every query is known before anything is asked."""
     budgets = settings.budgets
+    differing = budgets.consent or settings.plan.variant != "none"
     chosen = settings.learning.dependencies or settings.learning.label_dp or settings.learning.sums
-    chosen = settings.learning.dependencies or settings.learning.label_dp
     return not (budgets.enforce != "worst_case" or differing or chosen)
 
 
