@@ -4,6 +4,7 @@ The names below are the public interface; everything else may change without not
 is used first, so that a guardian's process needs no torch and an administrator's next to nothing.
 """
 
+import os
 from typing import TYPE_CHECKING
 
 from ostraka.common.imports import lazy_names
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from ostraka.services.serving.status import PartyStatus
     from ostraka.services.teachers.manifest import TeachersManifest
     from ostraka.services.teachers.options import TeacherOptions
+
+# Before gRPC is imported, whose own lines say less than OstrakaError does.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 __version__ = "0.1.0"
 """A literal: to read an installation's metadata takes as long as all else that `ostraka --version` does."""

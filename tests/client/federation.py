@@ -454,7 +454,8 @@ class Federation:
 
 def holding(X: Any, y: Any) -> Records:
     features = np.reshape(X, (-1, 2)).astype(np.float32)
-    return Records(features, np.array(y, np.int64), np.zeros(len(y), np.int64), len(CLASSES))
+    first = np.zeros(len(y), np.int64)
+    return Records(features, np.array(y, np.int64), first, len(CLASSES), first, features, features)
 
 
 def build(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from torch import nn
 
+from ostraka.common.learning.record_gradients import STEPS
 from ostraka.common.mechanism import DpTtac, Recipe
 from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.common.privacy.filters import GAUSSIAN
@@ -28,7 +29,6 @@ from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, first_parameters
 from ostraka.services.teachers.networks import Scaler
-from ostraka.services.teachers.record_gradients import STEPS
 from tests.guardian.accounting.oracle import divergence
 from tests.privacy.evidence import P, chance, least_epsilon
 from tests.privacy.faults import Narrow

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
@@ -15,7 +15,10 @@ from ostraka.common.sums.feature_map import Floats
 from ostraka.common.sums.questions import AnyQuestion
 from ostraka.common.sums.sensitivity import MOVED_CODES, MOVED_GRAM, moved_on_lattice
 
-LearnerName = Literal["moments", "bins", "boost", "gradients"]
+if TYPE_CHECKING:
+    from ostraka.client.students.neural import Neural
+
+LearnerName = Literal["moments", "bins", "boost", "gradients", "network"]
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ class FitReport:
 class Fit:
     """A fitted model, and what it was made of."""
 
-    model: SumClassifier | SumRegressor = field(repr=False)
+    model: "SumClassifier | SumRegressor | Neural" = field(repr=False)
     report: FitReport
 
 

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ostraka.client.fitting.tables import accuracy_rows, cost_rows
-from ostraka.client.report.tables import no_guarantee_text, student_rows
+from ostraka.client.report.tables import no_guarantee_text, student_rows, verdict
 from ostraka.client.session.run_state import Latecomers
-from ostraka.client.students.accuracy import METRICS, share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import write_atomic
+from ostraka.common.learning.accuracy import METRICS, share
+from ostraka.common.learning.verdict import read_gain
 from ostraka.common.page import templates
 from ostraka.common.page.drawing import (
     BLUE,
@@ -22,6 +23,7 @@ from ostraka.common.page.drawing import (
     axes_of,
     draw,
     draw_groups,
+    draw_level,
     figure_of,
 )
 from ostraka.common.privacy.guarantees import PERSONS
@@ -38,10 +40,14 @@ def means(student: Mapping[str, Any]) -> "Figure":
     axes = axes_of(4.6, 3)
     before = [(student["before"] or {}).get(name) for name in METRICS]
     after = [student["after"].get(name) for name in METRICS]
-    draw_groups(axes, [name.replace("_", "\n") for name in METRICS], _before_and_after(before, after))
-    axes.set_ylim(0, 1.2)
-    axes.legend(ncols=2, loc="upper center")
-    return figure_of(axes)
+    draw_groups(
+        axes, [name.replace(" ", "\n") for name in METRICS.values()], _before_and_after(before, after)
+    )
+    gain = read_gain(student)
+    if gain is not None:
+        draw_level(axes, 0, gain.majority, "most frequent class")
+    axes.set_ylim(0, 1)
+    return _with_legend(axes)
 
 
 def by_label(student: Mapping[str, Any], metric: str) -> "Figure":
@@ -221,7 +227,7 @@ def _rounds(figures: Mapping[str, Any]) -> Iterable[Section]:
     head = (
         *(name.replace("_", " ") for name in names),
         f"worst-case epsilon so far ({figures['notion']})",
-        *METRICS,
+        *METRICS.values(),
     )
     rows = (
         (
@@ -252,7 +258,8 @@ def _student(student: Mapping[str, Any] | None) -> Iterable[Section]:
     caption = f"Own labels alone, and with {student['released']} released ones; {measured}."
     plots = [(draw(means, student), caption)] if student["after"] else []
     title = f"The student: {student['student']}, {student['model']}"
-    yield Section(title, ("student", "records", *METRICS), student_rows(student), plots)
+    told = " ".join(verdict(student))
+    yield Section(title, ("student", "records", *METRICS.values()), student_rows(student), plots, told)
     guarantee = student.get("guarantee")
     if guarantee:
         told = ((name.replace("_", " "), f"{value:g}") for name, value in guarantee.items())

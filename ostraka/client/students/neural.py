@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from ostraka.client.students.accuracy import POSITIVE
 from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
 from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.accuracy import POSITIVE
 from ostraka.common.learning.data import Labelled, Standardization
 from ostraka.common.learning.early_stopping import evaluate
 from ostraka.common.learning.learning import Device, Learning, TrainingHistory

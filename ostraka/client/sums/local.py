@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ostraka.client.sums.source import NoisySum
+from ostraka.common.learning.sum_answers import answer_steps
 from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sums.feature_map import Floats
-from ostraka.common.sums.questions import AnyQuestion, Rows, sum_steps
+from ostraka.common.sums.questions import AnyQuestion, Rows
 
 LOCAL = "local"
 """The only party."""
@@ -35,7 +36,7 @@ class LocalSums:
         weights = np.ones(len(self.rows)) if self.weights is None else self.weights
         totals = [np.zeros(width) for width in question.widths]
         for weight in np.unique(weights):
-            steps = sum_steps(question, self.rows.take(weights == weight), FRACTION_BITS)
+            steps = answer_steps(question, self.rows.take(weights == weight))
             for place, block in enumerate(steps):
                 totals[place] += np.ldexp(np.rint(block * weight), -FRACTION_BITS)
         noisy = [

@@ -9,12 +9,16 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.factories import build_model, factory_of, invalid_model, is_factory, words_of
 from ostraka.common.learning.shape import Axes, Shape, picture_axes
 
-Kind = Literal["auto", "linear", "mlp", "cnn"]
+Kind = Literal["auto", "linear", "mlp", "cnn", "small-mlp", "small-cnn"]
 DTYPES = (torch.float32, torch.int64)
 """Of a network's weights, and of its counts of batches."""
 HIDDEN = 256
 """Units of a hidden layer: with `CHANNELS` what two cores train in minutes."""
 CHANNELS = (32, 32, 64)
+SMALL_HIDDEN = 64
+"""Units of the hidden layer of "small-mlp": noise on gradients grows with the root of the parameters."""
+SMALL_CHANNELS = (16, 32)
+"""Of the convolutions of "small-cnn", for the same reason."""
 _LARGE_SIDE = 16
 """Pixels from which the first convolution strides: smaller ones, pooled twice, would be left with a pixel."""
 
@@ -42,7 +46,8 @@ def network(shape: Shape, outputs: int, kind: str = "auto", *, seed: int = 0) ->
         shape: of one record: (F,), (height, width) or three axes with the channels first or last.
         outputs: classes, or labels.
         kind: "mlp" for tables, "cnn" for images; "auto" takes the one of these that suits the shape; "linear"
-            for logistic regression; or a factory "module:function" that this process was asked to import.
+            for logistic regression; "small-mlp" and "small-cnn" treat every record by itself, as sums of
+            clipped gradients need it; or a factory "module:function" that this process was asked to import.
         seed: of the first weights.
 
     Raises:
@@ -51,7 +56,7 @@ def network(shape: Shape, outputs: int, kind: str = "auto", *, seed: int = 0) ->
     if is_factory(kind):
         return _own(kind, shape, outputs, seed)
     axes = picture_axes(shape)
-    if kind == "cnn" and axes is None:
+    if kind in ("cnn", "small-cnn") and axes is None:
         raise OstrakaError(
             ErrorCode.MODEL_INVALID,
             f"A cnn takes images of at least 8 by 8, and records are of shape {shape}: take the mlp.",
@@ -60,6 +65,10 @@ def network(shape: Shape, outputs: int, kind: str = "auto", *, seed: int = 0) ->
         return _linear(torch.Size(shape).numel(), outputs)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
+        if kind == "small-mlp":
+            return _small_mlp(torch.Size(shape).numel(), outputs)
+        if kind == "small-cnn" and axes is not None:
+            return _small_cnn(axes, outputs)
         return _cnn(axes, outputs) if axes and kind != "mlp" else _mlp(torch.Size(shape).numel(), outputs)
 
 
@@ -97,6 +106,25 @@ def _linear(features: int, outputs: int) -> nn.Module:
 def _mlp(features: int, outputs: int) -> nn.Module:
     """Two hidden layers."""
     return nn.Sequential(*_dense(features, HIDDEN), *_dense(HIDDEN, HIDDEN), nn.Linear(HIDDEN, outputs))
+
+
+def _small_mlp(features: int, outputs: int) -> nn.Module:
+    """One hidden layer."""
+    return nn.Sequential(nn.Linear(features, SMALL_HIDDEN), nn.ReLU(), nn.Linear(SMALL_HIDDEN, outputs))
+
+
+def _small_cnn(axes: Axes, outputs: int) -> nn.Module:
+    """Two convolutions and a linear layer."""
+    first, second = SMALL_CHANNELS
+    features = nn.Sequential(
+        RowsAsImages(axes),
+        *(nn.Conv2d(axes.channels, first, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2)),
+        *(nn.Conv2d(first, second, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
+        nn.Flatten(),
+    )
+    with torch.no_grad():
+        width = features(torch.zeros(1, axes.channels * axes.height * axes.width)).shape[1]
+    return nn.Sequential(features, nn.Linear(width, outputs))
 
 
 def _dense(before: int, after: int) -> tuple[nn.Module, ...]:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable
-from typing import TypeVar
 
 import numpy as np
 from google.protobuf.message import DecodeError
@@ -20,13 +19,15 @@ from ostraka.common.sums.questions import (
     Condition,
     GradientQuestion,
     MomentsQuestion,
+    NetworkQuestion,
     StatisticsQuestion,
     Target,
 )
 from ostraka.common.wire.limits import check_limits
 from ostraka.protos.ostraka.v1 import questions_pb2
 
-T = TypeVar("T")
+NETWORKS = ("linear", "small-mlp", "small-cnn")
+"""Kinds of networks that a question may name."""
 
 
 def question_bytes(question: AnyQuestion) -> bytes:
@@ -42,6 +43,12 @@ def question_bytes(question: AnyQuestion) -> bytes:
             message.gradient.target.CopyFrom(_target_message(question.target))
             message.gradient.weights = _bytes(question.weights)
             message.gradient.radius = question.radius
+        case NetworkQuestion():
+            message.network.network = question.network
+            message.network.shape.extend(question.shape)
+            message.network.target.CopyFrom(_target_message(question.target))
+            message.network.parameters = question.parameters.astype("<f4").tobytes()
+            message.network.radius = question.radius
         case BoostQuestion():
             message.boost.intercept = _bytes(question.model.intercept)
             message.boost.terms.extend(_term_message(term) for term in question.model.terms)
@@ -81,6 +88,8 @@ def read_question(data: bytes) -> AnyQuestion:
             return MomentsQuestion(_map(moments.map), _codes(moments.codes), moments.gram)
         case "gradient":
             return _gradient(message.gradient)
+        case "network":
+            return _network(message.network)
         case "boost":
             return _boost(message.boost)
         case "statistics":
@@ -210,6 +219,18 @@ def _gradient(message: questions_pb2.GradientQuestion) -> GradientQuestion:
     if len(weights) != map.columns:
         raise _invalid("the model's weights do not fit its map")
     return GradientQuestion(map, target, weights, _above_zero(message.radius, "the radius"))
+
+
+def _network(message: questions_pb2.NetworkQuestion) -> NetworkQuestion:
+    if message.network not in NETWORKS or not message.shape or min(message.shape) < 1:
+        raise _invalid(f"its network is none of {', '.join(NETWORKS)} of records of some shape")
+    if len(message.parameters) % 4:
+        raise _invalid("its parameters are no float32")
+    parameters = np.frombuffer(message.parameters, "<f4").astype(np.float32)
+    if not np.isfinite(parameters).all():
+        raise _invalid("its parameters are not finite")
+    radius = _above_zero(message.radius, "the radius")
+    return NetworkQuestion(message.network, tuple(message.shape), _target(message.target), parameters, radius)
 
 
 def _term_message(term: AdditiveTerm) -> questions_pb2.AdditiveTerm:

@@ -1,5 +1,7 @@
 """Whether a question fits the plan that it is asked under, and the records that it is asked of."""
 
+import math
+
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Mechanism, RecordSums, Statistics
 from ostraka.common.sums.codes import ClassCodes, Codes, LabelCodes
@@ -10,6 +12,7 @@ from ostraka.common.sums.questions import (
     BoostQuestion,
     GradientQuestion,
     MomentsQuestion,
+    NetworkQuestion,
     StatisticsQuestion,
     Target,
 )
@@ -18,6 +21,7 @@ from ostraka.services.hosting.records import Records
 KINDS: dict[type[AnyQuestion], frozenset[str]] = {
     MomentsQuestion: frozenset({"moments", "bins"}),
     GradientQuestion: frozenset({"gradients"}),
+    NetworkQuestion: frozenset({"gradients"}),
     BoostQuestion: frozenset({"boost"}),
     StatisticsQuestion: frozenset({"statistics"}),
 }
@@ -41,11 +45,15 @@ def check_question(question: AnyQuestion, mechanism: Mechanism, records: Records
         case GradientQuestion():
             _check_map(question.map, records)
             _check_target(question.target, records)
+        case NetworkQuestion():
+            features = math.prod(question.shape)
+            _require(features == records.X.shape[1], "takes records of another shape")
+            _check_target(question.target, records)
         case BoostQuestion():
             asked = [(question.feature, question.indicators)]
             asked += [(term.feature, term.indicators) for term in question.model.terms]
             last = max(feature + max(1, indicators) for feature, indicators in asked)
-            _require(last <= records.X.shape[1], "names a feature that records do not have")
+            _require(last <= records.features.shape[1], "names a feature that records do not have")
             _check_target(question.target, records)
         case StatisticsQuestion():
             _check_columns(question, records)
@@ -64,7 +72,7 @@ def _check_blocks(question: AnyQuestion, mechanism: RecordSums) -> None:
 
 
 def _check_map(map: FeatureMap, records: Records) -> None:
-    features = records.X.shape[1]
+    features = records.features.shape[1]
     known = len(map.cuts) == features if map.cuts else len(map.center) == features
     _require(known, f"maps other features than the {features} that records have")
 

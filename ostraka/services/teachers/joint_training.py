@@ -13,6 +13,14 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.factories import invalid_model
+from ostraka.common.learning.record_gradients import (
+    FAILURES,
+    STEPS,
+    require_gradients,
+    sum_of_clipped,
+    take_each_record,
+    tell,
+)
 from ostraka.common.learning.shape import image_axes
 from ostraka.common.mechanism import JointTraining, Recipe
 from ostraka.services.teachers.assignment import Slice
@@ -21,16 +29,10 @@ from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.fitting import compose, limit_logits
 from ostraka.services.teachers.layouts.layouts import best_device, run_each, threads
 from ostraka.services.teachers.losses import Loss
-from ostraka.services.teachers.record_gradients import (
-    FAILURES,
-    STEPS,
-    Floats,
-    clip_update,
-    plain,
-    require_gradients,
-    sum_of_clipped,
-    tell,
-)
+from ostraka.services.teachers.networks import AsImages, Scaler, Square
+from ostraka.services.teachers.updates import Floats, clip_update, plain
+
+take_each_record(AsImages, Scaler, Square)
 
 Vector = NDArray[np.float32]
 
@@ -122,7 +124,7 @@ def _mean(net: nn.Module, X: Tensor, y: Tensor) -> Tensor:
 
 def _mean_clipped(net: nn.Module, X: Tensor, y: Tensor, radius: float) -> Tensor:
     """Return the mean of the clipped gradients (d,) of a batch (batch, ...)."""
-    steps = sum_of_clipped(net, X, y, radius)
+    steps = sum_of_clipped(net, X, y, radius, Loss())
     mean: Tensor = steps.double() * (radius / (STEPS * len(y)))
     return mean.to(X.dtype)
 
@@ -214,8 +216,8 @@ class JointTeachers:
         def work(part: Slice) -> NDArray[np.int64]:
             X, y = (torch.from_numpy(array).to(self._device) for array in (part.X, part.y))
             net = self._at(round.theta)
-            require_gradients(net, X, y, self._model)
-            steps: NDArray[np.int64] = sum_of_clipped(net, X, y, radius).cpu().numpy()
+            require_gradients(net, X, y, self._model, Loss())
+            steps: NDArray[np.int64] = sum_of_clipped(net, X, y, radius, Loss()).cpu().numpy()
             return steps
 
         sums = run_each(work, self._parts, self._workers)

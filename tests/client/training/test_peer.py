@@ -11,9 +11,9 @@ import pytest
 
 from ostraka.client.peers.event_loop import run_async
 from ostraka.client.peers.retry import Retry
+from ostraka.client.session import summed_rounds
+from ostraka.client.session.summed_rounds import SeededShares
 from ostraka.client.session.votes import CollectedShares
-from ostraka.client.training import lead
-from ostraka.client.training.lead import SeededShares
 from ostraka.client.training.peer import FINISH, JOIN, TRAIN, TrainingPeer
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity, Role
@@ -72,7 +72,7 @@ def test_shares_are_expanded_one_after_the_other_where_they_are_summed(
         expanded.append(seed)
         return expand(seed, *shape)
 
-    monkeypatch.setattr(lead, "expand", counted)
+    monkeypatch.setattr(summed_rounds, "expand", counted)
     votes = CollectedShares(SeededShares(SEEDS, 5, ring), {})
     assert (sorted(votes.shares), len(votes.shares), expanded) == (["a", "b", "c"], 3, [])
     total = votes.total("ac", ring)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ostraka.client.run.asking_options import Adjacency
-from ostraka.client.students.accuracy import LabelFigures, Metrics
-from ostraka.client.students.gain import Gain, Interval
 from ostraka.client.training.leading import TrainingCost, TrainingReport
+from ostraka.common.learning.accuracy import LabelFigures, Metrics
+from ostraka.common.learning.gain import Gain, Interval
 from ostraka.common.mechanism import BOUND
 from ostraka.common.page.drawing import draw
 from ostraka.deploy.simulation import plots

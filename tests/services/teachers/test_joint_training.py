@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from ostraka.client.training.training_state import AveragedModel
 from ostraka.common.crypto.logits import LOGIT_RANGE
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.record_gradients import STEPS
+from ostraka.common.learning.record_gradients import _tell as _failures
 from ostraka.common.mechanism import DpTtac, Ttac
 from ostraka.common.mechanism.ttac import UPDATE_UNITS
 from ostraka.services.teachers.assignment import Slice
@@ -20,8 +22,6 @@ from ostraka.services.teachers.joint_training import (
     first_parameters,
     vector,
 )
-from ostraka.services.teachers.record_gradients import STEPS
-from ostraka.services.teachers.record_gradients import _tell as _failures
 from tests.services.teachers.joint.examples import (
     CLASSES,
     CONFIG,

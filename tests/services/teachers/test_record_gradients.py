@@ -3,9 +3,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from ostraka.common.learning.record_gradients import STEPS, gradients, sum_of_clipped
 from ostraka.services.teachers.joint_training import first
 from ostraka.services.teachers.losses import Loss
-from ostraka.services.teachers.record_gradients import STEPS, gradients, sum_of_clipped
 
 CLASSES = 3
 NETS = pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def one_by_one(net: nn.Module, X: Tensor, y: Tensor) -> Tensor:
 def test_each_record_has_its_own_gradient(model: str, shape: tuple[int, ...], labels: bool) -> None:
     net = first(model, shape, CLASSES, seed=1)
     X, y = records(shape, labels=labels)
-    torch.testing.assert_close(gradients(net, X, y), one_by_one(net, X, y), rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(gradients(net, X, y, Loss()), one_by_one(net, X, y), rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.heavy
@@ -55,7 +55,7 @@ def test_the_sum_is_of_gradients_clipped_one_by_one(
     X, y = records(shape, count=150)
     each = one_by_one(net, X, y).double()
     wanted = (each * (radius / each.norm(dim=1, keepdim=True)).clamp(max=1)).sum(dim=0) / radius
-    found = sum_of_clipped(net, X, y, radius).double() / STEPS
+    found = sum_of_clipped(net, X, y, radius, Loss()).double() / STEPS
     assert float((found - wanted).abs().max()) < 150 * (1 / STEPS + 3e-6)
 
 
@@ -64,7 +64,8 @@ def test_a_record_adds_no_more_than_a_radius(model: str, shape: tuple[int, ...])
     net = first(model, shape, CLASSES, seed=1)
     X, y = records(shape, count=20)
     norms = [
-        int((sum_of_clipped(net, X[row : row + 1], y[row : row + 1], 1e-3) ** 2).sum()) for row in range(20)
+        int((sum_of_clipped(net, X[row : row + 1], y[row : row + 1], 1e-3, Loss()) ** 2).sum())
+        for row in range(20)
     ]
     assert max(norms) <= STEPS**2
     assert max(norms) > 0.99 * STEPS**2
@@ -73,7 +74,7 @@ def test_a_record_adds_no_more_than_a_radius(model: str, shape: tuple[int, ...])
 def test_a_gradient_within_the_radius_is_not_scaled() -> None:
     net = first("logistic", (5,), CLASSES, seed=1)
     X, y = records((5,), count=1)
-    steps = sum_of_clipped(net, X, y, 100.0).double()
+    steps = sum_of_clipped(net, X, y, 100.0, Loss()).double()
     wanted = one_by_one(net, X, y)[0].double() / 100 * STEPS
     assert float((steps - wanted).abs().max()) < 1.01
 
@@ -85,7 +86,9 @@ def test_a_record_whose_gradient_is_no_number_adds_nothing(value: float) -> None
     broken = X.clone()
     broken[3] = value
     others = [0, 1, 2, 4, 5, 6]
-    assert torch.equal(sum_of_clipped(net, broken, y, 0.5), sum_of_clipped(net, X[others], y[others], 0.5))
+    assert torch.equal(
+        sum_of_clipped(net, broken, y, 0.5, Loss()), sum_of_clipped(net, X[others], y[others], 0.5, Loss())
+    )
 
 
 @pytest.mark.parametrize("radius", [1e-33, 1e-35, 1e-300])
@@ -95,13 +98,13 @@ def test_no_radius_is_too_small_to_clip_to(radius: float) -> None:
         net.get_submodule("1.1").get_parameter("bias").copy_(torch.tensor([300.0, 0.0, 0.0]))
     X, _ = records((5,), count=2)
     for label in range(CLASSES):
-        steps = sum_of_clipped(net, X[:1], torch.tensor([label]), radius)
+        steps = sum_of_clipped(net, X[:1], torch.tensor([label]), radius, Loss())
         assert sum(int(one) ** 2 for one in steps) <= STEPS**2
     certain = torch.tensor([0])
-    assert not sum_of_clipped(net, X[:1], certain, radius).any()
+    assert not sum_of_clipped(net, X[:1], certain, radius, Loss()).any()
 
 
 def test_layers_that_change_values_in_place_leave_gradients_right() -> None:
     net = nn.Sequential(nn.Flatten(), nn.Linear(5, 6), nn.ReLU(inplace=True), nn.Linear(6, CLASSES))
     X, y = records((5,))
-    torch.testing.assert_close(gradients(net, X, y), one_by_one(net, X, y), rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(gradients(net, X, y, Loss()), one_by_one(net, X, y), rtol=1e-4, atol=1e-6)

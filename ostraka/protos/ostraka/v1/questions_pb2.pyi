@@ -87,6 +87,20 @@ class GradientQuestion(_message.Message):
     radius: float
     def __init__(self, map: _Optional[_Union[FeatureMap, _Mapping]] = ..., target: _Optional[_Union[Target, _Mapping]] = ..., weights: _Optional[bytes] = ..., radius: _Optional[float] = ...) -> None: ...
 
+class NetworkQuestion(_message.Message):
+    __slots__ = ("network", "shape", "target", "parameters", "radius")
+    NETWORK_FIELD_NUMBER: _ClassVar[int]
+    SHAPE_FIELD_NUMBER: _ClassVar[int]
+    TARGET_FIELD_NUMBER: _ClassVar[int]
+    PARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    RADIUS_FIELD_NUMBER: _ClassVar[int]
+    network: str
+    shape: _containers.RepeatedScalarFieldContainer[int]
+    target: Target
+    parameters: bytes
+    radius: float
+    def __init__(self, network: _Optional[str] = ..., shape: _Optional[_Iterable[int]] = ..., target: _Optional[_Union[Target, _Mapping]] = ..., parameters: _Optional[bytes] = ..., radius: _Optional[float] = ...) -> None: ...
+
 class AdditiveTerm(_message.Message):
     __slots__ = ("feature", "cuts", "values", "indicators")
     FEATURE_FIELD_NUMBER: _ClassVar[int]
@@ -150,13 +164,15 @@ class StatisticsQuestion(_message.Message):
     def __init__(self, columns: _Optional[_Iterable[_Union[ColumnStatistic, _Mapping]]] = ..., conditions: _Optional[_Iterable[_Union[Condition, _Mapping]]] = ...) -> None: ...
 
 class Question(_message.Message):
-    __slots__ = ("moments", "gradient", "boost", "statistics")
+    __slots__ = ("moments", "gradient", "boost", "statistics", "network")
     MOMENTS_FIELD_NUMBER: _ClassVar[int]
     GRADIENT_FIELD_NUMBER: _ClassVar[int]
     BOOST_FIELD_NUMBER: _ClassVar[int]
     STATISTICS_FIELD_NUMBER: _ClassVar[int]
+    NETWORK_FIELD_NUMBER: _ClassVar[int]
     moments: MomentsQuestion
     gradient: GradientQuestion
     boost: BoostQuestion
     statistics: StatisticsQuestion
-    def __init__(self, moments: _Optional[_Union[MomentsQuestion, _Mapping]] = ..., gradient: _Optional[_Union[GradientQuestion, _Mapping]] = ..., boost: _Optional[_Union[BoostQuestion, _Mapping]] = ..., statistics: _Optional[_Union[StatisticsQuestion, _Mapping]] = ...) -> None: ...
+    network: NetworkQuestion
+    def __init__(self, moments: _Optional[_Union[MomentsQuestion, _Mapping]] = ..., gradient: _Optional[_Union[GradientQuestion, _Mapping]] = ..., boost: _Optional[_Union[BoostQuestion, _Mapping]] = ..., statistics: _Optional[_Union[StatisticsQuestion, _Mapping]] = ..., network: _Optional[_Union[NetworkQuestion, _Mapping]] = ...) -> None: ...

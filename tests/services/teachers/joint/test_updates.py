@@ -4,8 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from ostraka.common.learning.record_gradients import STEPS
 from ostraka.common.mechanism.ttac import UPDATE_UNITS
-from ostraka.services.teachers.record_gradients import MAX_COORDINATE, STEPS, clip_update, plain
+from ostraka.services.teachers.updates import MAX_COORDINATE, clip_update, plain
 
 UPDATES = arrays(np.float64, st.integers(1, 50), elements=st.floats(-1e6, 1e6))
 

@@ -1,52 +1,25 @@
-"""Every record's own gradient, clipped, and the exact sum of them; updates in whole lattice steps."""
+"""Every record's own gradient, clipped, and the exact sum of them in whole lattice steps."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import TypeGuard
 
-import numpy as np
 import structlog
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, grad
 from torch.nn import functional
 
 from ostraka.common.learning.factories import invalid_model
-from ostraka.common.mechanism.ttac import UPDATE_UNITS
+from ostraka.common.learning.networks import RowsAsImages
 from ostraka.common.sharing import FRACTION_BITS
-from ostraka.services.teachers.losses import Loss
-from ostraka.services.teachers.networks import AsImages, Scaler, Square
 
-Floats = NDArray[np.float64]
-Steps = NDArray[np.int64]
+Loss = Callable[[Tensor, Tensor], Tensor]
+"""The sum of losses of logits (1, N, classes) for y (1, N) or (1, N, labels)."""
 STEPS = 2**FRACTION_BITS
-"""Steps of the lattice in one unit: a radius, or 1/`UPDATE_UNITS` of a parameter."""
-MAX_COORDINATE = 2.0**12
-"""What a coordinate of an unclipped update is cut off at: then 2^20 teachers' sum fits a ring of 64 bits."""
+"""Steps of the lattice in one radius."""
 WITHIN = 1 - 1e-6
 """What a clipped norm is brought to instead of 1, so that rounding cannot take it beyond."""
-
-
-def plain(update: Floats) -> Steps:
-    """Return steps of an update (d,) that nothing protects; a coordinate that is not a number is 0."""
-    numbers = np.nan_to_num(update, nan=0.0, posinf=0.0, neginf=0.0)
-    cut = np.clip(numbers, -MAX_COORDINATE, MAX_COORDINATE)
-    steps: Steps = np.rint(cut * UPDATE_UNITS * STEPS).astype(np.int64)
-    return steps
-
-
-def clip_update(update: Floats, radius: float) -> Steps:
-    """Return steps of an update (d,) in radii, clipped to one; their norm is at most `STEPS`.
-
-    Rounding is towards zero, so that it makes no norm larger. An update that is no number is 0.
-    """
-    norm = float(np.linalg.norm(update))
-    if not 0 < norm < np.inf:
-        return np.zeros(len(update), np.int64)
-    factor = WITHIN * min(1 / radius, 1 / norm)
-    steps: Steps = np.trunc(update * factor * STEPS).astype(np.int64)
-    return steps
 
 
 FAILURES = (Exception, SystemExit)
@@ -65,11 +38,16 @@ def _tell(problem: str) -> None:
 
 TOGETHER = 64
 """Records at a time. Up to 128 clipped gradients' sums are whole numbers below 2^24: exact in float32."""
-PLAIN = (nn.Flatten, nn.ReLU, nn.MaxPool2d, nn.AvgPool2d, AsImages, Scaler, Square)
+_PLAIN: set[type[nn.Module]] = {nn.Flatten, nn.ReLU, nn.MaxPool2d, nn.AvgPool2d, RowsAsImages}
 """Layers without parameters that take every record by itself."""
 
 
-def sum_of_clipped(net: nn.Module, X: Tensor, y: Tensor, radius: float) -> Tensor:
+def take_each_record(*layers: type[nn.Module]) -> None:
+    """Say of classes of layers that they have no parameters and take every record by itself."""
+    _PLAIN.update(layers)
+
+
+def sum_of_clipped(net: nn.Module, X: Tensor, y: Tensor, radius: float, loss: Loss) -> Tensor:
     """Sum records' gradients in radii, each clipped to one, int64 (d,) in lattice steps.
 
     Each is rounded towards zero to whole steps before it is added: a record adds a vector of norm at most
@@ -82,47 +60,50 @@ def sum_of_clipped(net: nn.Module, X: Tensor, y: Tensor, radius: float) -> Tenso
         X: records (N, *shape).
         y: their classes (N,), or labels (N, labels).
         radius: L2 norm that is clipped to, in parameters.
+        loss: whose gradients they are.
     """
     total = torch.zeros(sum(part.numel() for part in net.parameters()), dtype=torch.int64, device=X.device)
     for records, labels in zip(torch.split(X, TOGETHER), torch.split(y, TOGETHER), strict=True):
-        total += _clip(_of_all(net, records, labels), radius).sum(dim=0).to(torch.int64)
+        total += _clip(_of_all(net, records, labels, loss), radius).sum(dim=0).to(torch.int64)
     return total
 
 
-def gradients(net: nn.Module, X: Tensor, y: Tensor) -> Tensor:
+def gradients(net: nn.Module, X: Tensor, y: Tensor, loss: Loss) -> Tensor:
     """Return the gradient of each record's loss, float32 (N, d), which no other record has a part in."""
     layers = list(_layers(net))
     if _is_chain(layers):
-        return _of_chain(layers, X, y)
-    return _map_gradients(net, X, y)
+        return _of_chain(layers, X, y, loss)
+    return _map_gradients(net, X, y, loss)
 
 
-def require_gradients(net: nn.Module, X: Tensor, y: Tensor, model: str) -> None:
+def require_gradients(net: nn.Module, X: Tensor, y: Tensor, model: str, loss: Loss) -> None:
     """Raise `model.invalid` unless gradients can be taken of the network at all: at zeros, like X and y."""
     try:
-        gradients(net, torch.zeros_like(X[:1]), torch.zeros_like(y[:1]))
+        gradients(net, torch.zeros_like(X[:1]), torch.zeros_like(y[:1]), loss)
     except FAILURES as exc:
         problem = f"has no gradients by record ({type(exc).__name__}); choose --clip party"
         raise invalid_model(model, problem) from exc
 
 
-def _of_all(net: nn.Module, X: Tensor, y: Tensor) -> Tensor:
+def _of_all(net: nn.Module, X: Tensor, y: Tensor, loss: Loss) -> Tensor:
     """Gradients (N, d), 0 for records for which the network raises.
 
     Those are replaced by zeros, so that the others are computed just as if nothing had failed.
     """
     try:
-        return gradients(net, X, y)
+        return gradients(net, X, y, loss)
     except FAILURES:
-        failed = torch.tensor([_fails(net, X[row : row + 1], y[row : row + 1]) for row in range(len(y))])
+        failed = torch.tensor(
+            [_fails(net, X[row : row + 1], y[row : row + 1], loss) for row in range(len(y))]
+        )
         failed = failed.to(X.device)
-        each = gradients(net, _without(X, failed), _without(y, failed))
+        each = gradients(net, _without(X, failed), _without(y, failed), loss)
         return _without(each, failed)
 
 
-def _fails(net: nn.Module, x: Tensor, y: Tensor) -> bool:
+def _fails(net: nn.Module, x: Tensor, y: Tensor, loss: Loss) -> bool:
     try:
-        gradients(net, x, y)
+        gradients(net, x, y, loss)
     except FAILURES as exc:
         tell(exc)
         return True
@@ -163,7 +144,7 @@ def _is_plain(layer: nn.Module) -> bool:
     """Whether it passes values on; one that changes them in place would hide what came before it."""
     if getattr(layer, "inplace", False):
         return False
-    return type(layer) in PLAIN or (type(layer) is nn.GroupNorm and not layer.affine)
+    return type(layer) in _PLAIN or (type(layer) is nn.GroupNorm and not layer.affine)
 
 
 def _is_linear(layer: nn.Module) -> TypeGuard[nn.Linear]:
@@ -175,7 +156,7 @@ def _is_convolution(layer: nn.Module) -> TypeGuard[nn.Conv2d]:
     return plain and layer.padding_mode == "zeros" and not isinstance(layer.padding, str)
 
 
-def _of_chain(layers: list[nn.Module], X: Tensor, y: Tensor) -> Tensor:
+def _of_chain(layers: list[nn.Module], X: Tensor, y: Tensor, loss: Loss) -> Tensor:
     """Gradients from what goes into each layer and the loss's gradient at what comes out, in one pass."""
     passed: list[tuple[nn.Module, Tensor, Tensor]] = []
     values = X
@@ -184,7 +165,7 @@ def _of_chain(layers: list[nn.Module], X: Tensor, y: Tensor) -> Tensor:
         values = layer(values)
         if next(layer.parameters(), None) is not None:
             passed.append((layer, before.detach(), values))
-    wanted = torch.autograd.grad(Loss()(values[None], y[None]), [after for _, _, after in passed])
+    wanted = torch.autograd.grad(loss(values[None], y[None]), [after for _, _, after in passed])
     parts: list[Tensor] = []
     for (layer, before, _), slope in zip(passed, wanted, strict=True):
         parts += (
@@ -206,13 +187,13 @@ def _of_convolution(layer: nn.Conv2d, before: Tensor, slope: Tensor) -> list[Ten
     return [torch.bmm(flat, places.transpose(1, 2)).flatten(1), flat.sum(dim=2)]
 
 
-def _map_gradients(net: nn.Module, X: Tensor, y: Tensor) -> Tensor:
+def _map_gradients(net: nn.Module, X: Tensor, y: Tensor, loss: Loss) -> Tensor:
     """Gradients of any network, which torch.func computes as if each record were a batch of its own."""
     weights = {name: part.detach() for name, part in net.named_parameters()}
 
-    def loss(weights: Mapping[str, Tensor], x: Tensor, label: Tensor) -> Tensor:
+    def loss_of(weights: Mapping[str, Tensor], x: Tensor, label: Tensor) -> Tensor:
         logits = functional_call(net, dict(weights), (x[None],))
-        return Loss()(logits[None], label[None, None])
+        return loss(logits[None], label[None, None])
 
-    found = torch.vmap(grad(loss), in_dims=(None, 0, 0))(weights, X, y)
+    found = torch.vmap(grad(loss_of), in_dims=(None, 0, 0))(weights, X, y)
     return torch.cat([found[name].flatten(1) for name in weights], dim=1)
