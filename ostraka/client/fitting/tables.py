@@ -6,9 +6,10 @@ from typing import Any
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from ostraka.client.students.accuracy import METRICS, share
 from ostraka.common.console.screen import table_of
 from ostraka.common.console.texts import epsilon_text, list_words, number_text
+from ostraka.common.learning.accuracy import METRICS, share
+from ostraka.common.learning.verdict import doubts, read_gain, tell_gain
 from ostraka.common.privacy.filters import filter_text
 
 
@@ -82,9 +83,10 @@ def _accuracy_parts(figures: Mapping[str, Any]) -> Iterator[RenderableType]:
         return
     title = f"Measured on {accuracy['measured']} {accuracy['measured_on']}"
     yield table_of(*accuracy_rows(accuracy), title)
-    gain = accuracy["gain"]
+    gain = read_gain(accuracy)
     if gain is not None:
-        yield Text(f"Accuracy of the model: {_points(gain['accuracy'])}{_over_own(gain)}.")
+        yield Text(tell_gain(gain, accuracy["measured_on"]))
+        yield from (Text(f"Warning: {doubt}") for doubt in doubts(gain, accuracy["measured_on"]))
 
 
 def accuracy_rows(accuracy: Mapping[str, Any]) -> tuple[tuple[str, ...], Rows]:
@@ -100,19 +102,8 @@ def accuracy_rows(accuracy: Mapping[str, Any]) -> tuple[tuple[str, ...], Rows]:
     shares = [
         (who, *(share((accuracy[name] or {}).get(metric)) for metric in METRICS)) for name, who in whose
     ]
-    head = ("", *(metric.replace("_", " ") for metric in METRICS))
+    head = ("", *METRICS.values())
     return head, [("most frequent", share(accuracy["gain"]["majority"]), *nothing), *shares]
-
-
-def _over_own(gain: Mapping[str, Any]) -> str:
-    over = gain["over_own"]
-    return "" if over is None else f"; above own records alone by {_points(over)}"
-
-
-def _points(interval: Mapping[str, float]) -> str:
-    """Return a share and its interval in percent."""
-    estimate, low, high = (100 * interval[end] for end in ("estimate", "low", "high"))
-    return f"{estimate:.1f} points (95% interval {low:.1f} to {high:.1f})"
 
 
 def _number(figures: Mapping[str, Any] | None, name: str) -> str:
