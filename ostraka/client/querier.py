@@ -22,6 +22,7 @@ from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.planning import PlanResult
 from ostraka.client.run.run_folder import require_no_site
 from ostraka.client.run.site import CheckResult, load_query_site, load_site_task
+from ostraka.client.run.sum_session import SumRun
 from ostraka.client.session.meter import QueryMetrics
 from ostraka.client.students.student_result import StudentResult
 from ostraka.client.students.trainers import Choice
@@ -180,7 +181,7 @@ class Querier:
             OstrakaError: as `ostraka.client.fitting.fitting.fit`.
         """
         with show_progress() as bars:
-            told = FittingRun(before, bars.summed)
+            told = FittingRun(before, SumRun(bars.summed))
             return fitting.fit(
                 self.site,
                 pool,

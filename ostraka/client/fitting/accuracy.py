@@ -15,7 +15,7 @@ from ostraka.common.learning.gain import Gain, Interval, interval, samples
 from ostraka.common.task import Task
 
 BY_TEST = "test records"
-BY_OWN = "own records, which joined the model: expect it to be somewhat worse on others"
+BY_OWN = "own records, which joined the model"
 UNMEASURED = "records: none given"
 RIDGE = 1.0
 """Penalty of a regression on own numbers alone: as scikit-learn's, for features from 0 to 1."""

@@ -6,11 +6,14 @@ from typing import Any
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
+from ostraka.client.fitting.accuracy import BY_OWN
 from ostraka.common.console.screen import table_of
 from ostraka.common.console.texts import epsilon_text, list_words, number_text
 from ostraka.common.learning.accuracy import METRICS, share
 from ostraka.common.learning.verdict import doubts, read_gain, tell_gain
 from ostraka.common.privacy.filters import filter_text
+
+MODEL = "the model is"
 
 
 def show_plan(figures: Mapping[str, Any], console: Console) -> None:
@@ -83,10 +86,14 @@ def _accuracy_parts(figures: Mapping[str, Any]) -> Iterator[RenderableType]:
         return
     title = f"Measured on {accuracy['measured']} {accuracy['measured_on']}"
     yield table_of(*accuracy_rows(accuracy), title)
+    if accuracy["measured_on"] == BY_OWN:
+        yield Text(
+            "Expect the model to be somewhat worse on records that did not join it: give some as --test."
+        )
     gain = read_gain(accuracy)
     if gain is not None:
-        yield Text(tell_gain(gain, accuracy["measured_on"]))
-        yield from (Text(f"Warning: {doubt}") for doubt in doubts(gain, accuracy["measured_on"]))
+        yield Text(tell_gain(gain, accuracy["measured_on"], MODEL))
+        yield from (Text(f"Warning: {doubt}") for doubt in doubts(gain, accuracy["measured_on"], MODEL))
 
 
 def accuracy_rows(accuracy: Mapping[str, Any]) -> tuple[tuple[str, ...], Rows]:
