@@ -10,7 +10,6 @@ from typer.testing import CliRunner, Result
 from ostraka.client.cli.query import app
 from ostraka.client.fitting.fit_options import FitOptions
 from ostraka.client.fitting.fitting import FittingRun, fit
-from ostraka.client.run.sum_session import SumRun
 from ostraka.client.students.files import load_student
 from ostraka.client.sums.sum_store import SumStore
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -20,7 +19,7 @@ from tests.e2e.test_sums import start_with_sums
 
 EPSILON = 1000.0
 """So much that sums have hardly any noise: the model must be right."""
-QUIETLY = FittingRun(asking=SumRun(retry=SOON))
+QUIETLY = FittingRun(retry=SOON)
 
 
 def invoke(*arguments: object) -> Result:
@@ -112,7 +111,7 @@ def test_a_fit_goes_on_without_a_party_that_is_lost(sites: Sites, tmp_path: Path
             sites.kill("party-3")
 
     options = FitOptions(learner="gradients", epsilon=EPSILON, quorum=2)
-    lossy = FittingRun(asking=SumRun(on_progress=lose, retry=SOON))
+    lossy = FittingRun(on_progress=lose, retry=SOON)
     result = fit(site, site / "pool.npz", site / "labelled.npz", options, tmp_path / "run", run=lossy)
     report = result.state.report
     assert report is not None

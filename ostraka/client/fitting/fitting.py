@@ -33,16 +33,14 @@ from ostraka.common.task import Source
 
 
 @dataclass(frozen=True)
-class FittingRun:
-    """How a fit is run: nothing of it changes the plan.
+class FittingRun(SumRun):
+    """How a fit is run, which its sums are asked by: nothing of it changes the plan.
 
     Attributes:
         before: given what a new fit will ask and cost before anybody is asked; may raise to ask nobody.
-        asking: how sums are asked for.
     """
 
     before: Callable[[FitState], object] = lambda _: None
-    asking: SumRun = field(default_factory=SumRun)
 
 
 UNWATCHED = FittingRun()
@@ -139,11 +137,11 @@ def _fit(
         require_same(run_folder, kept, _state_of(known, options, kept.mu, kept.records))
         return _keep(run_folder, kept, known, _load_model(run_folder))
     with ExitStack() as stack:
-        guardian = stack.enter_context(connect_guardian(site, run.asking.clock, run.asking.retry))
+        guardian = stack.enter_context(connect_guardian(site, run.clock, run.retry))
         state, store = _open_fit(run_folder, known, options, asking, guardian, run)
         problem = known.problem(state.records, tell_pool=options.tell_pool)
         chosen = ChosenPlan.make(state.learner, problem, state.mu)
-        with open_sums(site, guardian, store, run.asking) as session:
+        with open_sums(site, guardian, store, run) as session:
             fitted = Choice(state.learner, state.reason).learner.fit(problem, chosen.plan, session)
             left_out = {name: error.message for name, error in session.left_out.items()}
             made = state.model_copy(update={"report": fitted.report, "left_out": left_out})
@@ -178,7 +176,7 @@ def _open_fit(
     run.before(state)
     state.keep(folder)
     # Under a nonce of its own: the one that was planned with is no secret of a session.
-    plan = planned.plan.model_copy(update={"nonce": run.asking.random(NONCE_BYTES)})
+    plan = planned.plan.model_copy(update={"nonce": run.random(NONCE_BYTES)})
     return state, SumStore.create(folder, plan.serialize())
 
 

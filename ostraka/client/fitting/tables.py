@@ -87,9 +87,7 @@ def _accuracy_parts(figures: Mapping[str, Any]) -> Iterator[RenderableType]:
     title = f"Measured on {accuracy['measured']} {accuracy['measured_on']}"
     yield table_of(*accuracy_rows(accuracy), title)
     if accuracy["measured_on"] == BY_OWN:
-        yield Text(
-            "Expect the model to be somewhat worse on records that did not join it: give some as --test."
-        )
+        yield Text("Expect it to be somewhat worse on records that did not join it: give some as --test.")
     gain = read_gain(accuracy)
     if gain is not None:
         yield Text(tell_gain(gain, accuracy["measured_on"], MODEL))
