@@ -92,9 +92,7 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
         lines += [f"  They do not vote on {', '.join(found.abstains)}."] if found.abstains else []
     lines.append(f"  Its policy: {allowed_words(policy.mechanisms)}")
     if policy.allows_sums and given.section.data is None:
-        lines.append(
-            "  It answers no sums yet: name its records as data in [training] of site.toml."
-        )
+        lines.append("  It answers no sums yet: name its records as data in [training] of site.toml.")
     if json != "-":
         typer.echo("\n".join(lines))
     write_json(asdict(found), json)
