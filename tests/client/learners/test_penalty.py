@@ -53,3 +53,20 @@ def test_the_penalty_is_at_least_a_record_of_the_pool_worth() -> None:
     moments = Moments(pool.whole @ np.ones((8, 1)), 0.0, 0.0, second_moment=1.0)
     chosen = choose_penalty_by_pool(moments, pool, lambda covariance: covariance)
     assert chosen >= np.trace(pool.whole) / 20
+
+
+def test_a_rare_class_takes_the_largest_penalty_that_noise_may_hide() -> None:
+    random = np.random.default_rng(6)
+    pool = pool_covariance(random.normal(size=(200, 6)) * np.geomspace(1, 0.1, 6))
+    mean = pool.whole @ np.ones((6, 1))
+    noisy = Moments(mean + random.normal(0, 0.05, (6, 1)), 0.05**2, 0.0, second_moment=10.0)
+    exact = Moments(mean, 0.0, 0.0, second_moment=10.0)
+    with_noise, without = (
+        [
+            choose_penalty_by_pool(moments, pool, lambda covariance: covariance, rare=rare)
+            for rare in (False, True)
+        ]
+        for moments in (noisy, exact)
+    )
+    assert with_noise[1] > with_noise[0]
+    assert without[1] == without[0]
