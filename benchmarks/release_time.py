@@ -21,7 +21,7 @@ import grpc
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.config import SITE_FILE, load_site
+from ostraka.common.config import SITE_FILE, load_site, write_site
 from ostraka.common.identity import Credentials, Identity, Role
 from ostraka.common.mechanism import GnMax
 from ostraka.common.plan.plan import Plan
@@ -96,6 +96,7 @@ def trial(count: int, bound: str, at_once: int, waves: int) -> list[float]:
 def guardian(folder: Path, bound: str) -> Iterator[Members]:
     """Run a guardian with registered parties that have budgets."""
     made = provision("time", PARTIES, "query", folder, base_port=0)
+    write_site(load_site(made.guardian))
     with (made.guardian / SITE_FILE).open("a") as file:
         file.write(f'\n[policy]\nbound = "{bound}"\n')
     with running(made.guardian) as address, ExitStack() as stack:

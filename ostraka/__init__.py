@@ -4,12 +4,17 @@ The names below are the public interface; everything else may change without not
 is used first, so that a guardian's process needs no torch and an administrator's next to nothing.
 """
 
+import os
 from typing import TYPE_CHECKING
 
 from ostraka.common.imports import lazy_names
 
 if TYPE_CHECKING:
     from ostraka import accounting, datasets, mechanisms, students
+    from ostraka.client.describing.describe_options import DescribeOptions
+    from ostraka.client.describing.describing import Description
+    from ostraka.client.fitting.fit_options import FitOptions
+    from ostraka.client.fitting.fitting import FitResult
     from ostraka.client.querier import Querier
     from ostraka.client.run.labelling import LabelledPool, LabelResult
     from ostraka.client.run.labels import Labels
@@ -29,6 +34,9 @@ if TYPE_CHECKING:
     from ostraka.services.teachers.manifest import TeachersManifest
     from ostraka.services.teachers.options import TeacherOptions
 
+# Before gRPC is imported, whose own lines say less than OstrakaError does.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+
 __version__ = "0.1.0"
 """A literal: to read an installation's metadata takes as long as all else that `ostraka --version` does."""
 
@@ -36,8 +44,12 @@ __all__ = [
     "AuditCheck",
     "ChargeReport",
     "CheckResult",
+    "DescribeOptions",
+    "Description",
     "ErrorCode",
     "FederationFolders",
+    "FitOptions",
+    "FitResult",
     "Guardian",
     "LabelResult",
     "LabelledPool",
@@ -70,8 +82,12 @@ __getattr__ = lazy_names(
         "AuditCheck": "guardian.admin.verification",
         "ChargeReport": "guardian.admin.report",
         "CheckResult": "client.run.site",
+        "DescribeOptions": "client.describing.describe_options",
+        "Description": "client.describing.describing",
         "ErrorCode": "common.errors",
         "FederationFolders": "deploy.provisioning",
+        "FitOptions": "client.fitting.fit_options",
+        "FitResult": "client.fitting.fitting",
         "Guardian": "guardian.guardian",
         "LabelResult": "client.run.labelling",
         "LabelledPool": "client.run.labelling",

@@ -64,10 +64,14 @@ class Guardian:
 class Federation:
     """A certificate authority and whoever it certified."""
 
-    def __init__(self, root: Path, parties: int) -> None:
-        """Make keys and certificates of `parties` parties and of everybody else, in folders of `root`."""
+    def __init__(self, root: Path, parties: int, policy: str = "") -> None:
+        """Make keys and certificates of `parties` parties and of everybody else, in folders of `root`.
+
+        `policy` are lines of guardians' table [policy].
+        """
         (root / "ca").mkdir()
         self._root = root
+        self._policy = policy
         self._authority = CertificateAuthority.create(NAME, SystemClock()).save(root / "ca")
         self.parties = tuple(
             self._issue(Identity(NAME, f"party-{number:05d}", Role.PARTY)) for number in range(parties)
@@ -96,9 +100,11 @@ class Federation:
         write_site(
             SiteConfig(federation=NAME, site=GUARDIAN.site, role="guardian", listen=listen, folder=folder)
         )
-        if url:
-            with (folder / SITE_FILE).open("a", encoding="utf-8") as file:
+        with (folder / SITE_FILE).open("a", encoding="utf-8") as file:
+            if url:
                 file.write(f"\n[ledger]\nurl = {json.dumps(url)}\n")
+            if self._policy:
+                file.write(f"\n[policy]\n{self._policy}\n")
         command = ["guardian", "serve", "--site", str(folder), "--ready-file", str(ready)]
         child = processes.start(ChildCommand(folder.name, command))
         return Guardian(processes.wait_ready(child, ready, READY_S), child.process)

@@ -70,7 +70,7 @@ class LightParty:
         )
         signed = self._credentials.sign(MANIFEST_CONTEXT, manifest.SerializeToString())
         request = guardian_pb2.RegisterRequest(manifest=signed)
-        stub = self._stub(self._home)
+        stub = self.stub(self._home)
         cost.time(
             lambda: stub.Register(request, timeout=CALL_S),
             sent=request.ByteSize(),
@@ -81,7 +81,7 @@ class LightParty:
         """Submit its share of a batch, prove it where the plan asks for that, and return the other's seed."""
         seed = fresh_seed()
         share = self._share(batch, seed)
-        stub = self._stub(guardian)
+        stub = self.stub(guardian)
         message = share.message()
         reply = batch.cost.time(
             lambda: stub.SubmitBallotsWhole(message, timeout=CALL_S),
@@ -99,10 +99,15 @@ class LightParty:
         for channel in self._channels.values():
             channel.close()
 
-    def _stub(self, guardian: Guardian) -> GuardianStub:
+    def stub(self, guardian: Guardian) -> GuardianStub:
+        """Return calls to a guardian."""
+        return GuardianStub(self.channel(guardian))
+
+    def channel(self, guardian: Guardian) -> grpc.Channel:
+        """Return its connection to a guardian, opened at first."""
         if guardian.address not in self._channels:
             self._channels[guardian.address] = call(self._credentials, guardian)
-        return GuardianStub(self._channels[guardian.address])
+        return self._channels[guardian.address]
 
     def _share(self, batch: Batch, seed: bytes) -> GuardianShare:
         plan = batch.plan

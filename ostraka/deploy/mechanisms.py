@@ -22,6 +22,7 @@ def mechanisms(
     """List the mechanisms that are installed: parameters, meaning, defaults, and what they cost.
 
     Write one as NAME:PARAMETER=VALUE,..., such as --mechanism gnmax:sigma=40; those in brackets are optional.
+    Those that release sums over records are chosen by learners, from a budget.
     """
     from ostraka.common.mechanism.listing import list_mechanisms
 
@@ -52,6 +53,7 @@ def _rows(one: "ListedMechanism") -> Iterator[tuple[str, str]]:
         yield "broken", one.problem
         return
     yield "does", one.meaning
+    yield "releases", one.releases
     for parameter in one.parameters:
         yield parameter.name, _meaning(parameter)
     yield "costs", one.charged_as or "what its package says"

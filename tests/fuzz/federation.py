@@ -173,8 +173,7 @@ def federation(folder: Path) -> Iterator[Federation]:
         _serve(made, processes, "guardian", "guardian")
         _tell(made, "guardian", (*VOTERS, *LEARNERS, SPARE, "query", "admin", "rival"))
         for site in VOTERS:
-            with (made.site(site) / SITE_FILE).open("a") as file:
-                file.write('\n[policy]\nencodings = ["plain", "ckks"]\n')
+            _set_policy(made.site(site), 'encodings = ["plain", "ckks"]\n')
         _serve(made, processes, "party", "a")
         addresses = {"b": stack.enter_context(voting(made.site("b"), stop=Event()))}
         addresses |= {site: stack.enter_context(_learning(made.site(site))) for site in LEARNERS}
@@ -207,8 +206,7 @@ def _place(made: Federation) -> None:
     named = ("query", "rival", "admin", "guardian", "b", *LEARNERS, SPARE)
     made.members = {name: Credentials.load(made.site(name)) for name in named}
     made.members |= {"foreign": foreign, "nobody": None}
-    with (made.site("guardian") / SITE_FILE).open("a") as file:
-        file.write(f"\n[policy]\n{POLICY}")
+    _set_policy(made.site("guardian"), POLICY)
     task = infer_task(records("a"), "columns", *map(records, (*VOTERS, *LEARNERS)))
     for site in (*VOTERS, *LEARNERS, SPARE, "query"):
         write_task(task, made.site(site) / "task.toml")
@@ -242,6 +240,12 @@ def _learning(folder: Path) -> Iterator[str]:
 def _tell(made: Federation, guardian: str, sites: tuple[str, ...]) -> None:
     for site in sites:
         _configure(made.site(site), guardian=made.servers[guardian].address)
+
+
+def _set_policy(folder: Path, policy: str) -> None:
+    write_site(load_site(folder))
+    with (folder / SITE_FILE).open("a") as file:
+        file.write(f"\n[policy]\n{policy}")
 
 
 def _configure(folder: Path, **addresses: object) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from ostraka.client.learners.fit import ask_numbers
-from ostraka.client.sums.source import NoisySum, SumSource
+from ostraka.client.sums.source import STOPS, NoisySum, SumSource
 from ostraka.common.errors import OstrakaError
 from ostraka.common.sums.questions import AnyQuestion
 
@@ -35,11 +35,15 @@ class Rounds:
         return () if self.last is None else self.last.parties
 
     def ask(self, question: AnyQuestion) -> NoisySum | None:
-        """Return the answer, None where there are no more; raise what the first question raises."""
+        """Return the answer, None where there are no more.
+
+        Raises OstrakaError as the first question does, and what needs somebody at any: asked again, the
+        source answers what it answered before.
+        """
         try:
             noisy = ask_numbers(self.source, question)
         except OstrakaError as error:
-            if self.last is None:
+            if self.last is None or error.code not in STOPS:
                 raise
             self.stopped = error
             return None

@@ -60,18 +60,14 @@ def make_plan(
 
     `encoder_sha256` is the digest of the weights of `options.encoder`. Raises `party.unknown` for a party
     without an address here and `plan.invalid` for impossible numbers, or a mechanism that does not fit the
-    task, its encoding or its tally.
+    task, its encoding or its tally; `task.numeric` where it answers with classes and the task has a number.
     """
-    parties = tuple(sorted(set(known if options.parties is None else options.parties)))
-    for site in parties:
-        if site not in known:
-            raise OstrakaError(
-                ErrorCode.PARTY_UNKNOWN,
-                f"Party {site} has no address in site.toml: add it under [parties], or leave it out.",
-            )
+    parties = choose_parties(options.parties, known)
     queries = _queries(options, pool_size)
-    labels = asked_labels(options, task)
-    classes = len(labels or task.classes)
+    if not options.mechanism.sums_records:
+        task.require_classes(f"mechanism {options.mechanism.kind}")
+    labels = asked_labels(options, task) if task.classes else ()
+    classes = len(labels) or task.outputs
     return Plan(
         nonce=nonce,
         task_digest=task.digest,
@@ -91,6 +87,18 @@ def make_plan(
         adjacency=options.adjacency,
         variant=options.variant,
     )
+
+
+def choose_parties(named: Collection[str] | None, known: Collection[str]) -> tuple[str, ...]:
+    """Return the named parties, all where none are; raise `party.unknown` for one without an address here."""
+    parties = tuple(sorted(set(known if named is None else named)))
+    for site in parties:
+        if site not in known:
+            raise OstrakaError(
+                ErrorCode.PARTY_UNKNOWN,
+                f"Party {site} has no address in site.toml: add it under [parties], or leave it out.",
+            )
+    return parties
 
 
 def _are_verified(options: PlanOptions, classes: int) -> bool:

@@ -3,8 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from ostraka.client.session.recovery import SESSION_OVER
+from ostraka.common.errors import ErrorCode
 from ostraka.common.sums.feature_map import Floats
 from ostraka.common.sums.questions import AnyQuestion
+
+STOPS = SESSION_OVER | {ErrorCode.BUDGET_TOO_SMALL}
+"""What ends a run whose sums so far are kept: a learner of several rounds makes a model of those."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.session.asking import ask_all, failures
 from ostraka.client.session.batch import Granted, Ticketed
 from ostraka.client.session.permissions import Permissions
-from ostraka.client.session.recovery import SESSION_OVER, close
+from ostraka.client.session.recovery import close
 from ostraka.client.session.stragglers import Patience, Waiting
 from ostraka.client.session.summed_rounds import SeededShares, SummedRounds
 from ostraka.client.session.votes import CollectedShares
@@ -25,9 +25,6 @@ from ostraka.common.mechanism import RecordSums
 from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sums.questions import AnyQuestion
 from ostraka.common.sums.wire import question_bytes
-
-STOPS = SESSION_OVER | {ErrorCode.BUDGET_TOO_SMALL}
-"""What ends a run whose sums so far are kept: a learner of several rounds makes a model of those that it has."""
 
 OnProgress = Callable[[int, int], None]
 """Is told how many sums of how many were released."""

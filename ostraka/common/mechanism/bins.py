@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from ostraka.common.mechanism.mechanism import Positive
-from ostraka.common.mechanism.moments import SIGMA, moment_blocks
+from ostraka.common.mechanism.moments import SIGMA, moment_blocks, moments_words
 from ostraka.common.mechanism.record_sums import Block, Count, RecordSums
 
 
@@ -32,3 +32,8 @@ class Bins(RecordSums):
     def blocks(self) -> tuple[Block, ...]:
         """As `RecordSums.blocks`: codes, then the packed Gram matrix."""
         return moment_blocks(self.columns, self.codes, self.sigma, self.gram_sigma)
+
+    @property
+    def released(self) -> str:
+        """As `Mechanism.released`."""
+        return moments_words(self.columns, self.codes, self.gram_sigma)

@@ -31,3 +31,8 @@ class Boost(RecordSums):
     def blocks(self) -> tuple[Block, ...]:
         """As `RecordSums.blocks`: one."""
         return (Block(self.bins * self.outputs, MOVED_HISTOGRAM, self.sigma),)
+
+    @property
+    def released(self) -> str:
+        """As `Mechanism.released`."""
+        return f"sum of {self.bins} x {self.outputs} residuals for a model"

@@ -29,3 +29,8 @@ class Gradients(RecordSums):
     def blocks(self) -> tuple[Block, ...]:
         """As `RecordSums.blocks`: one."""
         return (Block(self.parameters, MOVED_GRADIENT, self.sigma),)
+
+    @property
+    def released(self) -> str:
+        """As `Mechanism.released`."""
+        return f"sum of gradients for a model of {self.parameters} parameters"

@@ -2,12 +2,13 @@
 
 import inspect
 from collections.abc import Iterator
+from typing import Literal
 
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from ostraka.common.errors import OstrakaError
-from ostraka.common.mechanism import Mechanism, known_mechanism, mechanism_names
+from ostraka.common.mechanism import MECHANISMS, Mechanism, known_mechanism, mechanism_names
 from ostraka.common.mechanism.arguments import parameter_fields, parameter_names
 from ostraka.common.validation import FrozenModel
 
@@ -25,6 +26,7 @@ class ListedMechanism(FrozenModel):
     """A mechanism in words, or the `problem` of the package that should have brought it."""
 
     name: str
+    releases: Literal["labels", "sums"] = "labels"
     meaning: str = ""
     charged_as: str = ""
     parameters: tuple[ListedParameter, ...] = ()
@@ -32,15 +34,20 @@ class ListedMechanism(FrozenModel):
 
 
 def list_mechanisms() -> Iterator[ListedMechanism]:
-    """Yield all mechanisms that label queries, Ostraka's own first; imports what packages installed."""
-    for name in mechanism_names():
+    """Yield what a querying party may ask for; imports what packages installed.
+
+    Those that label queries come first, Ostraka's own before others, then those that release sums over
+    records. Trainings are for parties to ask for.
+    """
+    sums = (kind for kind, known in MECHANISMS.items() if known.sums_records)
+    for name in (*mechanism_names(), *sums):
         try:
             known = known_mechanism(name)
         except OstrakaError as error:
             # A broken package is told in its place, so that it hides no other.
             yield ListedMechanism(name=name, problem=error.message)
             continue
-        if known is not None and known.labels_queries:
+        if known is not None and (known.labels_queries or known.sums_records):
             yield describe(name, known)
 
 
@@ -58,7 +65,11 @@ def describe(name: str, known: type[Mechanism]) -> ListedMechanism:
         for parameter, field in parameter_fields(known).items()
     )
     return ListedMechanism(
-        name=name, meaning=" ".join(text.split()), charged_as=known.charged_as, parameters=parameters
+        name=name,
+        releases="labels" if known.labels_queries else "sums",
+        meaning=" ".join(text.split()),
+        charged_as=known.charged_as,
+        parameters=parameters,
     )
 
 

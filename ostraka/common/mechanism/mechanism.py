@@ -221,6 +221,11 @@ class Mechanism(Value, ABC):
     def check_classes(self, classes: int) -> None:
         """Raise `plan.invalid` where the parameters make no sense for this many classes or labels."""
 
+    @property
+    def released(self) -> str:
+        """What it releases at a time, in a few words for people."""
+        return "label" if self.labels_queries else "sum of updates"
+
     def worst_case(self, order: float, sensitivity: float = 1.0, *, classes: int) -> WorstCase:
         """Return the rdp at `order` that holds for every histogram (docs/accounting.md).
 

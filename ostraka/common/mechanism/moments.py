@@ -35,6 +35,11 @@ class Moments(RecordSums):
         """As `RecordSums.blocks`: codes, then the packed Gram matrix."""
         return moment_blocks(self.columns, self.codes, self.sigma, self.gram_sigma)
 
+    @property
+    def released(self) -> str:
+        """As `Mechanism.released`."""
+        return moments_words(self.columns, self.codes, self.gram_sigma)
+
 
 def moment_blocks(columns: int, codes: int, sigma: float, gram_sigma: float | None) -> tuple[Block, ...]:
     """Return the blocks of moments, as `Moments` names its parameters."""
@@ -42,3 +47,9 @@ def moment_blocks(columns: int, codes: int, sigma: float, gram_sigma: float | No
     if gram_sigma is None:
         return (moments,)
     return (moments, Block(columns * (columns + 1) // 2, MOVED_GRAM, gram_sigma))
+
+
+def moments_words(columns: int, codes: int, gram_sigma: float | None) -> str:
+    """Return what moments release, as `Mechanism.released`."""
+    gram = "" if gram_sigma is None else f" and {columns} x {columns}"
+    return f"sum of {columns} x {codes}{gram} values for a model"

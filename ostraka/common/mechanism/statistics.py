@@ -30,3 +30,8 @@ class Statistics(RecordSums):
     def blocks(self) -> tuple[Block, ...]:
         """As `RecordSums.blocks`: one."""
         return (Block(self.cells, moved_statistics(self.columns), self.sigma),)
+
+    @property
+    def released(self) -> str:
+        """As `Mechanism.released`."""
+        return f"count of records in {self.cells} cells"

@@ -25,6 +25,7 @@ from ostraka.deploy.provisioning.federation_file import (
     listen_address,
     load_federation,
 )
+from ostraka.deploy.provisioning.policy_draft import policy_draft
 from ostraka.deploy.provisioning.provision import CA_FOLDER, whole_folder
 from ostraka.deploy.provisioning.sealing import seal_kit
 from ostraka.deploy.provisioning.signing import revocation_list
@@ -170,6 +171,7 @@ def _open_to_all(folder: Path) -> None:
 
 def _tables(site: SiteConfig, federation: FederationFile) -> Iterator[str]:
     """Tables that belong to one role."""
+    yield policy_draft(site.role)
     if site.role == "guardian":
         # What it listens on may be every interface, which is no address to send callers to.
         yield f"\n[ledger]\naddress = {json.dumps(split_addresses(federation.guardian.address)[0])}\n"

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ostraka.common.clock import Clock, SystemClock
-from ostraka.common.config import SiteConfig, split_address, write_site
+from ostraka.common.config import SITE_FILE, SiteConfig, split_address, write_site
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Identity, Role, check_name
+from ostraka.deploy.provisioning.policy_draft import policy_draft
 
 
 @contextmanager
@@ -160,6 +161,8 @@ def _write(root: Path, federation: str, sites: Sequence[SiteConfig], clock: Cloc
         folder.mkdir(mode=0o700)
         ca.issue(Identity(federation, site.site, Role(site.role)), folder, clock)
         write_site(site.model_copy(update={"folder": folder}))
+        with (folder / SITE_FILE).open("a", encoding="utf-8") as file:
+            file.write(policy_draft(site.role))
 
 
 def _invalid(problem: str) -> OstrakaError:

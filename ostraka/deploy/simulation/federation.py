@@ -11,6 +11,7 @@ from typing import Any
 from ostraka.client.training.leading import TrainingReport
 from ostraka.common.config import SITE_FILE, load_site, write_site
 from ostraka.common.datasets import Dataset, save
+from ostraka.common.privacy.filters import FILTERS
 from ostraka.common.task import Task, infer_task, write_task
 from ostraka.deploy.provisioning import provision
 from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
@@ -130,10 +131,14 @@ class Federation:
         """
         return {GUARDIAN: self.serve_guardian(), **self.serve_parties()}
 
+    def start_guardian(self) -> Child:
+        """Start the guardian and do not wait for it: nothing that others read is written."""
+        self._guardian = self._start("guardian", GUARDIAN, VOTES_MAY_TELL)
+        return self._guardian
+
     def serve_guardian(self) -> Child:
-        """Start the guardian, and tell everybody at which port it is."""
-        home = self._start("guardian", GUARDIAN, VOTES_MAY_TELL)
-        self._guardian = home
+        """Start the guardian unless it was started, and tell everybody at which port it is."""
+        home = self._guardian or self.start_guardian()
         address = self._ready(home)
         for site in (*self._settings.sites, QUERY, ADMIN):
             self._configure(site, guardian=address)
@@ -170,6 +175,7 @@ class Federation:
                     epsilon=settings.budgets.epsilon_of(site),
                     delta=settings.budgets.delta,
                     order=settings.order,
+                    filter=FILTERS[1] if settings.learning.sums else "",
                 )
                 admin_call(self.site(ADMIN), methodcaller("SetBudget", budget))
 

@@ -5,8 +5,10 @@ from typing import Literal, TypeAlias
 
 from ostraka.client.run.asking_options import Adjacency
 from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
-from ostraka.client.students.gain import Gain, Interval
 from ostraka.client.training.leading import TrainingReport
+from ostraka.common.console.texts import list_words
+from ostraka.common.learning.gain import Gain
+from ostraka.common.learning.verdict import STUDENT, doubts, tell_gain
 from ostraka.common.mechanism import BOUND, Mechanism
 from ostraka.common.plan.choices import BALLOTS, ENCODING, ENFORCE, TALLY
 from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS
@@ -20,6 +22,7 @@ from ostraka.deploy.simulation.quality import (
     Quality,
     QuerierQuality,
     RoundQuality,
+    SumModel,
 )
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.settings_parts import Head
@@ -226,8 +229,31 @@ def switch_words(report: SimulationReport) -> str:
 
 
 def headline(report: SimulationReport) -> str:
-    """Return how good the student is, beside what it would be without the labels, and what that cost."""
-    return " ".join([*_student(report), *_spending(report)])
+    """Return how good the student or model is, beside what it would be without asking, and what that cost."""
+    return " ".join([*_student(report), *_spending(report), *_drawn(report.quality.model)])
+
+
+def model_words(model: SumModel) -> str:
+    """Return which learner made a model of which sums, why, and what parties are told for it."""
+    told = f" Parties are told {list_words(model.tells)}." if model.tells else ""
+    rounds = "one sum" if model.rounds == 1 else f"{model.rounds} sums"
+    early = "" if model.rounds == model.rounds_planned else f", of {model.rounds_planned} planned"
+    notes = "".join(f" {note}" for note in model.notes)
+    return (
+        f"Learner {model.learner}, of {rounds}{early} over {model.records:g} records, for epsilon"
+        f" {model.epsilon:.2f}. {model.reason}{told}{notes}"
+    )
+
+
+def _drawn(model: SumModel | None) -> Iterator[str]:
+    if model is None or model.asked:
+        return
+    gain = model.gain
+    yield (
+        f"A model of sums ({model.learner}) of the whole budget, drawn in this process and not over the"
+        f" services, is right on {gain.accuracy.estimate:.1%} ({gain.accuracy.low:.1%} to"
+        f" {gain.accuracy.high:.1%})."
+    )
 
 
 def split_sentence(report: SimulationReport) -> str:
@@ -246,7 +272,9 @@ def split_sentence(report: SimulationReport) -> str:
 
 def warnings(report: SimulationReport) -> tuple[str, ...]:
     """Return what keeps the figures from meaning what they seem to mean; none for most reports."""
-    return (*_one_class(report), *_no_gain(report.gain))
+    found = report.gain
+    told = () if found is None else doubts(found, "test records", *_who(report))
+    return (*_one_class(report), *told)
 
 
 def _student(report: SimulationReport) -> Iterator[str]:
@@ -254,19 +282,11 @@ def _student(report: SimulationReport) -> Iterator[str]:
     before = report.student_accuracy_before
     after = report.student_accuracy_after
     what = "labels of test records" if report.labels else "test records"
+    who = "student" if report.queries else "model"
     if found is None:
-        yield f"The student is right on {after:.1%} of the {what}, by own data alone on {before:.1%}."
+        yield f"The {who} is right on {after:.1%} of the {what}, by own data alone on {before:.1%}."
         return
-    of = f"the labels of {found.records} test records" if report.labels else f"{found.records} test records"
-    yield f"The student is right on {after:.1%} of {of}, by own data alone on {before:.1%}"
-    if found.over_own is not None:
-        yield f"({_points(found.over_own)})."
-    constant = "value of each label" if report.labels else "class"
-    yield f"Always saying the most frequent {constant} is right on {found.majority:.1%}"
-    yield f"({_points(found.over_majority)})."
-    balanced = found.balanced_accuracy
-    yield f"Balanced accuracy over all {'labels' if report.labels else 'classes'}: {balanced.estimate:.1%}"
-    yield f"({balanced.low:.1%} to {balanced.high:.1%})."
+    yield tell_gain(found, "test records", _who(report)[0])
 
 
 def _spending(report: SimulationReport) -> Iterator[str]:
@@ -284,12 +304,6 @@ def _epsilon_of(unit: UnitSpending) -> float:
     return unit.epsilon_data_dependent if enforced else unit.epsilon_worst_case
 
 
-def _points(interval: Interval) -> str:
-    """Return a difference of shares in points, with its interval."""
-    estimate, low, high = (100 * value for value in (interval.estimate, interval.low, interval.high))
-    return f"{estimate:+.1f} points, 95% interval {low:+.1f} to {high:+.1f}"
-
-
 def _one_class(report: SimulationReport) -> Iterator[str]:
     told = {one.name for one in report.classes if one.right or one.wrong}
     silent = [one.name for one in report.classes if one.unanswered and not (one.right or one.wrong)]
@@ -300,16 +314,6 @@ def _one_class(report: SimulationReport) -> Iterator[str]:
         )
 
 
-def _no_gain(found: Gain | None) -> Iterator[str]:
-    if found is None:
-        return
-    over_own = found.over_own
-    if over_own is not None and over_own.high < 0:
-        yield "The labels made the student worse."
-    elif over_own is not None and over_own.low <= 0 <= over_own.high:
-        yield (
-            f"{found.records} test records are too few to tell whether the labels helped: the interval of the"
-            " gain holds 0."
-        )
-    if found.over_majority.low <= 0:
-        yield "The student is not certainly better than always saying the most frequent class."
+def _who(report: SimulationReport) -> tuple[str, str]:
+    """Return what learned, with its verb, and from what."""
+    return (STUDENT, "the labels") if report.queries else ("the model is", "the sums")

@@ -16,27 +16,30 @@ TABLES = "site.toml tables"
 
 
 def tables(folder: Path, role: str) -> Finding:
-    """Whether the tables that a server of this role reads are valid."""
+    """Whether the tables that a server of this role reads are valid, and what its policy allows."""
+    from ostraka.common.mechanism.allowed import allowed_words
+
+    words = ""
     try:
         _apart(load_site(folder).listen, load_section(folder, "telemetry", TelemetrySection).metrics)
         if role == "guardian":
             from ostraka.guardian.ledger.site import ledger_location
             from ostraka.guardian.policy import load_policy
 
-            load_policy(folder)
+            words = allowed_words(load_policy(folder).mechanisms)
             ledger_location(folder)
         elif role == "party":
             from ostraka.services.admission.policy import PartyPolicy, PartySection
 
             load_section(folder, "party", PartySection)
-            load_section(folder, "policy", PartyPolicy)
+            words = allowed_words(load_section(folder, "policy", PartyPolicy).mechanisms)
         elif role == "query":
             from ostraka.client.run.site import QuerySection
 
             load_section(folder, "query", QuerySection)
     except OstrakaError as error:
         return failure(TABLES, error.message)
-    return ok(TABLES, "Its tables are valid.")
+    return ok(TABLES, f"Its tables are valid. {words}".rstrip())
 
 
 def _apart(listen: str, metrics: str | None) -> None:
@@ -66,7 +69,8 @@ def task_file(path: Path) -> Finding:
     except OstrakaError as error:
         return failure(TASK, error.message)
     columns = task.input.sources or task.columns
-    return ok(TASK, f"'{task.name}' has {len(columns)} columns and {len(task.classes)} classes.")
+    learned = f"{len(task.classes)} classes" if task.target is None else f"a number, {task.target.words()}"
+    return ok(TASK, f"'{task.name}' has {len(columns)} columns and {learned}.")
 
 
 def party_task(folder: Path) -> Path:
@@ -90,6 +94,8 @@ def teachers(folder: Path) -> Finding:
         ensemble.require_task(task)
     except OstrakaError as error:
         return failure(TEACHING, error.message)
+    if not ensemble.manifest.teachers:
+        return ok(TEACHING, f"There are none: {ensemble.manifest.records} records of the task answer alone.")
     return ok(TEACHING, f"{ensemble.manifest.teachers} teachers load and fit the task '{task.name}'.")
 
 

@@ -6,6 +6,7 @@ from typing import Self
 
 from ostraka.common.clock import Clock
 from ostraka.common.identity import Credentials
+from ostraka.common.mechanism import Mechanism
 from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.signed_lists import read_grant
 from ostraka.guardian.ledger import Ledger, StoredSession, UnitKey
@@ -17,10 +18,14 @@ from ostraka.protos.ostraka.v1 import admin_pb2_grpc
 
 @dataclass(frozen=True)
 class SessionTerms:
-    """What a session was opened for, and under which policy its charges are computed."""
+    """What a session was opened for, and under which policy its charges are computed.
+
+    `released` says in words what each of its answers is; empty where that is told by no plan.
+    """
 
     mechanism: str
     bound: str
+    released: str = ""
     querier: str = ""
     variant: str = ""
     parties: tuple[str, ...] = ()
@@ -36,7 +41,8 @@ class SessionTerms:
         grant = read_grant(session.grant)
         return cls(
             querier=session.querier,
-            mechanism=str(plan.mechanism),
+            mechanism=_mechanism_words(plan.mechanism),
+            released=plan.mechanism.released,
             variant=plan.variant,
             parties=plan.parties,
             enforce=grant.enforce,
@@ -68,6 +74,11 @@ class SessionTerms:
             bound="worst_case",
             unguaranteed=not worst_case,
         )
+
+
+def _mechanism_words(mechanism: Mechanism) -> str:
+    """Return a mechanism with its parameters, and what it releases where that is no label."""
+    return str(mechanism) if mechanism.labels_queries else f"{mechanism} (a {mechanism.released})"
 
 
 class AdminPart(admin_pb2_grpc.AdminServicer):

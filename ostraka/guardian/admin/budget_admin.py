@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from functools import cache
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -87,7 +88,10 @@ class Budgets(AdminPart):
         """Everything that happened to a unit, oldest first."""
         key = requests.unit_key(request.party, request.group, request.adjacency)
         (budget,) = self._ledger.read(balances.budgets_of, [key])
-        events = (_event(e, budget) for e in self._ledger.read(history.events_of, key))
+        released = cache(lambda session_id: self._terms(session_id).released if session_id else "")
+        events = (
+            _event(e, budget, released(e.session_id)) for e in self._ledger.read(history.events_of, key)
+        )
         return (admin_pb2.BudgetEvents(rows=page) for page in pages(events))
 
     def _budget_message(self, budget: Budget) -> admin_pb2.Budget:
@@ -143,7 +147,7 @@ def to_message(budget: Budget, unguaranteed: bool) -> admin_pb2.Budget:
     )
 
 
-def _event(event: UnitEvent, budget: Budget) -> admin_pb2.BudgetEvent:
+def _event(event: UnitEvent, budget: Budget, released: str) -> admin_pb2.BudgetEvent:
     return admin_pb2.BudgetEvent(
         time_unix_ms=event.time_unix_ms,
         kind=event.kind,
@@ -152,6 +156,7 @@ def _event(event: UnitEvent, budget: Budget) -> admin_pb2.BudgetEvent:
         session_id=event.session_id,
         batch_id=event.batch_id,
         reason=event.reason,
+        released=released,
     )
 
 

@@ -8,6 +8,7 @@ import grpc
 
 from ostraka.common.console.texts import list_words
 from ostraka.common.errors import OstrakaError
+from ostraka.common.mechanism.allowed import MODEL_OF_EVERYBODY, allowed_words, allows_sums
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
 from ostraka.guardian.ledger import Budget
@@ -35,8 +36,10 @@ class PolicyAdmin(AdminPart):
         """Put a policy into force, or only say what it would change."""
         policy = parse_policy(request.toml)
         self._policies.check(policy)
+        current = self._current()
         changes = [
-            *differences(self._current(), policy),
+            *differences(current, policy),
+            *_warn_of_sums(current, policy),
             *_warnings(policy, self._ledger.read(balances.all_budgets)),
         ]
         if not request.check_only:
@@ -52,9 +55,18 @@ class PolicyAdmin(AdminPart):
 
     def _in_force(self, changes: Sequence[str]) -> admin_pb2.PolicyReply:
         stored = self._ledger.read(policies.in_force)
-        if stored is None:
-            return admin_pb2.PolicyReply(toml=to_toml(self._policies.current()), changes=changes)
-        return admin_pb2.PolicyReply(toml=stored.toml, version=stored.version, changes=changes)
+        toml = to_toml(self._policies.current()) if stored is None else stored.toml
+        version = 0 if stored is None else stored.version
+        return admin_pb2.PolicyReply(
+            toml=toml, version=version, changes=changes, allows=self._words_of_current()
+        )
+
+    def _words_of_current(self) -> str:
+        """Say what the policy in force allows; nothing where only an earlier version takes it."""
+        try:
+            return allowed_words(self._policies.current().mechanisms)
+        except OstrakaError:
+            return ""
 
 
 def to_toml(policy: Policy) -> str:
@@ -84,6 +96,11 @@ def _flat(policy: Policy) -> dict[str, Any]:
 
 def _words(value: Any) -> str:
     return "not set" if value is None else json.dumps(value)
+
+
+def _warn_of_sums(before: Policy, after: Policy) -> Iterator[str]:
+    if allows_sums(after.mechanisms) and not allows_sums(before.mechanisms):
+        yield (f"warning: it allows sums over records, {MODEL_OF_EVERYBODY}; parties must allow them, too")
 
 
 def _warnings(policy: Policy, budgets: Sequence[Budget]) -> Iterator[str]:

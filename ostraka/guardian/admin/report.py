@@ -225,8 +225,8 @@ def _summary(report: ChargeReport) -> str:
 
 def _policy_source(policy: admin_pb2.PolicyReply) -> str:
     if policy.version:
-        return f"Policy {policy.version}, as an administrator applied it."
-    return "The policy of the guardian's site.toml; none was applied."
+        return f"Policy {policy.version}, as an administrator applied it. {policy.allows}".rstrip()
+    return f"The policy of the guardian's site.toml; none was applied. {policy.allows}".rstrip()
 
 
 def _budget(budget: admin_pb2.Budget) -> Iterable[str]:

@@ -96,6 +96,7 @@ class Sessions(ChargeRows):
             encoding=terms.encoding,
             unguaranteed=terms.unguaranteed,
             parties=terms.parties,
+            released=terms.released,
         )
 
     def CancelSession(

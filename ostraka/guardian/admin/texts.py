@@ -6,10 +6,28 @@ from typing import Any
 from ostraka.common.privacy.guarantees import notion
 from ostraka.protos.ostraka.v1 import admin_pb2
 
+LABELS = ("label", "")
+"""As guardians say that they release labels, those of earlier versions by saying nothing."""
+
 
 def unit_text(named: Any) -> str:
     """Return the name of a unit, of its budget or its charge, and what its epsilons promise."""
     return f"{named.party}/{named.group} ({notion(named.adjacency)})"
+
+
+def released_text(answered: int, asked: int, released: str) -> str:
+    """Return how much a session released, of what was asked; earlier guardians do not say what."""
+    if released in LABELS:
+        return f"{answered} of {asked} queries answered"
+    return f"{answered} of {asked} released, each a {released}"
+
+
+def event_text(event: admin_pb2.BudgetEvent) -> str:
+    """Return what an event of a unit was for: its batch, and in words what that released, or its reason."""
+    if not event.session_id:
+        return event.reason
+    what = "" if event.released in LABELS else f", a {event.released}"
+    return f"session {event.session_id} batch {event.batch_id}{what}"
 
 
 def amount_left(budget: admin_pb2.Budget) -> float | None:

@@ -10,7 +10,7 @@ from ostraka.common.privacy.filters import filter_text
 from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS, notion
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.exports import plain, rows_of
-from ostraka.guardian.admin.texts import amount_left, day, minute, unit_text
+from ostraka.guardian.admin.texts import amount_left, day, event_text, minute, unit_text
 from ostraka.guardian.commands.operation_commands import add_operations, command_of
 from ostraka.guardian.commands.options_and_output import AnyParty, Json, Site, Wide, say, tell
 from ostraka.guardian.commands.options_and_output import show as show_rows
@@ -136,7 +136,7 @@ def history(site: Site, unit: UnitFields, json: Json = None) -> None:
             e.kind,
             number_text(e.epsilon),
             epsilon_text(e.epsilon_worst_case),
-            f"session {e.session_id} batch {e.batch_id}" if e.session_id else e.reason,
+            event_text(e),
         )
         for e in events
     ]

@@ -16,14 +16,15 @@ def show(site: Site, json: Json = None) -> None:
     """Show the policy in force."""
     reply = admin_call(site, lambda stub: stub.ShowPolicy(admin_pb2.ShowPolicyRequest()))
     write_json(plain(reply), json)
-    say(f"# {_source(reply)}\n{reply.toml}", json)
+    said = "".join(f"# {line}\n" for line in (_source(reply), reply.allows) if line)
+    say(f"{said}{reply.toml}", json)
 
 
 def _tell(reply: admin_pb2.PolicyReply, json: str | None) -> None:
     write_json(plain(reply), json)
     for line in reply.changes or ["Nothing changes."]:
         say(line, json)
-    say(f"In force: {_source(reply)}.", json)
+    say(f"In force: {_source(reply)}. {reply.allows}".rstrip(), json)
 
 
 add_operations(app, "policy", _tell)

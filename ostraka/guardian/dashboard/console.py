@@ -16,7 +16,7 @@ from ostraka.common.page.templates import environment
 from ostraka.common.privacy.filters import filter_text
 from ostraka.common.privacy.guarantees import notion
 from ostraka.guardian.admin.client import admin_call, odd
-from ostraka.guardian.admin.texts import amount_left, day, minute, unit_text
+from ostraka.guardian.admin.texts import amount_left, day, event_text, minute, unit_text
 from ostraka.guardian.ledger import Cipher
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
@@ -119,6 +119,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "amount": amount,
     "number": number,
     "unit": unit_text,
+    "event_text": event_text,
     "left": amount_left,
     "percent": percent,
     "day": day,

@@ -5,11 +5,11 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
 from ostraka.common.learning.sum_answers import answer_steps
 from ostraka.common.sharing import FRACTION_BITS
-from ostraka.common.sharing.ballots import VOTE
-from ostraka.common.sums.questions import AnyQuestion, Rows
+from ostraka.common.sums.questions import AnyQuestion, Rows, weigh_steps
 from ostraka.common.sums.wire import read_question
 from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.services.admission.grants import Permission
@@ -31,10 +31,15 @@ class Summer:
     ) -> party_pb2.VoteReplyHeader:
         """Return the reply to a question that `hosted.terms` allow; the same content gets the same bytes.
 
-        `data` is a serialized question. Raises what `read_question`, `check_question`,
-        `IdempotentAnswers.open` and `submit` raise.
+        `data` is a serialized question. Raises `policy.refused` without records, and what `read_question`,
+        `check_question`, `IdempotentAnswers.open` and `submit` raise.
         """
-        assert hosted.records is not None  # noqa: S101 - the policy allows such plans only with records
+        if hosted.records is None:
+            raise OstrakaError(
+                ErrorCode.POLICY_REFUSED,
+                "This party has no records to add up: ask its operator to name them as data in [training] of"
+                " site.toml and to start it again, or leave this party out of the plan.",
+            )
         question = read_question(data)
         check_question(question, permission.plan.mechanism, hosted.records)
         request_digest = permission.digest(hashlib.sha256(data).digest(), querier)
@@ -55,10 +60,10 @@ def sum_cohorts(question: AnyQuestion, records: Records, permission: Permission)
     """
     total = np.zeros(sum(question.widths), np.int64)
     cohorts = permission.participant.cohorts
-    rows = Rows(records.codes, records.X, records.y)
+    rows = Rows(records.codes, records.features, records.y)
     for place, (cohort, scheduled) in enumerate(zip(cohorts, permission.scheduled, strict=True)):
         if not scheduled.all():
             continue
-        steps = np.concatenate(answer_steps(question, rows.take(records.cohorts == place)))
-        total += steps if cohort.weight == VOTE else np.rint(steps * (cohort.weight / VOTE)).astype(np.int64)
+        steps = np.concatenate(answer_steps(question, rows.take(records.groups == place)))
+        total += weigh_steps(steps, cohort.weight, FRACTION_BITS)
     return total

@@ -175,23 +175,27 @@ def training_sites(root: Path, together: Together, policy: str) -> Iterator[Site
     """Run a guardian that serves, and make folders of parties that do not serve yet."""
     folders = provision("fed", PARTIES, "query", root / "sites", base_port=0)
     task = infer_task(records("a"), "columns", *map(records, PARTIES[1:]))
-    with (folders.guardian / SITE_FILE).open("a") as file:
-        file.write(f"\n[policy]\n{policy}")
-    allowed = '\n[policy]\nmechanisms = ["ttac"]\n' if together == "ttac" else ""
+    _set_policy(folders.guardian, policy)
     with ExitStack() as stack:
         home = stack.enter_context(running_guardian(folders.guardian, sleep=lambda _: None))
         for folder in (folders.admin, *folders.parties.values()):
             _configure(folder, guardian=home)
         for folder in folders.parties.values():
             write_task(task, folder / "task.toml")
-            with (folder / SITE_FILE).open("a") as file:
-                file.write(allowed)
+            if together == "ttac":
+                _set_policy(folder, 'mechanisms = ["ttac"]\n')
         sites = Sites(folders, together, task, stack)
         try:
             yield sites
         finally:
             for site in tuple(sites.serving):
                 sites.stop(site)
+
+
+def _set_policy(folder: Path, policy: str) -> None:
+    write_site(load_site(folder))
+    with (folder / SITE_FILE).open("a") as file:
+        file.write(f"\n[policy]\n{policy}")
 
 
 def _configure(folder: Path, **addresses: Any) -> None:

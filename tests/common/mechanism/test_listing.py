@@ -10,7 +10,10 @@ from tests.common.mechanism.test_installed import Install, install
 __all__ = ["install"]
 
 
-@pytest.mark.parametrize("kind", labelling())
+SUMS = [kind for kind, known in MECHANISMS.items() if known.sums_records]
+
+
+@pytest.mark.parametrize("kind", [*labelling(), *SUMS])
 def test_every_mechanism_describes_itself(kind: str) -> None:
     listed = describe(kind, MECHANISMS[kind])
     assert listed.meaning
@@ -43,7 +46,9 @@ def test_installed_mechanisms_are_listed_and_a_broken_one_hides_no_other(install
     install("toy", "noisy_max = toy:NoisyMax", "noisy_max = toy_rule:NoisyMaxRule")
     install("worse", "worse_max = nowhere:NoisyMax")
     assert mechanism_names()[-2:] == ["noisy_max", "worse_max"]
-    *own, good, bad = list_mechanisms()
+    listed = list(list_mechanisms())
+    assert [one.name for one in listed if one.releases == "sums"] == SUMS
+    *own, good, bad = listed[: -len(SUMS)]
     assert [one.name for one in own] == list(labelling())[: len(own)]
     assert (good.name, good.problem, good.parameters[0].name) == ("noisy_max", None, "scale")
     assert bad.problem is not None

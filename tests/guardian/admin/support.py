@@ -3,13 +3,15 @@
 from typing import Any
 
 import grpc
+import numpy as np
 
 from ostraka.common.errors import OstrakaError
 from ostraka.common.identity import Role
+from ostraka.common.mechanism import Moments
 from ostraka.common.rpc import call_error
 from ostraka.common.wire.contexts import AGREEMENT_CONTEXT
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
-from tests.guardian.federation import Calls, Federation, unanimous
+from tests.guardian.federation import PARTIES, Calls, Federation, plan, unanimous
 
 UNIT: dict[str, Any] = {"party": "a", "group": "all", "adjacency": "record"}
 
@@ -48,6 +50,20 @@ def grant(guardian: Calls, agreement: common_pb2.Signed, reason: str = "we agree
 def budget(guardian: Calls, party: str = "a") -> admin_pb2.Budget:
     (found,) = guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party=party))
     return found
+
+
+MOMENTS = Moments(columns=3, codes=2, sigma=2.0)
+
+
+def add_up(guardian: Calls) -> str:
+    """Have a policy name sums, release one over the records of all parties, and return its session's id."""
+    guardian.apply_policy('min_sigma = 0.5\nmin_quorum = 2\nmechanisms = ["votes", "sums"]\n')
+    asked = plan(mechanism=MOMENTS, classes=2, queries=1, batch_size=1)
+    session = guardian.open(asked).session_id
+    guardian.ticket(session, 1, 1)
+    sums = np.ones((len(PARTIES), 1, MOMENTS.width(2)), np.int64)
+    guardian.replies(session, 1, guardian.vote(session, 1, sums))
+    return session
 
 
 def label(guardian: Calls, batch: int = 1) -> str:

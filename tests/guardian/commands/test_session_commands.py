@@ -1,6 +1,6 @@
 """`ostraka guardian session`."""
 
-from tests.guardian.admin.support import label
+from tests.guardian.admin.support import add_up, label
 from tests.guardian.commands.conftest import Admin
 
 
@@ -16,6 +16,16 @@ def test_list_show_and_cancel(admin: Admin) -> None:
     ended = admin.json("session", "cancel", session, "--reason", "a mistake")["sessions"][0]
     assert ended["state"] == "ended"
     assert "ended" in admin.text("session", "list")
+
+
+def test_sums_are_told_in_words(admin: Admin) -> None:
+    session = add_up(admin.calls)
+    text = admin.text("session", "show", session)
+    assert "1 of 1 released, each a sum of 3 x 2 values for a model" in text
+    assert "moments: columns 3, codes 2, sigma 2 (a sum of 3 x 2 values for a model)" in text
+    assert "queries answered" not in text
+    history = admin.text("budget", "history", "--party", "a", "--group", "all", "--adjacency", "record")
+    assert f"session {session} batch 1, a sum of 3 x 2 values for a model" in history
 
 
 def test_a_session_nobody_opened(admin: Admin) -> None:

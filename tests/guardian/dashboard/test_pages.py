@@ -5,7 +5,7 @@ import structlog
 
 from ostraka.common.config import SiteConfig, write_site
 from ostraka.guardian.dashboard import console
-from tests.guardian.admin.support import label
+from tests.guardian.admin.support import add_up, label
 from tests.guardian.dashboard.browsing import Browser, browsing, problem
 from tests.guardian.federation import FEDERATION, Calls, Federation
 
@@ -24,6 +24,15 @@ def test_every_page(reader: Browser, guardian: Calls, path: str) -> None:
     session = label(guardian)
     assert "Every epsilon here is a worst case" in reader.text(path)
     assert session in reader.text(f"/session/{session}")
+
+
+@pytest.mark.heavy
+def test_sums_among_charges_are_told_in_words(reader: Browser, guardian: Calls) -> None:
+    session = add_up(guardian)
+    assert f"session {session} batch 1, a sum of 3 x 2 values for a model" in reader.text("/party/a")
+    page = reader.text(f"/session/{session}")
+    assert "1 of 1, each a sum of 3 x 2 values for a model" in page
+    assert "answered" not in page
 
 
 def test_a_guardian_that_cannot_be_reached_is_named_in_a_sentence(federation: Federation) -> None:

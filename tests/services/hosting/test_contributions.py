@@ -71,7 +71,7 @@ def test_a_party_is_told_how_its_table_was_read(tmp_path: Path) -> None:
     table.write_text("pid,x\n" + "p1,7\np2,6\n" * 5)
     refused = invoke("check", "--site", folder).exception
     assert isinstance(refused, OstrakaError)
-    assert "have no labels: add a label column" in refused.message
+    assert f"{table} has no labels: add 'label'" in refused.message
 
 
 def test_teachers_of_whole_persons_say_so_to_the_guardian(tmp_path: Path) -> None:
@@ -113,8 +113,12 @@ def test_teachers_of_a_version_that_asked_nobody_promise_persons_nothing(tmp_pat
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ('[policy]\nlabel_counts = "record"\n', "label_counts in"),
-        ("[policy]\nrandomized_labels = true\n[party]\nmax_votes_per_person = 2\n", "randomized_labels in"),
+        ('[policy]\nlabel_counts = "record"\n', "label_counts in [policy] has each record count"),
+        (
+            "[policy]\nrandomized_labels = true\n[party]\nmax_votes_per_person = 2\n",
+            "randomized_labels in [policy] has each record count",
+        ),
+        ('[policy]\nmechanisms = ["sums"]\n', "(to answer votes alone, allow no sums there)"),
     ],
 )
 @pytest.mark.parametrize("command", ["check", "train"])
@@ -125,7 +129,7 @@ def test_records_that_count_one_by_one_need_as_many_votes(
     assert isinstance(refused, OstrakaError)
     assert refused.code is ErrorCode.CONFIG_INVALID
     assert "One person has 3 records (by 'pid'), and max_votes_per_person" in refused.message
-    assert f"{said} [policy] has each record count: set it to 3" in refused.message
+    assert f"{said}: set it to 3" in refused.message
 
 
 def test_so_many_votes_are_enough(tmp_path: Path) -> None:

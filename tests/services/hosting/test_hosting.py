@@ -1,3 +1,4 @@
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -10,13 +11,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ostraka.common.datasets import digits
+from ostraka.common.datasets import digits, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import load_task
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.admission.policy import PartyPolicy
 from ostraka.services.hosting.device import MICRO_BATCH, MICRO_BATCH_ON_GPU, Device, Predictor
 from ostraka.services.hosting.hosting import WARM_UP, Hosted, Hosting, Loader, Orders
+from ostraka.services.sums.summing import Summer
 from ostraka.services.teachers import TrainingConfig, train
 from ostraka.services.teachers.layouts.gpu_memory import MicroBatches
 from tests.fair_clock import HANGS_S
@@ -182,3 +184,33 @@ def test_orders_are_carried_out_and_registration_is_repeated(loader: Loader) -> 
         super(Stop, again).wait(HANGS_S)
     assert link.manifests[-1] == versions[1].manifest
     assert hosting.current is versions[1]
+
+
+@pytest.fixture
+def summing(loader: Loader, tmp_path: Path) -> Loader:
+    """Return what loads teachers of a party whose policy allows sums over its records."""
+    folder = tmp_path / "summing"
+    shutil.copytree(loader.folder, folder)
+    save(digits(), folder / "data.npz")
+    (folder / "site.toml").write_text('[training]\ndata = "data.npz"\n')
+    return replace(loader, folder=folder, policy=PartyPolicy(mechanisms=("votes", "sums")))
+
+
+def test_records_are_read_where_they_may_be_added_up(summing: Loader) -> None:
+    assert replace(summing, policy=PartyPolicy()).load().records is None
+    found = summing.load().records
+    assert found is not None
+    assert len(found.X) == len(found.codes) == len(digits())
+
+
+def test_who_names_no_records_votes_and_answers_no_sums(
+    summing: Loader, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (summing.folder / "site.toml").write_text("")
+    hosted = summing.load()
+    assert hosted.teachers.count == TEACHERS
+    assert "party.no_records_for_sums" in capsys.readouterr().out
+    unread: Any = None
+    with pytest.raises(OstrakaError, match="has no records to add up") as refused:
+        Summer(unread).answer(hosted, unread, b"", unread)
+    assert refused.value.code is ErrorCode.POLICY_REFUSED

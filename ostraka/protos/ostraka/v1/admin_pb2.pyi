@@ -155,7 +155,7 @@ class BudgetHistoryRequest(_message.Message):
     def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ...) -> None: ...
 
 class BudgetEvent(_message.Message):
-    __slots__ = ("time_unix_ms", "kind", "epsilon", "epsilon_worst_case", "session_id", "batch_id", "reason")
+    __slots__ = ("time_unix_ms", "kind", "epsilon", "epsilon_worst_case", "session_id", "batch_id", "reason", "released")
     TIME_UNIX_MS_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     EPSILON_FIELD_NUMBER: _ClassVar[int]
@@ -163,6 +163,7 @@ class BudgetEvent(_message.Message):
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     BATCH_ID_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    RELEASED_FIELD_NUMBER: _ClassVar[int]
     time_unix_ms: int
     kind: str
     epsilon: float
@@ -170,7 +171,8 @@ class BudgetEvent(_message.Message):
     session_id: str
     batch_id: int
     reason: str
-    def __init__(self, time_unix_ms: _Optional[int] = ..., kind: _Optional[str] = ..., epsilon: _Optional[float] = ..., epsilon_worst_case: _Optional[float] = ..., session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+    released: str
+    def __init__(self, time_unix_ms: _Optional[int] = ..., kind: _Optional[str] = ..., epsilon: _Optional[float] = ..., epsilon_worst_case: _Optional[float] = ..., session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., reason: _Optional[str] = ..., released: _Optional[str] = ...) -> None: ...
 
 class BudgetEvents(_message.Message):
     __slots__ = ("rows",)
@@ -223,14 +225,16 @@ class ApplyPolicyRequest(_message.Message):
     def __init__(self, toml: _Optional[str] = ..., reason: _Optional[str] = ..., check_only: _Optional[bool] = ...) -> None: ...
 
 class PolicyReply(_message.Message):
-    __slots__ = ("toml", "version", "changes")
+    __slots__ = ("toml", "version", "changes", "allows")
     TOML_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     CHANGES_FIELD_NUMBER: _ClassVar[int]
+    ALLOWS_FIELD_NUMBER: _ClassVar[int]
     toml: str
     version: int
     changes: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, toml: _Optional[str] = ..., version: _Optional[int] = ..., changes: _Optional[_Iterable[str]] = ...) -> None: ...
+    allows: str
+    def __init__(self, toml: _Optional[str] = ..., version: _Optional[int] = ..., changes: _Optional[_Iterable[str]] = ..., allows: _Optional[str] = ...) -> None: ...
 
 class ListSessionsRequest(_message.Message):
     __slots__ = ()
@@ -261,7 +265,7 @@ class ShowSessionRequest(_message.Message):
     def __init__(self, session_id: _Optional[str] = ...) -> None: ...
 
 class ShowSessionReply(_message.Message):
-    __slots__ = ("session", "mechanism", "variant", "enforce", "bound", "parties", "tally", "encoding", "unguaranteed")
+    __slots__ = ("session", "mechanism", "variant", "enforce", "bound", "parties", "tally", "encoding", "unguaranteed", "released")
     SESSION_FIELD_NUMBER: _ClassVar[int]
     MECHANISM_FIELD_NUMBER: _ClassVar[int]
     VARIANT_FIELD_NUMBER: _ClassVar[int]
@@ -271,6 +275,7 @@ class ShowSessionReply(_message.Message):
     TALLY_FIELD_NUMBER: _ClassVar[int]
     ENCODING_FIELD_NUMBER: _ClassVar[int]
     UNGUARANTEED_FIELD_NUMBER: _ClassVar[int]
+    RELEASED_FIELD_NUMBER: _ClassVar[int]
     session: SessionSummary
     mechanism: str
     variant: str
@@ -280,7 +285,8 @@ class ShowSessionReply(_message.Message):
     tally: str
     encoding: str
     unguaranteed: bool
-    def __init__(self, session: _Optional[_Union[SessionSummary, _Mapping]] = ..., mechanism: _Optional[str] = ..., variant: _Optional[str] = ..., enforce: _Optional[str] = ..., bound: _Optional[str] = ..., parties: _Optional[_Iterable[str]] = ..., tally: _Optional[str] = ..., encoding: _Optional[str] = ..., unguaranteed: _Optional[bool] = ...) -> None: ...
+    released: str
+    def __init__(self, session: _Optional[_Union[SessionSummary, _Mapping]] = ..., mechanism: _Optional[str] = ..., variant: _Optional[str] = ..., enforce: _Optional[str] = ..., bound: _Optional[str] = ..., parties: _Optional[_Iterable[str]] = ..., tally: _Optional[str] = ..., encoding: _Optional[str] = ..., unguaranteed: _Optional[bool] = ..., released: _Optional[str] = ...) -> None: ...
 
 class CancelSessionRequest(_message.Message):
     __slots__ = ("session_id", "reason")

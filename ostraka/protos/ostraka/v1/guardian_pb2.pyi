@@ -73,7 +73,7 @@ class PlanReply(_message.Message):
     def __init__(self, enforce: _Optional[str] = ..., bound: _Optional[str] = ..., parties: _Optional[_Iterable[_Union[PartyCost, _Mapping]]] = ..., teachers: _Optional[int] = ..., voters: _Optional[float] = ..., scale: _Optional[float] = ..., fits: _Optional[int] = ...) -> None: ...
 
 class PartyCost(_message.Message):
-    __slots__ = ("site", "teachers", "order", "delta", "epsilon", "budget_epsilon", "fits", "group", "together", "rdp_left", "sensitivity", "whole_persons")
+    __slots__ = ("site", "teachers", "order", "delta", "epsilon", "budget_epsilon", "fits", "group", "together", "rdp_left", "sensitivity", "whole_persons", "records")
     SITE_FIELD_NUMBER: _ClassVar[int]
     TEACHERS_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
@@ -86,6 +86,7 @@ class PartyCost(_message.Message):
     RDP_LEFT_FIELD_NUMBER: _ClassVar[int]
     SENSITIVITY_FIELD_NUMBER: _ClassVar[int]
     WHOLE_PERSONS_FIELD_NUMBER: _ClassVar[int]
+    RECORDS_FIELD_NUMBER: _ClassVar[int]
     site: str
     teachers: int
     order: float
@@ -98,7 +99,8 @@ class PartyCost(_message.Message):
     rdp_left: float
     sensitivity: float
     whole_persons: bool
-    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., order: _Optional[float] = ..., delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., budget_epsilon: _Optional[float] = ..., fits: _Optional[int] = ..., group: _Optional[str] = ..., together: _Optional[str] = ..., rdp_left: _Optional[float] = ..., sensitivity: _Optional[float] = ..., whole_persons: _Optional[bool] = ...) -> None: ...
+    records: int
+    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., order: _Optional[float] = ..., delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., budget_epsilon: _Optional[float] = ..., fits: _Optional[int] = ..., group: _Optional[str] = ..., together: _Optional[str] = ..., rdp_left: _Optional[float] = ..., sensitivity: _Optional[float] = ..., whole_persons: _Optional[bool] = ..., records: _Optional[int] = ...) -> None: ...
 
 class OpenSessionRequest(_message.Message):
     __slots__ = ("plan",)

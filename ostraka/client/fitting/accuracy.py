@@ -1,0 +1,128 @@
+"""How good a model of sums is, beside one of own records alone and the most frequent class, or the mean."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.client.learners.problem import OwnRecords
+from ostraka.client.students.evaluation import Measured, Trainer, cross_validate, test_student
+from ostraka.client.students.models import is_learnable, train_constant
+from ostraka.client.students.trainers import Choice, trainer
+from ostraka.common.estimators.sum_models import SumClassifier, SumRegressor
+from ostraka.common.learning.gain import Gain, Interval, interval, samples
+from ostraka.common.task import Task
+
+BY_TEST = "test records"
+BY_OWN = "own records, which joined the model"
+UNMEASURED = "records: none given"
+RIDGE = 1.0
+"""Penalty of a regression on own numbers alone: as scikit-learn's, for features from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class NumberFigures:
+    """Figures of predicted numbers, each with its interval.
+
+    Attributes:
+        r2: share of the variance that is explained: 1 less squared errors over those of the mean.
+        mean_absolute_error: in the units of the target.
+    """
+
+    r2: Interval
+    mean_absolute_error: Interval
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How good a model is.
+
+    Attributes:
+        measured_on: which records, in words; `measured` is their number.
+        own: figures of the model of own records alone, None where there is none.
+        model: of the model; None where it was not measured.
+        gain: of classes and labels, how much better than the most frequent, and than own records alone.
+    """
+
+    measured_on: str
+    measured: int
+    own: Any
+    model: Any
+    gain: Gain | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in JSON's types."""
+        return asdict(self)
+
+
+def measure_model(
+    model: SumClassifier | SumRegressor, task: Task, own: OwnRecords | None, test: OwnRecords | None
+) -> Accuracy:
+    """Measure on test records, or else on own ones, on which own records alone are cross-validated."""
+    shown = test if test is not None and len(test) else own
+    if shown is None or not len(shown):
+        return Accuracy(UNMEASURED, 0, None, None, None)
+    measured_on = BY_OWN if shown is own else BY_TEST
+    if isinstance(model, SumRegressor):
+        alone = _predict_alone(own, test)
+        figures = None if alone is None else measure_numbers(shown.y, alone)
+        found = measure_numbers(shown.y, model.predict(shown.X))
+        return Accuracy(measured_on, len(shown), figures, found, None)
+    after = test_student(model, (shown.X, shown.y), task.classes)
+    before = _measure_alone(task, own, test)
+    return Accuracy(
+        measured_on,
+        len(shown),
+        None if before is None else before.metrics,
+        after.metrics,
+        after.gain_over(before),
+    )
+
+
+def measure_numbers(y: NDArray[np.float64], predicted: NDArray[np.float64]) -> NumberFigures:
+    """Return the figures of predicted numbers (n,), with a bootstrap over records."""
+    drawn = [_number_figures(weights, y, predicted) for weights in samples(len(y))]
+    r2, error = (np.concatenate([part[place] for part in drawn]) for place in (0, 1))
+    return NumberFigures(interval(r2), interval(error))
+
+
+def _number_figures(
+    weights: NDArray[np.float64], y: NDArray[np.float64], predicted: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return R^2 and the mean absolute error in each sample (S, n) of weights; R^2 of equal numbers is 0."""
+    total = weights.sum(axis=1)
+    mean = weights @ y / total
+    spread = np.maximum(weights @ y**2 / total - mean**2, 0.0)
+    squares = weights @ (y - predicted) ** 2 / total
+    explained = 1 - np.divide(squares, spread, out=np.ones_like(squares), where=spread > 0)
+    return explained, weights @ np.abs(y - predicted) / total
+
+
+def _measure_alone(task: Task, own: OwnRecords | None, test: OwnRecords | None) -> Measured | None:
+    """Measure the student of own records alone: on test records, else by cross-validation."""
+    if own is None or not len(own):
+        return None
+    alone: Trainer = trainer(Choice(), task, None, seed=0)
+    records = (own.X, own.y)
+    if test is None or not len(test):
+        return cross_validate(alone, records, task.classes, "own")
+    student = alone(records, "own") if is_learnable(own.y) else train_constant(*records)
+    return test_student(student, (test.X, test.y), task.classes)
+
+
+def _predict_alone(own: OwnRecords | None, test: OwnRecords | None) -> NDArray[np.float64] | None:
+    """Return what a ridge regression on own records alone predicts: of test records, else cross-validated."""
+    from sklearn.linear_model import Ridge
+    from sklearn.model_selection import KFold, cross_val_predict
+
+    from ostraka.client.students.evaluation import FOLDS
+
+    if own is None or len(own) < FOLDS:
+        return None
+    if test is not None and len(test):
+        predicted: NDArray[np.float64] = Ridge(RIDGE).fit(own.X, own.y).predict(test.X)
+        return predicted
+    folds = KFold(FOLDS, shuffle=True, random_state=0)
+    held_out: NDArray[np.float64] = cross_val_predict(Ridge(RIDGE), own.X, own.y, cv=folds)
+    return held_out

@@ -1,0 +1,48 @@
+"""Options of a fit: which learner, how much of every party's budget, and who takes part."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from ostraka.client.run.asking_options import Names
+from ostraka.common.console.options import KEY
+from ostraka.common.plan.choices import VARIANT
+from ostraka.common.validation import FrozenModel
+
+LEARNERS = Literal["auto", "moments", "bins", "boost", "gradients"]
+MAX_EPSILON = 1e6
+"""Of a fit: far beyond what promises anything, and far below where sums have no noise at all."""
+
+
+class FitOptions(FrozenModel):
+    """What a fit asks for; an `encoder` of "" is none, None that of the site's configuration."""
+
+    learner: LEARNERS = Field(
+        default="auto",
+        description="Learner: moments (least squares of one sum), bins, boost (tables of many records), "
+        "gradients (images, rare classes), or auto, which chooses by public rules and says why.",
+    )
+    epsilon: float = Field(
+        default=1.0,
+        gt=0,
+        le=MAX_EPSILON,
+        description="At most so much of every party's budget, at its delta, as if all was released.",
+    )
+    quorum: int | None = Field(
+        default=None, ge=1, description="Least number of parties released together; default a majority."
+    )
+    parties: Names | None = Field(
+        default=None, description="Parties that answer, as a,b,c; default all in site.toml."
+    )
+    variant: VARIANT = Field(
+        default="none",
+        description="Effect of smaller budgets: weighting (records count less) or vanishing (fewer rounds).",
+    )
+    encoder: Annotated[str | None, KEY] = Field(
+        default=None,
+        description="Public feature encoder of all sites, module:factory; default: as in site.toml.",
+    )
+    tell_pool: Annotated[bool, KEY] = Field(
+        default=True,
+        description="Whether parties may be told the mean of the pool and how far its records lie from it.",
+    )

@@ -1,0 +1,131 @@
+"""What a fit was asked for, and what it came to: fit.json in its run folder."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ostraka.client.fitting.fit_options import FitOptions
+from ostraka.client.learners.fit import FitReport, LearnerName
+from ostraka.client.run.sum_planning import SumCost
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files.durable import replace_durably
+from ostraka.common.validation import FrozenModel
+
+FIT_FILE = "fit.json"
+MODEL_FILE = "model.skops"
+
+
+class FitState(FrozenModel):
+    """A fit in a folder.
+
+    Attributes:
+        task: its name, and `task_sha256` its digest in hex.
+        options: as they were given.
+        pool: records of it, and `pool_sha256` their digest as models take them; 0 and empty: none.
+        labelled: own labelled records, and `own_sha256` their digest, likewise.
+        records: that parties declared when it was planned.
+        mu: of mu-Gaussian differential privacy for one record replaced.
+        learner: which, and the `reason` for it.
+        rounds: questions that are asked, one after the other.
+        tells: what parties are told of the querying party's own records.
+        warnings: what it was told before it asked.
+        costs: of all rounds, by party, at worst.
+        report: what the model was made of; None as long as there is none.
+        left_out: why parties were left out of the last sum, by site.
+        accuracy: how good the model is, as `Accuracy.as_json` says it.
+    """
+
+    task: str
+    task_sha256: str
+    options: FitOptions
+    pool: int
+    pool_sha256: str
+    labelled: int
+    own_sha256: str
+    records: int
+    mu: float
+    learner: LearnerName
+    reason: str
+    rounds: int
+    tells: tuple[str, ...]
+    warnings: tuple[str, ...]
+    costs: tuple[SumCost, ...]
+    report: FitReport | None = None
+    left_out: Mapping[str, str] = {}
+    accuracy: Mapping[str, Any] = {}
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is a model of all rounds."""
+        return self.report is not None and self.report.rounds == self.rounds
+
+    def keep(self, folder: Path) -> None:
+        """Write it, durably."""
+        replace_durably(folder / FIT_FILE, self.model_dump_json(indent=1).encode())
+
+
+ASKED = {
+    "task_sha256": "task",
+    "options": "options",
+    "pool_sha256": "pool",
+    "own_sha256": "labelled records",
+}
+"""What a fit that goes on must have the same, and what people call it."""
+
+
+def load_fit(folder: Path) -> FitState | None:
+    """Return the fit in a folder, None where there is none; raise `run.mismatch` where it cannot be read."""
+    path = folder / FIT_FILE
+    try:
+        return FitState.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError) as exc:
+        raise OstrakaError(
+            ErrorCode.RUN_MISMATCH,
+            f"{path} cannot be read: restore it, or name another --out folder; its sums stay paid.",
+        ) from exc
+
+
+def require_same(folder: Path, kept: FitState, asked: FitState) -> None:
+    """Raise `run.mismatch`, naming what differs, unless a folder's fit is of what is asked now."""
+    different = [words for name, words in ASKED.items() if getattr(kept, name) != getattr(asked, name)]
+    if "options" in different:
+        options = zip(FitOptions.model_fields, kept.options, asked.options, strict=True)
+        names = [name for name, (_, before), (_, now) in options if before != now]
+        different[different.index("options")] = " and ".join(name.replace("_", "-") for name in names)
+    if different:
+        raise OstrakaError(
+            ErrorCode.RUN_MISMATCH,
+            f"{folder} holds a fit with other {', '.join(different)}: repeat its command to go on, or name "
+            "another --out folder.",
+        )
+
+
+def fit_figures(folder: Path, state: FitState) -> dict[str, Any]:
+    """Return what a fit asked, got and cost every party at worst, in JSON's types."""
+    report = {} if state.report is None else asdict(state.report)
+    notes = report.pop("notes", ())
+    return {
+        "run": str(folder),
+        "task": state.task,
+        "learner": state.learner,
+        "reason": state.reason,
+        "model": None if state.report is None else str(folder / MODEL_FILE),
+        "rounds_planned": state.rounds,
+        "declared_records": state.records,
+        "mu": state.mu,
+        **report,
+        "notes": list(notes),
+        "pool": state.pool,
+        "labelled": state.labelled,
+        "tells": list(state.tells),
+        "warnings": list(state.warnings),
+        "left_out": dict(state.left_out),
+        "epsilon_is": "worst_case, of this fit alone with every sum released",
+        "costs": [cost.model_dump() for cost in state.costs],
+        "accuracy": dict(state.accuracy),
+    }

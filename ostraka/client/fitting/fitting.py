@@ -1,0 +1,255 @@
+"""A fit from its records to its model: planned, told, asked, learned, measured, and kept."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ostraka.client.fitting.accuracy import Accuracy, measure_model
+from ostraka.client.fitting.fit_options import FitOptions
+from ostraka.client.fitting.fit_state import MODEL_FILE, FitState, fit_figures, load_fit, require_same
+from ostraka.client.fitting.pool_labels import write_labels
+from ostraka.client.fitting.problems import KnownRecords
+from ostraka.client.fitting.sum_plans import ChosenPlan
+from ostraka.client.learners.choice import Choice
+from ostraka.client.peers.guardian_peer import GuardianPeer
+from ostraka.client.run.run_folder import hold_folder
+from ostraka.client.run.site import (
+    connect_guardian,
+    load_query_site,
+    load_site_task,
+    site_encoder,
+)
+from ostraka.client.run.sum_planning import PlannedSums, SumAsking, plan_sums, require_affordable
+from ostraka.client.run.sum_session import SumRun, open_sums
+from ostraka.client.sums.sum_store import SumStore
+from ostraka.common.config import SiteConfig
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.estimators.sum_models import SumClassifier, SumRegressor
+from ostraka.common.plan.fields import NONCE_BYTES
+from ostraka.common.plan.plan import Plan
+from ostraka.common.task import Source
+
+
+@dataclass(frozen=True)
+class FittingRun(SumRun):
+    """How a fit is run, which its sums are asked by: nothing of it changes the plan.
+
+    Attributes:
+        before: given what a new fit will ask and cost before anybody is asked; may raise to ask nobody.
+    """
+
+    before: Callable[[FitState], object] = lambda _: None
+
+
+UNWATCHED = FittingRun()
+"""Nobody is told, and the machine's clock and randomness are used."""
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """A model, and what it was made of.
+
+    Attributes:
+        run: the folder, with model.skops and fit.json.
+        model: an estimator of scikit-learn.
+        state: what was asked, what it costs, and what the learner reports.
+        accuracy: how good the model is.
+    """
+
+    run: Path
+    model: SumClassifier | SumRegressor = field(repr=False)
+    state: FitState = field(repr=False)
+    accuracy: Accuracy
+
+    @property
+    def path(self) -> Path:
+        """Of the model's file."""
+        return self.run / MODEL_FILE
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in JSON's types."""
+        return fit_figures(self.run, self.state)
+
+
+def fit(
+    site_folder: Path,
+    pool: Source | None,
+    own: Source | None,
+    options: FitOptions,
+    run_folder: Path,
+    *,
+    test: Source | None = None,
+    task_file: Path | None = None,
+    label_pool: bool = False,
+    run: FittingRun = UNWATCHED,
+) -> FitResult:
+    """Learn a model of all parties' records from noisy sums, and save it as RUN/model.skops.
+
+    Everything is kept in `run_folder`; calling again goes on where an earlier call stopped, and asks nobody
+    for a sum that was released.
+
+    Args:
+        site_folder: of the querying party.
+        pool: unlabelled records like those of the parties, if any.
+        own: own labelled ones, if any.
+        options: learner, epsilon and who takes part.
+        run_folder: made if need be.
+        test: labelled records to measure on; else own ones, which joined the model.
+        task_file: the task; by default task.toml of the site.
+        label_pool: whether to write labels.csv, what the model says of the pool.
+        run: how it is run.
+
+    Raises:
+        OstrakaError: `data.*` and `task.mismatch` for records, `config.invalid` where nothing says how far
+            features range, `budget.too_small` where budgets pay for no sum, `policy.refused` where no such
+            sum is allowed, `run.mismatch` for a folder of another fit, and what needs somebody
+            (`server.unreachable`, `quorum.lost`, ...): calling again goes on.
+    """
+    site = load_query_site(site_folder)
+    task = load_site_task(site_folder, task_file)
+    encoder = site_encoder(site, options.encoder)
+    known = KnownRecords.read(task, encoder, pool, own, test)
+    asking = SumAsking(
+        task, site.parties, options.parties, options.quorum, options.variant, encoder.name, encoder.sha256
+    )
+    if label_pool and pool is None:
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, "There is no pool to label: give one.")
+    with hold_folder(run_folder):
+        result = _fit(site, known, options, asking, run_folder, run)
+        if label_pool:
+            write_labels(run_folder, known, result.model)
+    return result
+
+
+def _fit(
+    site: SiteConfig,
+    known: KnownRecords,
+    options: FitOptions,
+    asking: SumAsking,
+    run_folder: Path,
+    run: FittingRun,
+) -> FitResult:
+    """Return the model of a run whose folder is held: the one that is there, or what sums make."""
+    kept = load_fit(run_folder)
+    if kept is not None and kept.is_done:
+        require_same(run_folder, kept, _state_of(known, options, kept.mu, kept.records))
+        return _keep(run_folder, kept, known, _load_model(run_folder))
+    with ExitStack() as stack:
+        guardian = stack.enter_context(connect_guardian(site, run.clock, run.retry))
+        state, store = _open_fit(run_folder, known, options, asking, guardian, run)
+        problem = known.problem(state.records, tell_pool=options.tell_pool)
+        chosen = ChosenPlan.make(state.learner, problem, state.mu)
+        with open_sums(site, guardian, store, run) as session:
+            fitted = Choice(state.learner, state.reason).learner.fit(problem, chosen.plan, session)
+            left_out = {name: error.message for name, error in session.left_out.items()}
+            made = state.model_copy(update={"report": fitted.report, "left_out": left_out})
+            result = _keep(run_folder, made, known, fitted.model)
+            if made.is_done:
+                session.close()
+    return result
+
+
+def _open_fit(
+    folder: Path,
+    known: KnownRecords,
+    options: FitOptions,
+    asking: SumAsking,
+    guardian: GuardianPeer,
+    run: FittingRun,
+) -> tuple[FitState, SumStore]:
+    """Return the fit in a folder and its sums, resumed if there is one, else planned and told."""
+    kept = load_fit(folder)
+    store = SumStore.load(folder)
+    if store is not None and kept is None:
+        raise OstrakaError(
+            ErrorCode.RUN_MISMATCH,
+            f"{folder} holds sums of something else: name another --out folder.",
+        )
+    if kept is not None and store is not None:
+        require_same(folder, kept, _state_of(known, options, kept.mu, kept.records))
+        return kept, store
+    planned = plan_fit(known, options, asking, guardian)
+    require_affordable(planned)
+    state = _state_of(known, options, planned.mu, planned.records, planned)
+    run.before(state)
+    state.keep(folder)
+    # Under a nonce of its own: the one that was planned with is no secret of a session.
+    plan = planned.plan.model_copy(update={"nonce": run.random(NONCE_BYTES)})
+    return state, SumStore.create(folder, plan.serialize())
+
+
+def plan_fit(
+    known: KnownRecords, options: FitOptions, asking: SumAsking, guardian: GuardianPeer
+) -> PlannedSums:
+    """Return the plan of a fit, and what the guardian says that it costs; nothing is opened or charged."""
+    nonce = bytes(NONCE_BYTES)
+
+    def make(mu: float, records: int) -> Plan:
+        problem = known.problem(records, tell_pool=options.tell_pool)
+        chosen = ChosenPlan.make(options.learner, problem, mu)
+        return asking.plan(chosen.mechanism, chosen.plan.rounds, nonce)
+
+    return plan_sums(lambda plan: guardian.plan(plan.serialize()), make, options.epsilon)
+
+
+def _state_of(
+    known: KnownRecords,
+    options: FitOptions,
+    mu: float,
+    records: int,
+    planned: PlannedSums | None = None,
+) -> FitState:
+    """Return what a fit is asked for, as its folder keeps it."""
+    problem = known.problem(records, tell_pool=options.tell_pool)
+    chosen = ChosenPlan.make(options.learner, problem, mu)
+    return FitState(
+        task=known.task.name,
+        task_sha256=known.task.digest.hex(),
+        options=options,
+        pool=0 if known.pool is None else len(known.pool),
+        labelled=0 if known.own is None else len(known.own),
+        **known.digests(),
+        records=records,
+        mu=mu,
+        learner=chosen.choice.name,
+        reason=chosen.choice.reason,
+        rounds=chosen.plan.rounds,
+        tells=chosen.plan.tells,
+        warnings=(*chosen.plan.warnings, *_warn_of_budget(chosen.plan.rounds, planned)),
+        costs=() if planned is None else planned.costs,
+    )
+
+
+def _warn_of_budget(rounds: int, planned: PlannedSums | None) -> tuple[str, ...]:
+    if planned is None or planned.fits is None or planned.fits >= rounds:
+        return ()
+    return (
+        f"What is left of budgets pays for {planned.fits} of {rounds} rounds: the model will be what they "
+        "make, unless a smaller --epsilon leaves room for all.",
+    )
+
+
+def _load_model(folder: Path) -> SumClassifier | SumRegressor:
+    """Return the model that was saved; raise `data.missing` or `model.invalid` where there is no such one."""
+    from ostraka.client.students.files import load_student, unusable
+
+    path = folder / MODEL_FILE
+    model = load_student(path)
+    if not isinstance(model, SumClassifier | SumRegressor):
+        raise unusable(path, "it is no model of sums")
+    return model
+
+
+def _keep(
+    folder: Path, state: FitState, known: KnownRecords, model: SumClassifier | SumRegressor
+) -> FitResult:
+    """Save a model, then what it was made of: a folder that tells of a model has it."""
+    from ostraka.client.students.files import save_student
+
+    accuracy = measure_model(model, known.task, known.own, known.test)
+    made = state.model_copy(update={"accuracy": accuracy.as_json()})
+    save_student(model, folder / MODEL_FILE)
+    made.keep(folder)
+    return FitResult(folder, model, made, accuracy)

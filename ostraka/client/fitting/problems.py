@@ -1,0 +1,168 @@
+"""What is to be learned, from a task, a pool and own labelled records."""
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.client.learners.problem import Category, Kind, OwnRecords, Problem
+from ostraka.client.run.labels import PoolIds
+from ostraka.client.run.pool import require_ids
+from ostraka.client.run.site import SiteEncoder
+from ostraka.common.datasets.label_columns import UNKNOWN
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Source, Task
+from ostraka.common.task.columns import CategoryColumn
+from ostraka.common.task.input import TableInput
+
+Features = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class KnownRecords:
+    """What the querying party has of a task: everything that models take, behind the encoder.
+
+    Attributes:
+        task: of all of it.
+        pool: unlabelled records (m, F), None where there are none; `ids` tell them apart.
+        own: labelled ones, None where there are none.
+        test: labelled ones to measure on, None where there are none.
+        encoded: whether there is an encoder.
+    """
+
+    task: Task
+    pool: Features | None = field(repr=False)
+    ids: PoolIds | None = field(repr=False)
+    own: OwnRecords | None = field(repr=False)
+    test: OwnRecords | None = field(repr=False)
+    encoded: bool
+
+    @classmethod
+    def read(
+        cls,
+        task: Task,
+        encoder: SiteEncoder,
+        pool: Source | None,
+        own: Source | None,
+        test: Source | None = None,
+    ) -> "KnownRecords":
+        """Read the records.
+
+        Raises:
+            OstrakaError: as `Task.pool` and `Task.records`, `data.missing` or `data.shape` for ids that do
+                not tell the pool's records apart, and `model.invalid` where the encoder takes others.
+        """
+        features: Features | None = None
+        ids: PoolIds | None = None
+        if pool is not None:
+            records = task.pool(pool)
+            require_ids(task, records)
+            ids = PoolIds.of(task, records)
+            features = encoder.encode(task.prepare(records.X))
+        return cls(
+            task,
+            features,
+            ids,
+            None if own is None else _read_labelled(task, encoder, own),
+            None if test is None else _read_labelled(task, encoder, test),
+            bool(encoder.name),
+        )
+
+    @property
+    def features(self) -> int:
+        """Of a record, as models take it."""
+        known = [shown for shown in (self.pool, self.own and self.own.X) if shown is not None]
+        return int(known[0].shape[1]) if known else len(self.task.features)
+
+    def problem(self, records: int, *, tell_pool: bool) -> Problem:
+        """Return what is to be learned of so many records; `tell_pool` as `Problem.tells_pool`.
+
+        Raises:
+            OstrakaError: `config.invalid` where nothing says how far features range, `data.too_few` for an
+                encoder without any record here.
+        """
+        if self.pool is None or not tell_pool:
+            self._require_ranges()
+        target = self.task.target
+        return Problem(
+            kind=kind_of(self.task),
+            outputs=self.task.outputs,
+            features=self.features,
+            records=records,
+            pool=self.pool,
+            own=self.own,
+            low=0.0 if target is None else target.min,
+            high=1.0 if target is None else target.max,
+            categories=() if self.encoded else categories_of(self.task),
+            tells_pool=tell_pool,
+            image=self.encoded or len(self.task.input.shape) > 1,
+        )
+
+    def digests(self) -> dict[str, str]:
+        """Return SHA-256 in hex of pool and own records, empty where there are none."""
+        own = None if self.own is None else [self.own.X, self.own.y]
+        return {
+            "pool_sha256": _digest(None if self.pool is None else [self.pool]),
+            "own_sha256": _digest(own),
+        }
+
+    def _require_ranges(self) -> None:
+        """Raise unless the task's ranges alone say where features lie: from 0 to 1."""
+        task = self.task
+        if self.encoded:
+            raise OstrakaError(
+                ErrorCode.CONFIG_INVALID,
+                "An encoder's features have no ranges that the task says: give a pool, whose mean parties "
+                "may be told.",
+            )
+        low, high = task.input.bounds()
+        if task.input.preprocessing == "none" and not ((low >= 0).all() and (high <= 1).all()):
+            raise OstrakaError(
+                ErrorCode.CONFIG_INVALID,
+                f"The task '{task.name}' leaves features on scales of their own (preprocessing none): give "
+                'a pool, whose mean parties may be told, or agree on preprocessing = "range".',
+            )
+
+
+def kind_of(task: Task) -> Kind:
+    """Return what a task's target is."""
+    if task.target is not None:
+        return "number"
+    return "labels" if task.multi_label else "classes"
+
+
+def categories_of(task: Task) -> tuple[Category, ...]:
+    """Return which features of a task's are the indicators of one column: a missing value's is among them."""
+    if not isinstance(task.input, TableInput):
+        return ()
+    found = []
+    first = 0
+    for column in task.input.parts:
+        width = len(column.features)
+        if isinstance(column, CategoryColumn) and width > 1:
+            found.append(Category(first, width))
+        first += width
+    return tuple(found)
+
+
+def _read_labelled(task: Task, encoder: SiteEncoder, source: Source) -> OwnRecords:
+    """Return labelled records; of several labels those of which all are known."""
+    data = task.records(source)
+    y: NDArray[Any] = data.labels() if task.target is None else data.numbers()
+    records = OwnRecords(encoder.encode(task.prepare(data.X)), y)
+    if not task.multi_label:
+        return records
+    known = (y != UNKNOWN).all(axis=1)
+    return replace(records, X=records.X[known], y=y[known])
+
+
+def _digest(arrays: list[NDArray[Any]] | None) -> str:
+    if arrays is None:
+        return ""
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(repr((array.shape, array.dtype.str)).encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()

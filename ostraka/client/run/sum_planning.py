@@ -1,0 +1,184 @@
+"""The plan of sums that cost every party at most an epsilon, as the guardian counts it."""
+
+import math
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Self
+
+from ostraka.client.run.options import choose_parties
+from ostraka.common.console.texts import epsilon_text, number_text
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Mechanism
+from ostraka.common.plan.choices import VARIANT
+from ostraka.common.plan.plan import Plan
+from ostraka.common.privacy import budget_rdp
+from ostraka.common.privacy.filters import filter_text, received_order, sent_order
+from ostraka.common.privacy.gaussian import gaussian_budget
+from ostraka.common.privacy.guarantees import DELTA
+from ostraka.common.task import Task
+from ostraka.common.validation import FrozenModel
+from ostraka.protos.ostraka.v1 import guardian_pb2
+
+MOST_CALLS = 8
+"""Plans that the guardian is asked about: two where noise and cost are in proportion; rounding takes more."""
+GUESSED_RECORDS = 10_000
+"""Of all parties, before the guardian said how many there are."""
+NEAR_ENOUGH = 0.995
+"""Share of the epsilon that a plan may leave unspent: no noise is told by less."""
+UNDER = 1 - 1e-5
+"""Times the mu at which a cost would be the epsilon: rounding then does not lift it above."""
+
+
+class SumCost(FrozenModel):
+    """What the sums of a plan cost a party at worst, at its own budget.
+
+    Attributes:
+        site: the party's.
+        group: the unit of it that pays for the fewest.
+        records: labelled ones that may take part.
+        order: of the budget's filter; 0: it is Gaussian.
+        delta: of the budget.
+        epsilon: of all sums together.
+        budget_epsilon: of the whole budget.
+        fits: how many of the sums what is left pays for; None where the guardian does not tell.
+    """
+
+    site: str
+    group: str
+    records: int
+    order: float
+    delta: float
+    epsilon: float
+    budget_epsilon: float
+    fits: int | None
+
+    @classmethod
+    def of(cls, cost: guardian_pb2.PartyCost) -> Self:
+        """Return what the guardian says."""
+        return cls(
+            site=cost.site,
+            group=cost.group,
+            records=cost.records,
+            order=sent_order(cost.order),
+            delta=cost.delta,
+            epsilon=cost.epsilon,
+            budget_epsilon=cost.budget_epsilon,
+            fits=cost.fits if cost.HasField("fits") else None,
+        )
+
+
+@dataclass(frozen=True)
+class SumAsking:
+    """Who is asked for sums, and about which task."""
+
+    task: Task
+    known: Collection[str]
+    parties: Collection[str] | None = None
+    quorum: int | None = None
+    variant: VARIANT = "none"
+    encoder: str = ""
+    encoder_sha256: bytes = b""
+
+    def plan(self, mechanism: Mechanism, rounds: int, nonce: bytes) -> Plan:
+        """Return the plan; raise `party.unknown` and `plan.invalid` as `make_plan`."""
+        parties = choose_parties(self.parties, self.known)
+        return Plan(
+            nonce=nonce,
+            task_digest=self.task.digest,
+            classes=self.task.outputs,
+            multi_label=self.task.multi_label,
+            mechanism=mechanism,
+            parties=parties,
+            quorum=len(parties) // 2 + 1 if self.quorum is None else self.quorum,
+            queries=rounds,
+            batch_size=1,
+            encoder=self.encoder,
+            encoder_sha256=self.encoder_sha256,
+            variant=self.variant,
+        )
+
+
+@dataclass(frozen=True)
+class PlannedSums:
+    """A plan, and what it costs.
+
+    Attributes:
+        mu: of mu-Gaussian differential privacy, for one record replaced.
+        records: that all parties declare.
+        plan: of the sums.
+        costs: by party.
+        fits: sums that budgets pay for; None where the guardian does not tell.
+    """
+
+    mu: float
+    records: int
+    plan: Plan
+    costs: tuple[SumCost, ...]
+    fits: int | None = field(default=None)
+
+
+def plan_sums(
+    ask: Callable[[Plan], guardian_pb2.PlanReply], make: Callable[[float, int], Plan], epsilon: float
+) -> PlannedSums:
+    """Return the plan with the least noise whose cost to no party is above `epsilon`.
+
+    Args:
+        ask: the guardian, what a plan costs.
+        make: a plan that is so many mu-Gaussian differentially private, of so many records.
+        epsilon: at each party's own filter, order and delta.
+
+    Raises:
+        OstrakaError: `budget.too_small` where a party's filter tells no so small an epsilon, and what the
+            guardian refuses the plan with.
+    """
+    mu = math.sqrt(2 * gaussian_budget(epsilon, DELTA))
+    records = GUESSED_RECORDS
+    found: PlannedSums | None = None
+    for _ in range(MOST_CALLS):
+        plan = make(mu, records)
+        reply = ask(plan)
+        costs = tuple(SumCost.of(party) for party in reply.parties)
+        known = sum(cost.records for cost in costs)
+        largest = max(cost.epsilon for cost in costs)
+        if known == records and largest <= epsilon:
+            found = PlannedSums(mu, records, plan, costs, reply.fits if reply.HasField("fits") else None)
+            if largest >= NEAR_ENOUGH * epsilon:
+                return found
+        records = known
+        mu *= min(_times(cost, epsilon) for cost in costs) * UNDER
+    if found is None:
+        raise OstrakaError(
+            ErrorCode.BUDGET_TOO_SMALL,
+            f"The guardian finds no plan of sums that costs every party at most epsilon "
+            f"{epsilon_text(epsilon)}: give a larger --epsilon.",
+        )
+    return found
+
+
+def _times(cost: SumCost, epsilon: float) -> float:
+    """Return how many times the mu makes a cost an epsilon: a filter adds up what grows with its square."""
+    order = received_order(cost.order)
+    allowed = budget_rdp(epsilon, cost.delta, order)
+    if allowed <= 0:
+        raise OstrakaError(
+            ErrorCode.BUDGET_TOO_SMALL,
+            f"The budget of {cost.site} has the filter {filter_text(cost.order)} at delta "
+            f"{number_text(cost.delta)}, which tells no epsilon as small as {epsilon_text(epsilon)}: give a "
+            f"larger --epsilon, or let {cost.site} agree to a budget with a Gaussian filter.",
+        )
+    paid = budget_rdp(cost.epsilon, cost.delta, order)
+    return math.sqrt(allowed / paid) if paid > 0 else 1.0
+
+
+def require_affordable(planned: PlannedSums) -> None:
+    """Raise `budget.too_small` where what is left of a budget pays for no sum at all."""
+    if planned.fits is None or planned.fits:
+        return
+    short = min(planned.costs, key=lambda cost: math.inf if cost.fits is None else cost.fits)
+    raise OstrakaError(
+        ErrorCode.BUDGET_TOO_SMALL,
+        f"What is left of the budget of {short.site} (epsilon {number_text(short.budget_epsilon)}) pays for "
+        "no sum of this plan: ask for less with --epsilon, leave the party out with --parties, or let it "
+        "agree to a larger budget.",
+        fits="0",
+    )

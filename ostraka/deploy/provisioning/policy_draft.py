@@ -1,0 +1,20 @@
+"""The table [policy] that sites of a new federation begin with: which kinds of release it names."""
+
+import json
+
+from ostraka.common.mechanism.allowed import SUMS, VOTES
+
+MECHANISMS = (VOTES, SUMS, "dp_ttac")
+"""Every release with a formal guarantee: labels by vote, models by sum, and teachers that learn together."""
+DRAFT = f"""
+[policy]
+# "{VOTES}" label single records. "{SUMS}" are noisy sums over all records, of which whoever asks makes a
+# model of everybody: it answers any question, for ever, to whoever holds it, and nothing is charged any more.
+# Leave out what this site does not agree to; without the line it answers votes and joint training alone.
+mechanisms = {json.dumps(MECHANISMS)}
+"""
+
+
+def policy_draft(role: str) -> str:
+    """Return the table for a site of this role, as TOML; nothing for roles that have no policy."""
+    return DRAFT if role in ("guardian", "party") else ""
