@@ -108,11 +108,9 @@ def _is_constant(problem: Problem, feature: int) -> bool:
 
 
 def _own_features(problem: Problem) -> NDArray[np.floating]:
-    """Return the records by which bins are counted: the pool, or own labelled ones."""
-    if problem.pool is not None and len(problem.pool):
-        return problem.pool
-    if problem.labelled is not None:
-        return problem.labelled.X
+    """Return the records by which bins are counted."""
+    if problem.own_features is not None:
+        return problem.own_features
     raise OstrakaError(
         ErrorCode.DATA_TOO_FEW,
         "Boosting counts bins by records of your own, and there are none: bring a pool, or use moments.",
