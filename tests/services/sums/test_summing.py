@@ -22,7 +22,8 @@ def count(cohorts: list[int], weights: list[int], scheduled: list[bool]) -> floa
     """Return the weighed number of records, of records in these cohorts."""
     X = np.zeros((len(cohorts), 1), np.float32)
     groups = np.array(cohorts, np.int64)
-    records = Records(X, np.zeros(len(cohorts), np.int64), groups, 2, groups, codes=X, features=X)
+    y = np.zeros(len(cohorts), np.int64)
+    records = Records(X, y, groups, 2, groups=groups, codes=X, features=X)
     allowed = SimpleNamespace(
         participant=SimpleNamespace(cohorts=[SimpleNamespace(weight=weight) for weight in weights]),
         scheduled=np.array(scheduled)[:, None],
