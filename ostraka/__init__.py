@@ -4,12 +4,15 @@ The names below are the public interface; everything else may change without not
 is used first, so that a guardian's process needs no torch and an administrator's next to nothing.
 """
 
+import os
 from typing import TYPE_CHECKING
 
 from ostraka.common.imports import lazy_names
 
 if TYPE_CHECKING:
     from ostraka import accounting, datasets, mechanisms, students
+    from ostraka.client.fitting.fit_options import FitOptions
+    from ostraka.client.fitting.fitting import FitResult
     from ostraka.client.querier import Querier
     from ostraka.client.run.labelling import LabelledPool, LabelResult
     from ostraka.client.run.labels import Labels
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
     from ostraka.services.teachers.manifest import TeachersManifest
     from ostraka.services.teachers.options import TeacherOptions
 
+# Before gRPC is imported, whose own lines say less than OstrakaError does.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+
 __version__ = "0.1.0"
 """A literal: to read an installation's metadata takes as long as all else that `ostraka --version` does."""
 
@@ -38,6 +44,8 @@ __all__ = [
     "CheckResult",
     "ErrorCode",
     "FederationFolders",
+    "FitOptions",
+    "FitResult",
     "Guardian",
     "LabelResult",
     "LabelledPool",
@@ -72,6 +80,8 @@ __getattr__ = lazy_names(
         "CheckResult": "client.run.site",
         "ErrorCode": "common.errors",
         "FederationFolders": "deploy.provisioning",
+        "FitOptions": "client.fitting.fit_options",
+        "FitResult": "client.fitting.fitting",
         "Guardian": "guardian.guardian",
         "LabelResult": "client.run.labelling",
         "LabelledPool": "client.run.labelling",

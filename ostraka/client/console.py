@@ -49,6 +49,13 @@ class ProgressLines:
     def stepped(self, progress: meter.StepProgress) -> None:
         """Tell nothing of the steps of a batch."""
 
+    def summed(self, done: int, total: int) -> None:
+        """Tell how many sums of how many were released, every `EVERY_S` seconds."""
+        now = self._now()
+        if done < total and now >= self._told + EVERY_S:
+            self._told = now
+            self._write(f"{done} of {total} sums released.")
+
     def labelled_in_round(self, number: int, result: LabelResult) -> None:
         """Tell nothing of labels that are few: what takes long in a round is its trainings."""
 
@@ -94,6 +101,10 @@ class Bars:
     def trained(self, name: str, done: int, total: int) -> None:
         """Show how far a training of a student is."""
         self._update(f"training: {name}", done, total)
+
+    def summed(self, done: int, total: int) -> None:
+        """Show how many sums were released."""
+        self._update("sums", done, total)
 
     def labelled_in_round(self, number: int, result: LabelResult) -> None:
         """Show how many queries of a round are settled."""

@@ -10,6 +10,10 @@ from ostraka.client import retraining
 from ostraka.client.console import show_progress
 from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
 from ostraka.client.dependencies.grouped_labelling import label_by_settings
+from ostraka.client.fitting import fitting
+from ostraka.client.fitting.fit_options import FitOptions
+from ostraka.client.fitting.fit_state import FitState
+from ostraka.client.fitting.fitting import FitResult, FittingRun
 from ostraka.client.report import run_report
 from ostraka.client.run import labelling, planning, site
 from ostraka.client.run.asked_before import Question, is_begun, remembering, rows_of_run
@@ -147,6 +151,47 @@ class Querier:
         return remembering(
             question, lambda: rows_of_run(question), begun=begun, again=again, paid=run_report.cost_text
         )
+
+    def fit(
+        self,
+        pool: Source | None,
+        labelled: Source | None,
+        options: FitOptions,
+        run: Path | str,
+        *,
+        test: Source | None = None,
+        label_pool: bool = False,
+        before: Callable[[FitState], object] = lambda _: None,
+    ) -> FitResult:
+        """Learn a model of all parties' records from noisy sums; calling again goes on where a call stopped.
+
+        Everything is kept in the folder `run`: the model as model.skops, what was asked and paid as fit.json.
+
+        Args:
+            pool: unlabelled records like those of the parties, if any.
+            labelled: own labelled ones, if any.
+            options: learner, epsilon and who takes part.
+            run: folder of the run, made if need be.
+            test: labelled records to measure on; else own ones, which joined the model.
+            label_pool: whether to write labels.csv, what the model says of the pool.
+            before: given what a new run tells and costs, before anybody is asked; may raise to ask nobody.
+
+        Raises:
+            OstrakaError: as `ostraka.client.fitting.fitting.fit`.
+        """
+        with show_progress() as bars:
+            told = FittingRun(before, bars.summed)
+            return fitting.fit(
+                self.site,
+                pool,
+                labelled,
+                options,
+                Path(run),
+                test=test,
+                task_file=self._task_file,
+                label_pool=label_pool,
+                run=told,
+            )
 
     def retrain(
         self,

@@ -13,7 +13,7 @@ from ostraka.client.run.combined import is_combined, load_combined, uses_depende
 from ostraka.client.run.pool import pool_digest
 from ostraka.client.run.rounds_state import RoundState, is_rounds, load_rounds, round_folders
 from ostraka.client.run.run_folder import hold_folder
-from ostraka.client.run.site import load_query_site, load_site_task
+from ostraka.client.run.site import load_class_task, load_query_site
 from ostraka.client.session.answers import Answer, label_matrix
 from ostraka.client.session.run_state import RunState, load_state
 from ostraka.client.students.evaluation import (
@@ -31,6 +31,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import write_atomic
 from ostraka.common.mechanism import Mechanism
 from ostraka.common.task import Source, Task
+from ostraka.common.task.checks import require_labels
 
 Known: TypeAlias = Mapping[int, Answer]
 """Labels by row of a pool."""
@@ -200,7 +201,7 @@ def retrain(
     before both students are trained.
     """
     load_query_site(site_folder)
-    task = load_site_task(site_folder, task_file)
+    task = load_class_task("a student", site_folder, task_file)
     choice = (choice or Choice()).resolve(task)
     own = None if labelled is None else read_labelled(task, labelled)
     tested = None if test is None else read_labelled(task, test)
@@ -302,6 +303,7 @@ class StudentTraining:
 def read_labelled(task: Task, source: Source) -> Records:
     """Read the prepared features, and the labels, of labelled records."""
     data = task.records(source)
+    require_labels(task.labels, data, source)
     return task.prepare(data.X), data.labels()
 
 

@@ -145,6 +145,23 @@ def load_site(folder: Path) -> SiteConfig:
     return _validate(SiteConfig, table | {"folder": folder}, folder)
 
 
+ROLES = {
+    "guardian": "the guardian",
+    "party": "an answering party",
+    "query": "a querying site",
+    "admin": "an administrator",
+}
+
+
+def require_role(folder: Path, role: Literal["guardian", "party", "query", "admin"]) -> None:
+    """Raise `config.invalid` for a folder that acts in another role, naming the one that is wanted."""
+    found = _read(folder).get("role", role)
+    if found != role:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, f"{folder} acts as {found}: name the folder of {ROLES[role]}."
+        )
+
+
 def load_section(folder: Path, name: str, model: type[Model]) -> Model:
     """Read the table `[name]` of a site's `site.toml` as `model`; a missing table is an empty one.
 

@@ -104,6 +104,7 @@ class ErrorCode(StrEnum):
     NOISE_SELF_TEST = "noise.self_test"
     PARTY_CAP_REACHED = "party.cap_reached"
     PARTY_NOT_ENCRYPTED = "party.not_encrypted"
+    PARTY_NO_TEACHERS = "party.no_teachers"
     PARTY_REMOVED = "party.removed"
     PARTY_SUSPENDED = "party.suspended"
     PARTY_UNKNOWN = "party.unknown"
@@ -134,6 +135,7 @@ class ErrorCode(StrEnum):
     SESSION_UNKNOWN = "session.unknown"
     STORAGE_FULL = "storage.full"
     TASK_MISMATCH = "task.mismatch"
+    TASK_NUMERIC = "task.numeric"
     TICKET_INVALID = "ticket.invalid"
 
     @property

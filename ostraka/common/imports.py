@@ -1,6 +1,8 @@
-"""Packages whose names are imported when they are used first, so that what needs one needs not all."""
+"""Imports of what is used alone, and of much at once."""
 
-from collections.abc import Callable, Mapping
+import gc
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -18,3 +20,15 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         return getattr(home, name) if homes[name] else home
 
     return find
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Look for no garbage within the block: a quarter of an import is looking, and modules are none."""
+    collected = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collected:
+            gc.enable()

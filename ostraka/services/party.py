@@ -4,6 +4,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,8 @@ class Party:
     ) -> TeachersManifest:
         """Train this party's teachers on slices of its records, and store them; goes on where it stopped.
 
-        Exported models are taken as they are. Teachers that learn together with those of other parties are
+        Exported models are taken as they are. Without teachers, as where a number is learned, what is stored
+        says only which records there are. Teachers that learn together with those of other parties are
         trained by `ostraka party train --training`, which serves while it does.
 
         Args:
@@ -55,15 +57,21 @@ class Party:
             OstrakaError: `config.invalid` naming the wrong key or option, `data.*`, `task.mismatch`,
                 `model.*`.
         """
+        from ostraka.services.teachers.held_out import measure_held_out, write_held_out
+
         file = None if task is None else Path(task)
         given = TrainingInput.load(self.site, records, file, **dict(options or TeacherOptions()))
-        exported = given.section.model is not None and is_file(given.section.model)
+        alone = not given.section.teachers
+        exported = not alone and given.section.model is not None and is_file(given.section.model)
         if on == "ray" and exported:
             raise ray_trains_alone()
         if given.shared is not None and (on == "ray" or exported):
             raise features_need_alone()
-        ensemble = _host(given) if exported else _train(given, on)
+        take = _host if exported else partial(_train, on=on)
+        ensemble = _declare(given) if alone else take(given)
+        held_out = None if alone else measure_held_out(ensemble, given.records, given.task, given.section)
         ensemble.save(self.site / TEACHERS)
+        write_held_out(held_out, self.site / TEACHERS)
         # Only now: until the ensemble is saved, what is finished is in there alone.
         shutil.rmtree(self.site / UNFINISHED, ignore_errors=True)
         return ensemble.manifest
@@ -118,6 +126,13 @@ def features_need_alone() -> OstrakaError:
         "Teachers learn from shared_features alone and here: take that out of [training] of site.toml, "
         "or leave out --on, --training or the exported models.",
     )
+
+
+def _declare(given: TrainingInput) -> "Ensemble":
+    """Take records that answer alone."""
+    from ostraka.services.teachers.preparation import declare_records
+
+    return declare_records(given.records, given.task, given.section, seed=given.section.seed)
 
 
 def _host(given: TrainingInput) -> "Ensemble":

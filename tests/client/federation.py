@@ -47,7 +47,7 @@ GUARDIAN_METHODS = (
     *("Plan", "OpenSession", "OpenBatch", "Prepare", "Release", "ReleaseWhole", "SettleBatch"),
     *("CloseSession", "VerifyBallotsWhole", "BeginTally", "GarbleTally", "CompareTally", "OpenCheck"),
 )
-PARTY_METHODS = ("Vote", "Begin", "Garble", "Evaluate", "Compare")
+PARTY_METHODS = ("Vote", "Sum", "Begin", "Garble", "Evaluate", "Compare")
 
 
 def refuse(code: ErrorCode, **details: str) -> OstrakaError:
@@ -335,7 +335,20 @@ class FakeParty(Answering):
         self.alter_reply(reply)
         yield party_pb2.VoteReply(header=reply)
 
-    def _plan(self, header: party_pb2.VoteHeader) -> common_plan.Plan:
+    def Sum(self, request_iterator: Iterator[Any], context: Any) -> party_pb2.VoteReplyHeader:  # noqa: N802
+        """Add up nothing."""
+        header, chunks = read_stream(request_iterator)
+        plan = self._plan(header)
+        join(chunks, expected=header.size, sha256=header.sha256)
+        ticket = own_ticket(header.ticket)
+        seed = self.replies.setdefault((ticket.session_id, ticket.batch_id), fresh_seed())
+        width = plan.mechanism.width(plan.classes)
+        self._submit(plan, ticket, np.zeros((1, width)), seed)
+        reply = party_pb2.VoteReplyHeader(rows=1, width=width, seed=seed)
+        self.alter_reply(reply)
+        return reply
+
+    def _plan(self, header: party_pb2.VoteHeader | party_pb2.SumHeader) -> common_plan.Plan:
         """Return the plan that came with a grant; one that is named must have come before."""
         if header.plan:
             self.plans[digest(header.grant.signed.payload)] = header.plan
@@ -454,7 +467,8 @@ class Federation:
 
 def holding(X: Any, y: Any) -> Records:
     features = np.reshape(X, (-1, 2)).astype(np.float32)
-    return Records(features, np.array(y, np.int64), np.zeros(len(y), np.int64), len(CLASSES))
+    first = np.zeros(len(y), np.int64)
+    return Records(features, np.array(y, np.int64), first, len(CLASSES), first, features, features)
 
 
 def build(

@@ -56,6 +56,11 @@ def test_a_pool_of_which_some_are_labelled_is_read_as_it_is_asked_about(
     assert not any("Left out" in sentence for sentence in found.reading)
     table.write_text("first,second,label\n0,0,ant\n1,1,cat\n")
     assert check(federation.site, table).labelled == 2
+    table.write_text("first,second,label\n0,0,ant\n1,1,wolf\n")
+    found = check(federation.site, table)
+    assert (found.records, found.labelled) == (2, 0)
+    assert "whose labels are not read" in found.reading[-1]
+    assert "wolf" in found.reading[-1]
 
 
 @pytest.mark.parametrize(("changes", "code", "said"), BAD, ids=NAMES)

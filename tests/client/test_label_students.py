@@ -14,7 +14,6 @@ from ostraka.client.retraining import retrain
 from ostraka.client.run.pool import pool_digest
 from ostraka.client.session.answers import Answer
 from ostraka.client.session.run_state import BatchState, GrantedParty, RunState, RunStore
-from ostraka.client.students.accuracy import measure
 from ostraka.client.students.models import probabilities, train
 from ostraka.client.students.student_result import as_json
 from ostraka.client.students.trainers import Choice
@@ -23,6 +22,7 @@ from ostraka.common.datasets import from_arrays, save
 from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.estimators import skops_files
+from ostraka.common.learning.accuracy import measure
 from ostraka.common.mechanism import Binary
 from ostraka.common.plan.plan import Plan
 from ostraka.common.task import infer_task, write_task

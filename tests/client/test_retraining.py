@@ -13,7 +13,6 @@ from ostraka.client.retraining import retrain
 from ostraka.client.run.pool import pool_digest
 from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.session.run_state import BatchState, RunState, RunStore, load_state
-from ostraka.client.students.accuracy import measure
 from ostraka.client.students.models import probabilities, train
 from ostraka.client.students.predictions import read_beliefs
 from ostraka.client.students.student_result import StudentResult
@@ -21,6 +20,7 @@ from ostraka.client.students.trainers import Choice
 from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.datasets import Dataset, digits, save
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.accuracy import measure
 from ostraka.common.mechanism import Confident
 from ostraka.common.plan.plan import Plan
 from ostraka.common.task import infer_task, write_task

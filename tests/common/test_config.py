@@ -4,10 +4,12 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from ostraka.common.config import (
+    SITE_FILE,
     SiteConfig,
     is_loopback,
     load_section,
     load_site,
+    require_role,
     split_address,
     split_addresses,
     write_site,
@@ -110,3 +112,11 @@ def test_the_guardian_alone_says_what_draws_its_noise(tmp_path: Path) -> None:
         assert load_site(tmp_path).noise == noise
     assert "noise" in refusal(tmp_path, guardian + 'noise = "numpy"\n')
     assert "noise is drawn by the guardian" in refusal(tmp_path, 'noise = "ostraka"\n' + QUERY)
+
+
+def test_a_folder_of_another_role_is_told_whose_is_wanted(tmp_path: Path) -> None:
+    (tmp_path / SITE_FILE).write_text('role = "guardian"\n')
+    require_role(tmp_path, "guardian")
+    with pytest.raises(OstrakaError, match="acts as guardian: name the folder of an admin") as refused:
+        require_role(tmp_path, "admin")
+    assert refused.value.code is ErrorCode.CONFIG_INVALID

@@ -32,11 +32,11 @@ SIGMA = 0.5
 def start_with_sums(sites: Sites) -> None:
     """Start the federation, whose policies all name votes and sums."""
     _allow_sums(sites, GUARDIAN)
-    sites.federation.serve_guardian()
+    guardian = sites.federation.serve_guardian()
     for site in SETTINGS.sites:
         # Their files were written anew, with the guardian's address.
         _allow_sums(sites, site)
-    sites.federation.serve_parties()
+    sites.children = {GUARDIAN: guardian, **sites.federation.serve_parties()}
     sites.federation.set_budgets()
 
 

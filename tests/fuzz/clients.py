@@ -25,8 +25,8 @@ from ostraka.client.peers.retry import Retry, StepCall
 from ostraka.client.peers.verification import Verification
 from ostraka.client.session.answers import read_answers
 from ostraka.client.session.permissions import Permissions
-from ostraka.client.training import peer as training_peer
 from ostraka.client.session.summed_rounds import read_sum
+from ostraka.client.training import peer as training_peer
 from ostraka.client.training.peer import TrainingPeer, Work
 from ostraka.client.training.training_state import AveragedModel
 from ostraka.common.clock import SystemClock

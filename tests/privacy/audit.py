@@ -36,6 +36,8 @@ from tests.privacy.evidence import P, chance, deviation, least_epsilon
 from tests.privacy.faults import Halved, Narrow, Shared, kept_without_a_certificate
 from tests.privacy.probabilities import exact_epsilon, outcomes
 from tests.privacy.sampling import MODULI, sample
+from tests.privacy.sums import DELTA as SUMS_DELTA
+from tests.privacy.sums import SESSIONS, AttackedSums, SumSession, attack_sums
 
 DELTA = 1e-5
 FAULTS: dict[str, type[ExactNoise]] = {"noise x 0.8": Narrow, "one draw": Shared}
@@ -173,6 +175,14 @@ def main(samples: Annotated[int, typer.Option(min=1_000)] = 200_000) -> None:
             expected = attack.holds is (planted == NOTHING)
             right &= expected
             print(_attack_row(planted, attack, expected), flush=True)
+        print(
+            f"\n{'session of sums, delta ' + format(SUMS_DELTA, 'g'):<36} {'planted':<10} {'sessions':>8}"
+            f" {'chance':>8} {'epsilon >=':>10} {'exact':>7} {'promised':>8}  verdict"
+        )
+        for planted, told in _sums(pool, samples):
+            expected = told.holds is (planted == NOTHING)
+            right &= expected
+            print(_sums_row(planted, told, expected), flush=True)
     sys.exit(0 if right else 1)
 
 
@@ -198,6 +208,16 @@ def _attacks(pool: Executor, transcripts: int) -> Iterator[tuple[str, Attacked]]
             yield name, found
 
 
+def _sums(pool: Executor, sessions: int) -> Iterator[tuple[str, AttackedSums]]:
+    for name, noise in ((NOTHING, ExactNoise), ("noise / 2", Halved), ("noise x 0.8", Narrow)):
+        for found in pool.map(partial(_attack_sums, sessions, noise), SESSIONS):
+            yield name, found
+
+
+def _attack_sums(sessions: int, noise: type[ExactNoise], session: SumSession) -> AttackedSums:
+    return attack_sums(session, sessions, noise(), SUMS_DELTA)
+
+
 def _attack(transcripts: int, attack: Attack) -> Attacked:
     return attacked(attack, transcripts, ExactNoise(), DELTA)
 
@@ -220,6 +240,14 @@ def _attack_row(planted: str, found: Attacked, expected: bool) -> str:
     return (
         f"{found.attack.name:<30} {planted:<18} {found.transcripts:>11} {found.attack.queries:>8}"
         f" {found.least:>10.4f} {found.claimed:>8.4f} {found.share:>9.4f}  {good if expected else bad}"
+    )
+
+
+def _sums_row(planted: str, found: AttackedSums, expected: bool) -> str:
+    good, bad = ("holds", "FAILS") if planted == NOTHING else ("found", "MISSED")
+    return (
+        f"{found.attack.name:<36} {planted:<10} {found.transcripts:>8} {found.chance:>8.1e}"
+        f" {found.least:>10.4f} {found.exact:>7.4f} {found.claimed:>8.4f}  {good if expected else bad}"
     )
 
 

@@ -16,8 +16,8 @@ from ostraka.common.sharing.shares import expand, fresh_seed
 from ostraka.common.verified.expansion import expand as expand_in_field
 from ostraka.guardian.mechanisms import release
 from ostraka.guardian.noise import NoiseSource
-from ostraka.services.hosting.records import Records
 from tests.privacy.cases import CLUSTERS, Case, Votes
+from tests.services.holding import holding
 
 PARTIES = 3
 MODULI: tuple[Modulus, ...] = (Ring(32), PrimeField(31), Ring(64), PrimeField(61))
@@ -62,9 +62,9 @@ def _responses(
     cohorts, scheduled = np.zeros(len(X), dtype=np.int64), np.ones((1, len(queries)), dtype=np.bool_)
     y = np.tile(votes[:, 1:], (times, 1))
     if isinstance(mechanism, RandResLabels):
-        several = Records(X.astype(np.float32), y, cohorts, case.classes)
+        several = holding(X.astype(np.float32), y, cohorts, case.classes)
         return several.label_responses(queries.astype(np.float32), scheduled, (), mechanism.epsilon)
-    records = Records(X.astype(np.float32), y[:, 0], cohorts, case.classes)
+    records = holding(X.astype(np.float32), y[:, 0], cohorts, case.classes)
     return records.responses(queries.astype(np.float32), scheduled, mechanism.epsilon)
 
 

@@ -23,6 +23,7 @@ from ostraka.services.journal.limits import GroupCharge
 from ostraka.services.teachers import Ensemble
 from ostraka.services.voting.voting import Content
 from tests.privacy.evidence import agrees
+from tests.services.holding import holding
 from tests.services.wire import Ask, Caller, Federation, participant, scheduled
 
 CERTAIN = RandRes(epsilon=60.0)
@@ -249,7 +250,7 @@ def test_one_label_moves_one_count_of_one_cluster(
 
     def counted() -> NDArray[np.float64]:
         cohorts, everywhere = np.zeros(len(own), np.int64), np.ones((1, 4), np.bool_)
-        return Records(own[:, :1].astype(np.float32), y, cohorts, 4).members(X, clusters, everywhere)
+        return holding(own[:, :1].astype(np.float32), y, cohorts, 4).members(X, clusters, everywhere)
 
     before = counted()
     y[place % len(own)] = label
@@ -270,7 +271,7 @@ def test_records_are_taken_in_an_order_of_chance(attica: Federation) -> None:
 
 
 def test_nothing_of_records_or_requests_is_shown() -> None:
-    records = Records(np.ones((2, 1), np.float32), np.array([7, 7]), np.zeros(2, np.int64), 10)
+    records = holding(np.ones((2, 1), np.float32), np.array([7, 7]), np.zeros(2, np.int64), 10)
     assert repr(records) == "Records(classes=10)"
     assert repr(Content(b"secret", 3)) == "Content(members=3)"
 

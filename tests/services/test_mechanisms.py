@@ -23,12 +23,12 @@ from ostraka.common.mechanism import (
 )
 from ostraka.common.privacy import amount
 from ostraka.common.sharing.label_sets import bits_of, count_sets
-from ostraka.services.hosting.records import Records
 from ostraka.services.journal.journal import Journal
 from ostraka.services.journal.limits import GroupCharge
 from ostraka.services.teachers import Ensemble
 from ostraka.services.teachers.guard import Votes
 from tests.services.conftest import symptoms
+from tests.services.holding import holding
 from tests.services.wire import TEACHERS, Caller, Federation, participant, scheduled
 
 CHECK = Check(sigma=5.0, threshold=2.0)
@@ -202,9 +202,9 @@ def test_one_record_moves_from_one_cell_to_another() -> None:
     centres, X = random.random((5, 3), np.float32), random.random((40, 3), np.float32)
     y = random.integers(0, 4, 40)
     everywhere, cohorts = np.ones((1, 5), np.bool_), np.zeros(40, np.int64)
-    before = Records(X, y, cohorts, 4).nearest(centres, everywhere)
+    before = holding(X, y, cohorts, 4).nearest(centres, everywhere)
     X[17], y[17] = 1 - X[17], (y[17] + 1) % 4
-    moved = Records(X, y, cohorts, 4).nearest(centres, everywhere) - before
+    moved = holding(X, y, cohorts, 4).nearest(centres, everywhere) - before
     assert sorted(moved[moved != 0]) == [-1, 1]
 
 
@@ -213,11 +213,11 @@ def test_records_count_where_their_cohort_votes() -> None:
     centres, X = random.random((5, 3), np.float32), random.random((40, 3), np.float32)
     y, cohorts = random.integers(0, 4, 40), random.integers(0, 2, 40)
     votes = random.random((2, 5)) < 0.5
-    found = Records(X, y, cohorts, 4).nearest(centres, votes)
+    found = holding(X, y, cohorts, 4).nearest(centres, votes)
     everywhere = np.ones((1, 5), np.bool_)
     for cohort in range(2):
         own = cohorts == cohort
-        alone = Records(X[own], y[own], np.zeros(own.sum(), np.int64), 4).nearest(centres, everywhere)
+        alone = holding(X[own], y[own], np.zeros(own.sum(), np.int64), 4).nearest(centres, everywhere)
         found -= alone * votes[cohort][:, None]
     assert not found.any()
 

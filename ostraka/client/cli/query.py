@@ -1,4 +1,4 @@
-"""`ostraka query`: check, label, retrain, probe, report."""
+"""`ostraka query`: check, label, fit, retrain, probe, report."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -62,6 +62,11 @@ for name, target, summary in (
         "retrain",
         "cli.retrain:retrain",
         "Train a student on own labels, and one on released labels too; save the second.",
+    ),
+    (
+        "fit",
+        "cli.fit:fit",
+        "Learn a model of all parties' records from noisy sums; writes model.skops and fit.json into --out.",
     ),
     ("learn", "rounds.cli:learn", "Label in active-learning rounds; write report.html into --out."),
     (

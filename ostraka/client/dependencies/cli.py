@@ -56,10 +56,10 @@ def dependencies(
     """Learn from own records which absent labels rule out others, for `query label --dependencies`."""
     from ostraka.client.dependencies.learn import Absences, learn
     from ostraka.client.run.dependency_rules import write_dependencies
-    from ostraka.client.run.site import load_query_site, load_site_task
+    from ostraka.client.run.site import load_class_task, load_query_site
 
     load_query_site(site)
-    asked = load_site_task(site, task)
+    asked = load_class_task("a dependency between labels", site, task)
     y = asked.load(labelled).labels()
     console = Screen(stderr=json == "-")
     if asked.multi_label:

@@ -9,7 +9,7 @@ from ostraka.client.run.dependency_rules import Dependencies, load_dependencies,
 from ostraka.client.run.labelling import UNWATCHED, LabellingRun
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.run_folder import hold_folder
-from ostraka.client.run.site import load_site_task
+from ostraka.client.run.site import load_class_task
 from ostraka.common.task import Source
 
 
@@ -32,7 +32,7 @@ def label_by_dependencies(
     dependencies that are damaged, or not of the task or the folder.
     """
     rules = load_dependencies(dependencies)
-    rules.check(load_site_task(site_folder, task_file))
+    rules.check(load_class_task("labelling", site_folder, task_file))
     asked = Pool.of(site_folder, pool, options, folder, PARENTS, task_file, run)
     with hold_folder(folder):
         _keep(rules, folder)

@@ -14,7 +14,7 @@ from ostraka.client.run.labelling import UNWATCHED, LabellingRun
 from ostraka.client.run.options import PlanOptions, asked_labels
 from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.run.run_planner import UNUSED_NONCE
-from ostraka.client.run.site import load_site_task
+from ostraka.client.run.site import load_class_task
 from ostraka.common.mechanism import invalid_plan
 from ostraka.common.task import Source, Task
 
@@ -36,7 +36,9 @@ def label_by_settings(
     stopped. Raises as `labelling.label`, `config.invalid` or `plan.invalid` for settings that are damaged or
     do not fit, and `run.mismatch` for others than the folder's.
     """
-    groups = _groups(load_label_settings(settings), load_site_task(site_folder, task_file), options)
+    groups = _groups(
+        load_label_settings(settings), load_class_task("labelling", site_folder, task_file), options
+    )
     asked = Pool.of(site_folder, pool, options, folder, f"{GROUP}-1", task_file, run)
     with hold_folder(folder):
         kept = folder / SETTINGS_FILE

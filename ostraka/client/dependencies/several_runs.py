@@ -20,7 +20,7 @@ from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.pool import AskedPool
 from ostraka.client.run.run_folder import open_run
 from ostraka.client.run.run_planner import RunPlanner, run_planner
-from ostraka.client.run.site import connect, load_query_site, load_site_task
+from ostraka.client.run.site import connect, load_class_task, load_query_site
 from ostraka.client.session.answers import Answer, label_matrix
 from ostraka.client.session.batch import Peers, Queries
 from ostraka.client.session.protocols import Switches
@@ -67,7 +67,7 @@ class Pool:
         Raises as `labelling.label`.
         """
         site = load_query_site(site_folder)
-        task = load_site_task(site_folder, task_file)
+        task = load_class_task("labelling", site_folder, task_file)
         asked = AskedPool.load(task, pool, options.mechanism, folder / first)
         planner = run_planner(site, task, asked.count_queries(options), len(asked), run.clock, run.retry)
         return cls(folder, asked, planner, run.switches())

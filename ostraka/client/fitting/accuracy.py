@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ostraka.client.learners.problem import OwnRecords
 from ostraka.client.students.evaluation import Measured, Trainer, cross_validate, test_student
-from ostraka.client.students.gain import Gain, Interval, interval, samples
+from ostraka.common.learning.gain import Gain, Interval, interval, samples
 from ostraka.client.students.models import is_learnable, train_constant
 from ostraka.client.students.trainers import Choice, trainer
 from ostraka.common.estimators.sum_models import SumClassifier, SumRegressor

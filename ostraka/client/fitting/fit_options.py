@@ -42,7 +42,7 @@ class FitOptions(FrozenModel):
         default=None,
         description="Public feature encoder of all sites, module:factory; default: as in site.toml.",
     )
-    tell_pool: bool = Field(
+    tell_pool: Annotated[bool, KEY] = Field(
         default=True,
         description="Whether parties may be told the mean of the pool and how far its records lie from it.",
     )

@@ -10,6 +10,7 @@ from typing import Any
 from ostraka.client.fitting.accuracy import Accuracy, measure_model
 from ostraka.client.fitting.fit_options import FitOptions
 from ostraka.client.fitting.fit_state import MODEL_FILE, FitState, fit_figures, load_fit, require_same
+from ostraka.client.fitting.pool_labels import write_labels
 from ostraka.client.fitting.problems import KnownRecords
 from ostraka.client.fitting.sum_plans import ChosenPlan
 from ostraka.client.learners.choice import Choice
@@ -98,6 +99,7 @@ def fit(
     *,
     test: Source | None = None,
     task_file: Path | None = None,
+    label_pool: bool = False,
     run: FittingRun = UNWATCHED,
 ) -> FitResult:
     """Learn a model of all parties' records from noisy sums, and save it as RUN/model.skops.
@@ -113,6 +115,7 @@ def fit(
         run_folder: made if need be.
         test: labelled records to measure on; else own ones, which joined the model.
         task_file: the task; by default task.toml of the site.
+        label_pool: whether to write labels.csv, what the model says of the pool.
         run: how it is run.
 
     Raises:
@@ -128,11 +131,29 @@ def fit(
     asking = SumAsking(
         task, site.parties, options.parties, options.quorum, options.variant, encoder.name, encoder.sha256
     )
-    with hold_folder(run_folder), ExitStack() as stack:
-        kept = load_fit(run_folder)
-        if kept is not None and kept.is_done:
-            require_same(run_folder, kept, _state_of(known, options, kept.mu, kept.records))
-            return _keep(run_folder, kept, known, _load_model(run_folder))
+    if label_pool and pool is None:
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, "There is no pool to label: give one.")
+    with hold_folder(run_folder):
+        result = _fit(site, known, options, asking, run_folder, run)
+        if label_pool:
+            write_labels(run_folder, known, result.model)
+    return result
+
+
+def _fit(
+    site: SiteConfig,
+    known: KnownRecords,
+    options: FitOptions,
+    asking: SumAsking,
+    run_folder: Path,
+    run: FittingRun,
+) -> FitResult:
+    """Return the model of a run whose folder is held: the one that is there, or what sums make."""
+    kept = load_fit(run_folder)
+    if kept is not None and kept.is_done:
+        require_same(run_folder, kept, _state_of(known, options, kept.mu, kept.records))
+        return _keep(run_folder, kept, known, _load_model(run_folder))
+    with ExitStack() as stack:
         guardian = stack.enter_context(connect_guardian(site, run.clock, run.retry))
         state, store = _open_fit(run_folder, known, options, asking, guardian, run)
         problem = known.problem(state.records, tell_pool=options.tell_pool)

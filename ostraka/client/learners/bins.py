@@ -34,8 +34,8 @@ class BinsLearner:
 def make_cuts(problem: Problem) -> tuple[Floats, ...]:
     """Return the cut points of each feature, none of one that is a truth value or an indicator.
 
-    They are quantiles of the pool and of its distinct values, which a value that most records share leaves to the
-    others; without a pool that parties may be told of, bins are equally wide.
+    They are quantiles of the pool and of its distinct values: a value that most records share leaves cuts to
+    the others. Without a pool that parties may be told of, bins are equally wide.
     """
     indicators = {
         place
@@ -60,4 +60,5 @@ def cut_column(values: Floats) -> Floats:
     shares = np.linspace(0, 1, BINS + 1)[1:-1]
     wanted = np.concatenate([np.quantile(values, shares), np.quantile(between, shares)])
     nearest = np.abs(between[:, None] - wanted).argmin(axis=0)
-    return between[np.unique(nearest)]
+    cuts: Floats = between[np.unique(nearest)]
+    return cuts

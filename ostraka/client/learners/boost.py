@@ -31,7 +31,7 @@ EPOCHS = 3
 RADIUS = 0.5
 """Of a residual, to which it is clipped: half of what a quite wrong record has, at half the noise."""
 LEAST_SHARE = 0.02
-"""Of an even bin's records, by which the curvature of every bin is raised: a nearly empty one makes no leaps."""
+"""Of an even bin's records, by which every bin's curvature is raised: a nearly empty one makes no leaps."""
 NOISE_WEIGHT = 2.0
 """Deviations of the noise by which it is raised as well: noise alone moves no score far."""
 HALF_CUT = np.array([0.5])
@@ -43,7 +43,7 @@ class BoostLearner:
     """Asks about each feature, or category, in turn, `EPOCHS` times."""
 
     def plan(self, problem: Problem, mu: float) -> SumPlan:
-        """As `Learner.plan`; raise `data.too_few` without records of the querying party's own that bins count."""
+        """As `Learner.plan`; raise `data.too_few` without own records, by which bins are counted."""
         _own_features(problem)
         terms = empty_terms(problem)
         rounds = EPOCHS * len(terms)
@@ -115,14 +115,14 @@ def _own_features(problem: Problem) -> NDArray[np.floating]:
         return problem.labelled.X
     raise OstrakaError(
         ErrorCode.DATA_TOO_FEW,
-        "Boosting counts the records of each bin in your own, and there are none: bring a pool, or choose moments.",
+        "Boosting counts bins by records of your own, and there are none: bring a pool, or use moments.",
     )
 
 
 def _step(
     noisy: NoisySum, model: AdditiveModel, term: AdditiveTerm, target: Target, counted: NDArray[np.floating]
 ) -> Floats:
-    """Return what a Newton step in each bin adds to a term's values: curvatures are those of counted records."""
+    """Return what a Newton step in each bin adds to a term's values, by the curvature of counted records."""
     bins, k = term.values.shape
     slopes = RADIUS * noisy.blocks[0].reshape(-1, k)[:bins]
     curvatures = np.zeros((bins, k))

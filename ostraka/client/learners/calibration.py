@@ -9,7 +9,7 @@ from ostraka.common.sums.feature_map import Floats
 from ostraka.common.sums.questions import Target, sigmoid, softmax
 
 SLOPE = 4.0
-"""Of a logit by a regression's score s without any own records: of two classes, sigmoid(4 s) is 1/2 + s near 0."""
+"""Of a logit by a regression's score s, without own records: of two classes sigmoid(4 s) is about 1/2 + s."""
 WORTH = 5.0
 """Own records that the belief in `SLOPE`, and in intercepts of 0, is worth."""
 WIDEST = 3.0

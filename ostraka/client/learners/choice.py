@@ -1,4 +1,4 @@
-"""Which learner suits a problem and a budget, by rules that only what is public and the asker's own decide."""
+"""Which learner suits a problem and a budget, by what is public and what is the querying party's own."""
 
 import math
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ BOOSTED_RECORDS = 10_000
 BOOSTED_SIGNAL = 500
 """Records times mu, by the root of the rounds: with less the noise hides what bins show."""
 LITTLE_SIGNAL = 3_000
-"""Records times mu below which gradients of several classes beat least squares, whose sums take more noise."""
+"""Records times mu below which gradients beat least squares, whose sums take more noise."""
 RARE_LABELS = 0.05
 """Mean share of own records that have a label, below which a logistic loss ranks them better than squares."""
 FEW_POSITIVES = 1_000
@@ -44,35 +44,26 @@ class Choice:
 
 def choose(problem: Problem, mu: float) -> Choice:
     """Return the learner that suits a problem and a budget of mu."""
-    signal = problem.records * mu
-    if problem.kind == "classes" and not problem.binary:
-        return _choose_for_classes(signal)
     if problem.kind == "labels":
         return _choose_for_labels(problem)
     if _suits_boost(problem, mu):
         return Choice(
             "boost",
-            f"It is a table of {problem.records} records, enough for this budget to show how each column bends.",
+            f"It is a table of {problem.records} records, enough at this budget to show how columns bend.",
         )
-    if _is_rare(problem) and mu > LITTLE_MU:
+    if problem.labelled is not None and problem.kind == "number":
+        return Choice(
+            "gradients", "Your own labelled records steady gradients, whose noise for numbers is least."
+        )
+    if _is_rare(problem):
+        return _choose_for_rare(mu)
+    softmax = problem.kind == "classes" and not problem.binary
+    if problem.records * mu < LITTLE_SIGNAL and (softmax or problem.labelled is not None):
         return Choice(
             "gradients",
-            "One class is rare and has few records, which a logistic loss tells from the rest best.",
+            "There are few records for this budget, and gradients take less noise than sums of squares.",
         )
-    return Choice(
-        "moments", "One sum at this budget has less noise than many rounds, and a line fits few records."
-    )
-
-
-def _choose_for_classes(signal: float) -> Choice:
-    if signal < LITTLE_SIGNAL:
-        return Choice(
-            "gradients",
-            "Several classes and few records for this budget: a softmax takes less noise than squares.",
-        )
-    return Choice(
-        "moments", "There are enough records for this budget to learn several classes from one sum."
-    )
+    return Choice("moments", "One sum is enough at this budget: more rounds would add noise and little else.")
 
 
 def _choose_for_labels(problem: Problem) -> Choice:
@@ -84,8 +75,18 @@ def _choose_for_labels(problem: Problem) -> Choice:
     )
 
 
+def _choose_for_rare(mu: float) -> Choice:
+    if mu > LITTLE_MU:
+        return Choice(
+            "gradients",
+            "One class is rare and has few records, which a logistic loss tells from the rest best.",
+        )
+    return Choice("moments", "One class is rare, and at this budget one sum has less noise than many rounds.")
+
+
 def _suits_boost(problem: Problem, mu: float) -> bool:
-    if problem.image or problem.records < BOOSTED_RECORDS:
+    """Whether a table with one score a record has enough of them; bins are counted on the asker's own."""
+    if problem.image or problem.scores > 1 or problem.records < BOOSTED_RECORDS:
         return False
     if problem.labelled is None and (problem.pool is None or not len(problem.pool)):
         return False

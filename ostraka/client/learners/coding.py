@@ -10,8 +10,8 @@ from ostraka.common.sums.codes import ClassCodes, Codes, LabelCodes, NumberCodes
 from ostraka.common.sums.feature_map import Floats
 
 RARE = 0.25
-"""Share of the rarer of two classes among own records below which the code is y - p0: no noise is spent on what is
-known beforehand."""
+"""Share of the rarer of two classes among own records below which the code is y - p0: no noise is spent on
+what is known beforehand."""
 WITHIN_LABELS = 1.5
 """Norm to which the labels of a record are clipped without own records: two labels, and most of a third."""
 WITHIN = 0.75
@@ -44,8 +44,8 @@ class Coding:
 def make_coding(problem: Problem) -> Coding:
     """Return the codes of a problem, as own records say where there are any.
 
-    Scores are, of a number, itself; of classes, how far each is from 1/k; else how far a class or label is from
-    a half.
+    Scores are, of a number, itself; of classes, how far each is from 1/k; else how far a class or label is
+    from a half.
     """
     own = problem.labelled
     if problem.kind == "number":

@@ -22,7 +22,7 @@ MANY_ROUNDS = 50
 LITTLE_MU = 0.3
 """Of a budget that pays for few rounds: epsilon 1 at delta 1e-5 is mu 0.27, epsilon 2 is 0.5."""
 RADIUS = 0.5
-"""To which gradients are clipped, of norm 1 or more where a record is quite wrong: half the noise for little bias."""
+"""To which gradients are clipped, of norm 1 where a record is quite wrong: half the noise for little bias."""
 LABELS_RADIUS = 1.0
 """The same of several labels, whose residuals add up."""
 MOMENTUM = 0.9
@@ -88,7 +88,7 @@ def count_rounds(problem: Problem, mu: float) -> int:
 
 
 def step_size(problem: Problem, feature_map: FeatureMap, target: Target) -> float:
-    """Return what the sum of slopes with momentum is multiplied by: 2 (1 - momentum) over the largest curvature."""
+    """Return what slopes with momentum are multiplied by: 2 (1 - momentum) over the largest curvature."""
     shown = problem.pool
     if shown is None or not len(shown):
         largest = LONE_EIGENVALUE
@@ -125,14 +125,14 @@ class OwnGradients:
     def join(self, slope: Floats, question: GradientQuestion, noisy: NoisySum) -> Floats:
         """Return a noisy mean gradient joined by the own one at the same model.
 
-        How far a gradient is off is told by the probabilities that the model itself gives: residuals of the few
-        records that it was fitted to are too small.
+        How far a gradient is off is told by the probabilities that the model itself gives: residuals of the
+        few records that it was fitted to are too small.
         """
         (total,) = question.blocks(self.rows)
         own_slope = question.radius * total.reshape(slope.shape) / len(self.rows)
         square = self._mean_square(question)
-        # Noise is new in every round, and these records are the same: momentum and the average of the last half
-        # take about half of the rounds together.
+        # Noise is new in every round, and these records are the same: momentum and the average of the last
+        # half take about half of the rounds together.
         noise = (question.radius * noisy.sigmas[0] / noisy.records) ** 2 * 2 / self.rounds
         own_variance = square / len(self.rows)
         share = own_variance / (own_variance + noise + square / noisy.records)

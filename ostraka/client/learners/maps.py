@@ -10,7 +10,7 @@ from ostraka.common.sums.feature_map import FeatureMap, Floats, bin_features
 CONSTANT = 0.3
 """Of every mapped record: an intercept. More of it leaves less of the norm to the features."""
 WITHIN = 0.75
-"""Share of the pool that is not clipped: a shorter radius clips more, a longer one drowns records in noise."""
+"""Share of the pool that is not clipped: a shorter radius clips more, a longer one adds noise."""
 EVEN_VARIANCE = 1 / 12
 """Of a feature that is spread evenly from 0 to 1."""
 

@@ -106,13 +106,13 @@ def warn(problem: Problem, feature_map: FeatureMap) -> tuple[str, ...]:
     shown = own.X if isinstance(own, OwnRecords) else own
     if shown is not None and clipped_share(feature_map, shown) > MOST_CLIPPED:
         said.append(
-            "This plan would clip more than half of all records, as your own show: bring a pool whose mean may be "
-            "told, or narrower ranges in the task."
+            "This plan would clip more than half of all records, as your own show: bring a pool whose mean "
+            "may be told, or narrower ranges in the task."
         )
     if problem.records < problem.features:
         said.append(
-            f"There are fewer records ({problem.records}) than features ({problem.features}): a model of them "
-            "will hardly be better than chance unless the pool shows that most features go together."
+            f"There are fewer records ({problem.records}) than features ({problem.features}): a model of "
+            "them will hardly be better than chance unless the pool shows that most features go together."
         )
     return tuple(said)
 
@@ -142,8 +142,9 @@ def fit_moments(problem: Problem, plan: SumPlan, source: SumSource, cuts: tuple[
     regression = _regress(problem, feature_map, coding, noisy, bought)
 
     def weights_with(own: OwnRecords | None) -> Floats:
-        joins = regression.joins and own is not None and len(own) > 0
-        moments = join(bought, own_moments(own, feature_map, coding), regression.matrix) if joins else bought
+        moments = bought
+        if regression.joins and own is not None and len(own):
+            moments = join(bought, own_moments(own, feature_map, coding), regression.matrix)
         return ridge(regression.matrix, moments.values, regression.penalty)
 
     scores = LinearScores.of(feature_map, weights_with(problem.labelled))
@@ -193,8 +194,8 @@ def _regress(
 def _alarm(check: float) -> str:
     return (
         f"Your pool is not like the parties' records (by chance, so far apart with probability {check:.1g}): "
-        "neither it nor your labelled records were used for more than the map; expect the model to be worse on "
-        "records like your own than on the parties'."
+        "neither it nor your labelled records were used for more than the map; expect the model to be worse "
+        "on records like your own than on the parties'."
     )
 
 
@@ -221,6 +222,6 @@ def _note_calibration(problem: Problem, calibration: Calibration) -> tuple[str, 
     if problem.kind == "number" or calibration.records:
         return ()
     return (
-        "There are no labelled records of your own: probabilities are not calibrated, and only their order is "
-        "meant.",
+        "There are no labelled records of your own: probabilities are not calibrated, and only their order "
+        "is meant.",
     )

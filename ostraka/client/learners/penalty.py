@@ -48,30 +48,31 @@ def pool_covariance(U: Floats) -> PoolCovariance:
 def choose_penalty_by_pool(
     moments: Moments, pool: PoolCovariance, blend: Callable[[Floats], Floats]
 ) -> float:
-    """Return the penalty of least estimated risk, its quadratic term on pool records that the fit has not seen.
+    """Return the penalty of least estimated risk, its quadratic term on pool records that no fit has seen.
 
-    `blend` makes the regression's matrix of a covariance of the pool. One penalty serves all columns: the best
-    of each column by itself would follow its noise.
+    `blend` makes the regression's matrix of a covariance of the pool. One penalty serves all columns: the
+    best of each column by itself would follow its noise.
     """
     top = float(np.linalg.eigvalsh(pool.whole)[-1])
     penalties = PENALTIES * top
-    risks = np.sum(
-        [_risks(moments, blend(fold.rest), fold.held_out, fold.rest, penalties) for fold in pool.folds],
-        axis=0,
-    )
+    risks = np.zeros(len(penalties))
+    for fold in pool.folds:
+        risks += estimate_risks(moments, blend(fold.rest), fold.held_out, fold.rest, penalties)
     allowed = _above_floors(moments, blend(pool.whole), pool, penalties)
     return float(penalties[np.where(allowed, risks, np.inf).argmin()])
 
 
 def choose_penalty(moments: Moments, A: Floats) -> float:
-    """Return the penalty of least estimated risk, where the regression's matrix is all that is known of records."""
+    """Return the penalty of least estimated risk, where a matrix is all that is known of records."""
     penalties = PENALTIES * max(float(np.linalg.eigvalsh(A)[-1]), np.finfo(np.float64).tiny)
-    risks = _risks(moments, A, A, A, penalties)
-    allowed = _explains_less_than_all(moments, np.linalg.eigvalsh(A), penalties)
+    risks = estimate_risks(moments, A, A, A, penalties)
+    allowed = _explains_less_than_all(moments, A, penalties)
     return float(penalties[np.where(allowed, risks, np.inf).argmin()])
 
 
-def _risks(moments: Moments, A: Floats, held_out: Floats, sampled: Floats, penalties: Floats) -> Floats:
+def estimate_risks(
+    moments: Moments, A: Floats, held_out: Floats, sampled: Floats, penalties: Floats
+) -> Floats:
     """Return W'SW - 2 tr W'b + 2 tr of b's error covariance times (A + l)^-1, for each penalty l.
 
     It is the squared error on records of second moments S = `held_out`, up to a constant, without bias.
@@ -92,15 +93,15 @@ def _risks(moments: Moments, A: Floats, held_out: Floats, sampled: Floats, penal
 
 
 def _above_floors(moments: Moments, A: Floats, pool: PoolCovariance, penalties: Floats) -> NDArrayBool:
-    """Return which penalties are at least one pool record's worth, and let noise explain less than all of y."""
+    """Return which penalties are at least a pool record's worth, and let noise explain less than all of y."""
     worth = penalties >= np.trace(pool.whole) / pool.records
-    allowed = worth & _explains_less_than_all(moments, np.linalg.eigvalsh(A), penalties)
+    allowed: NDArrayBool = worth & _explains_less_than_all(moments, A, penalties)
     allowed[-1] = True
     return allowed
 
 
-def _explains_less_than_all(moments: Moments, eigenvalues: Floats, penalties: Floats) -> NDArrayBool:
-    w = np.maximum(eigenvalues, 0)
+def _explains_less_than_all(moments: Moments, A: Floats, penalties: Floats) -> NDArrayBool:
+    w = np.maximum(np.linalg.eigvalsh(A), 0)
     explained = moments.noise * (1 / (w + penalties[:, None])).sum(axis=1)
     allowed: NDArrayBool = explained <= moments.second_moment
     allowed[-1] = True

@@ -5,8 +5,8 @@ import numpy as np
 from ostraka.common.sums.feature_map import Floats
 
 ALARM = 1e-6
-"""Probability by chance below which a pool is not used: of a million pools that are like the records, one is left
-out for nothing, and a pool that spoils a model has less than 1e-15."""
+"""Probability by chance below which a pool is not used: of a million pools that are like the records, one is
+left out for nothing, and a pool that spoils a model has less than 1e-15."""
 
 
 def pool_probability(U: Floats, gram: Floats, noise: float, records: float) -> float:

@@ -12,7 +12,7 @@ from ostraka.common.sums.feature_map import FeatureMap, Floats
 from ostraka.common.sums.questions import unpack_symmetric
 
 EDGE_SHARE = 0.5
-"""Of the edge of the noise's spectrum: eigenvalues of a noisy Gram matrix that lie below are the noise's own."""
+"""Of the edge of the noise's spectrum: eigenvalues of a noisy Gram matrix below it are the noise's own."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class NoisyGram:
-    """Mean of x x' (d, d), with noise of this deviation on the diagonal, and of sqrt 2 times less beside it."""
+    """Mean of x x' (d, d), with noise of this deviation on the diagonal, sqrt 2 times less beside it."""
 
     values: Floats = field(repr=False)
     deviation: float
@@ -80,8 +80,8 @@ def join(bought: Moments, own: Moments, covariance: Floats) -> Moments:
 def blend_with_pool(gram: NoisyGram, covariance: Floats, records: int) -> Floats:
     """Return a noisy Gram matrix and a pool's covariance, weighed entry by entry in the pool's eigenbasis.
 
-    Weights are the inverse of variances: of entry (i, j) of a covariance of so many `records`, about the product
-    of both eigenvalues by their number.
+    Weights are the inverse of variances: of entry (i, j) of a covariance of so many `records`, about the
+    product of both eigenvalues by their number.
     """
     w, V = np.linalg.eigh(covariance)
     w = np.maximum(w, 0)
@@ -105,5 +105,4 @@ def _raise_eigenvalues(matrix: Floats, least: float) -> Floats:
 
 def ridge(A: Floats, values: Floats, penalty: float) -> Floats:
     """Return (A + penalty I)^-1 values."""
-    solution: Floats = np.linalg.solve(A + penalty * np.eye(len(A)), values)
-    return solution
+    return np.asarray(np.linalg.solve(A + penalty * np.eye(len(A)), values), np.float64)

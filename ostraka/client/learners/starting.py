@@ -14,15 +14,17 @@ def target_of(problem: Problem) -> Target:
 
 
 def start_scores(problem: Problem) -> Floats:
-    """Return the scores (k,) at which each class or label is as likely as among own records; 0 without them."""
+    """Return scores (k,) at which each class or label is as likely as among own records; 0 without them."""
     own = problem.labelled
     if own is None or problem.kind == "number":
         return np.zeros(problem.scores)
-    shares = share_of_ones(own)
     if problem.kind == "labels" or problem.binary:
-        return np.log(shares / (1 - shares))
+        shares = share_of_ones(own)
+        odds: Floats = np.log(shares / (1 - shares))
+        return odds
     counts = np.bincount(own.y.astype(np.int64), minlength=problem.outputs) + 1.0
-    return np.log(counts / counts.sum())
+    logarithms: Floats = np.log(counts / counts.sum())
+    return logarithms
 
 
 def tell_start(problem: Problem) -> tuple[str, ...]:

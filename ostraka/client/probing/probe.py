@@ -21,7 +21,7 @@ from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.planning import PlanResult
 from ostraka.client.run.pool import find_copies, first_records, pool_digest
 from ostraka.client.run.run_folder import hold_folder
-from ostraka.client.run.site import load_query_site, load_site_task
+from ostraka.client.run.site import load_class_task, load_query_site
 from ostraka.client.session.run_state import STATE_FILE, Stop, load_state
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -150,7 +150,7 @@ def probe(
             pay for all sessions; `run.mismatch` for a folder of another probe; and what `label` raises.
     """
     site = load_query_site(site_folder)
-    task = load_site_task(site_folder, task_file)
+    task = load_class_task("probing", site_folder, task_file)
     data = task.records(labelled)
     known = data.labels()
     parties = sorted(site.parties if options.parties is None else set(options.parties))

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ostraka.client.report.tables import no_guarantee_text, student_rows
+from ostraka.client.fitting.tables import accuracy_rows, cost_rows
+from ostraka.client.report.tables import no_guarantee_text, student_rows, verdict
 from ostraka.client.session.run_state import Latecomers
-from ostraka.client.students.accuracy import METRICS, share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import write_atomic
+from ostraka.common.learning.accuracy import METRICS, share
+from ostraka.common.learning.verdict import read_gain
 from ostraka.common.page import templates
 from ostraka.common.page.drawing import (
     BLUE,
@@ -21,6 +23,7 @@ from ostraka.common.page.drawing import (
     axes_of,
     draw,
     draw_groups,
+    draw_level,
     figure_of,
 )
 from ostraka.common.privacy.guarantees import PERSONS
@@ -37,10 +40,14 @@ def means(student: Mapping[str, Any]) -> "Figure":
     axes = axes_of(4.6, 3)
     before = [(student["before"] or {}).get(name) for name in METRICS]
     after = [student["after"].get(name) for name in METRICS]
-    draw_groups(axes, [name.replace("_", "\n") for name in METRICS], _before_and_after(before, after))
-    axes.set_ylim(0, 1.2)
-    axes.legend(ncols=2, loc="upper center")
-    return figure_of(axes)
+    draw_groups(
+        axes, [name.replace(" ", "\n") for name in METRICS.values()], _before_and_after(before, after)
+    )
+    gain = read_gain(student)
+    if gain is not None:
+        draw_level(axes, 0, gain.majority, "most frequent class")
+    axes.set_ylim(0, 1)
+    return _with_legend(axes)
 
 
 def by_label(student: Mapping[str, Any], metric: str) -> "Figure":
@@ -127,6 +134,8 @@ def write_page(figures: Mapping[str, Any], path: Path) -> None:
 
 def render(figures: Mapping[str, Any]) -> str:
     """Return the page; all text from outside is escaped, and every epsilon says what it promises."""
+    if "learner" in figures:
+        return _render_fit(figures)
     in_rounds = "rounds" in figures
     asked = _rounds(figures) if in_rounds else _labels(figures)
     return templates.render(
@@ -136,6 +145,36 @@ def render(figures: Mapping[str, Any]) -> str:
         tiles=_tiles(figures),
         note=_notion(figures),
         sections=[*asked, *_student(figures["student"]), *_costs(figures), *_plan(figures)],
+    )
+
+
+def _render_fit(figures: Mapping[str, Any]) -> str:
+    """Return the page of a fit."""
+    accuracy = figures["accuracy"].get("model") or {}
+    epsilon = max(cost["epsilon"] for cost in figures["costs"])
+    head, costs = cost_rows(figures["costs"])
+    sections = [Section("What it cost", head, costs)]
+    if accuracy:
+        names, rows = accuracy_rows(figures["accuracy"])
+        measured = f"Measured on {figures['accuracy']['measured']} {figures['accuracy']['measured_on']}."
+        sections.insert(0, Section("How good the model is", names, rows, text=measured))
+    told = [(text,) for text in (*figures["tells"], *figures["warnings"], *figures["notes"])]
+    if told:
+        sections.append(Section("What was told", ("",), told))
+    tiles = [
+        ("sums released", f"{figures.get('rounds', 0)} of {figures['rounds_planned']}"),
+        ("records", f"{figures.get('records', 0):,.0f}"),
+        ("worst-case epsilon", f"{epsilon:.2f}"),
+    ]
+    tiles += [("accuracy", f"{accuracy['accuracy']:.1%}")] if "accuracy" in accuracy else []
+    return templates.render(
+        TEMPLATE,
+        title=f"Fit {figures['run']} of task {figures['task']}",
+        summary=f"Learner {figures['learner']}. {figures['reason']}",
+        tiles=tiles,
+        note="Every epsilon on this page is worst-case, of this fit alone with every sum released, at each "
+        "party's own delta: what the sums tell of one record, or one person, at worst.",
+        sections=sections,
     )
 
 
@@ -188,7 +227,7 @@ def _rounds(figures: Mapping[str, Any]) -> Iterable[Section]:
     head = (
         *(name.replace("_", " ") for name in names),
         f"worst-case epsilon so far ({figures['notion']})",
-        *METRICS,
+        *METRICS.values(),
     )
     rows = (
         (
@@ -219,7 +258,8 @@ def _student(student: Mapping[str, Any] | None) -> Iterable[Section]:
     caption = f"Own labels alone, and with {student['released']} released ones; {measured}."
     plots = [(draw(means, student), caption)] if student["after"] else []
     title = f"The student: {student['student']}, {student['model']}"
-    yield Section(title, ("student", "records", *METRICS), student_rows(student), plots)
+    told = " ".join(verdict(student))
+    yield Section(title, ("student", "records", *METRICS.values()), student_rows(student), plots, told)
     guarantee = student.get("guarantee")
     if guarantee:
         told = ((name.replace("_", " "), f"{value:g}") for name, value in guarantee.items())

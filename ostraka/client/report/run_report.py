@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ostraka.client.fitting.fit_state import fit_figures, load_fit
 from ostraka.client.report.costs import notion, party_costs
 from ostraka.client.run.combined import Combined, is_combined, load_combined
 from ostraka.client.run.rounds_state import is_rounds, load_rounds, round_folders, runs_of
@@ -216,7 +217,8 @@ def report(run: Path, *, delta: float = DELTA) -> dict[str, Any]:
     queries in all, as it was charged. `labels` has what each label of a multi-label task got, `classes` how
     often each class of another was the answer, `asked_labels` which labels were chosen where not all are
     asked about, and `unguaranteed` names the parties whose teachers learned by ttac: no figure here says what
-    their records cost. Of rounds, or of runs that dependencies part, it tells what they come to.
+    their records cost. Of rounds, or of runs that dependencies part, it tells what they come to. Of a fit it
+    tells what `fit_figures` says, at each party's own delta.
 
     Raises `data.missing` or `run.mismatch` where there is no run, and `config.invalid` for a delta outside
     (0, 1).
@@ -225,6 +227,9 @@ def report(run: Path, *, delta: float = DELTA) -> dict[str, Any]:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"delta {delta} is not between 0 and 1: give 1e-5.")
     if is_rounds(run):
         return of_rounds(run, delta=delta)
+    fitted = load_fit(run)
+    if fitted is not None:
+        return fit_figures(run, fitted)
     return run_figures(run, delta)
 
 

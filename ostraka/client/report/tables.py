@@ -7,11 +7,13 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ostraka.client.fitting.tables import show_fit
 from ostraka.client.session.run_state import Latecomers
-from ostraka.client.students.accuracy import METRICS, share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.console.screen import table_of
 from ostraka.common.console.texts import epsilon_text
+from ostraka.common.learning.accuracy import METRICS, share
+from ostraka.common.learning.verdict import doubts, read_gain, tell_gain
 
 _ENCODINGS = {"plain": "as they are", "ckks": "encrypted (ckks)"}
 _TALLIES = {"aggregate": "the guardian saw counts (aggregate)", "blind": "the guardian saw no counts (blind)"}
@@ -19,6 +21,9 @@ _TALLIES = {"aggregate": "the guardian saw counts (aggregate)", "blind": "the gu
 
 def show(figures: Mapping[str, Any], console: Console) -> None:
     """Print what `report` returned."""
+    if "learner" in figures:
+        show_fit(figures, console)
+        return
     console.print(Group(*(_rounds_parts(figures) if "rounds" in figures else _parts(figures))))
 
 
@@ -47,8 +52,8 @@ def _latecomers(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
 def rounds_table(rounds: Iterable[Mapping[str, Any]], notion: str) -> Table:
     """Return what each round asked, what all up to it cost, and how good its student is on the whole."""
     cost = f"worst-case epsilon so far ({notion})"
-    metrics = METRICS[:2]
-    heads = ("round", "mechanism", "answered", "by student", cost, *map(_words, metrics))
+    metrics = tuple(METRICS)[:2]
+    heads = ("round", "mechanism", "answered", "by student", cost, *(METRICS[metric] for metric in metrics))
     rows = (
         (
             str(one["round"]),
@@ -150,18 +155,28 @@ def _parties(figures: Mapping[str, Any]) -> Table:
 def student(figures: Mapping[str, Any]) -> RenderableType:
     """Return a student's metrics before and after, as `retrain` wrote them, on the whole and by label.
 
-    Below is what a student by DP-SGD promises.
+    Below is what they come to beside own data alone and the most frequent class, and what a student by DP-SGD
+    promises.
     """
     labels = [_by_label(figures)] if _labels_of(figures) else []
     guarantee = figures.get("guarantee")
     promised = [Text(dp_sgd_words(guarantee))] if guarantee else []
-    return Group(_means(figures), *labels, *promised)
+    return Group(_means(figures), *labels, *map(Text, verdict(figures)), *promised)
+
+
+def verdict(figures: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what a student came to, a sentence each; none where nothing was measured."""
+    gain = read_gain(figures)
+    if gain is None:
+        return ()
+    warned = (f"Warning: {doubt}" for doubt in doubts(gain, figures["measured_on"]))
+    return (tell_gain(gain, figures["measured_on"]), *warned)
 
 
 def _means(figures: Mapping[str, Any]) -> Table:
     kind = f"{figures['student']}, {figures['model']}"
     title = f"{kind}, measured on {figures['measured']} {figures['measured_on']}"
-    return table_of(("student", "records", *map(_words, METRICS)), student_rows(figures), title)
+    return table_of(("student", "records", *METRICS.values()), student_rows(figures), title)
 
 
 def student_rows(figures: Mapping[str, Any]) -> Iterable[Sequence[str]]:

@@ -80,7 +80,7 @@ def learn(
     from ostraka.client.run.options import PlanOptions
     from ostraka.client.run.rounds_state import is_rounds
     from ostraka.client.run.run_folder import require_no_site
-    from ostraka.client.run.site import load_site_task
+    from ostraka.client.run.site import load_class_task
     from ostraka.client.session.meter import QueryMetrics
     from ostraka.common.telemetry.site import observing
 
@@ -96,7 +96,7 @@ def learn(
         label_settings=label_settings,
     )
     require_no_site(out)
-    of = load_site_task(site, task)
+    of = load_class_task("learning in rounds", site, task)
     records = of.pool(pool)
     question = Question.of(site, out, of, records, first.labels)
     remembered = remembering(

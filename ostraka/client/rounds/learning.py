@@ -15,7 +15,7 @@ from ostraka.client.run.labelling import UNWATCHED, LabellingRun, LabelResult, l
 from ostraka.client.run.rounds_state import is_rounds, round_folder
 from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.run.run_planner import UNUSED_NONCE, RunPlanner, run_planner
-from ostraka.client.run.site import load_query_site, load_site_task
+from ostraka.client.run.site import load_class_task, load_query_site
 from ostraka.client.session.run_state import Stop
 from ostraka.client.students.trainers import Progress, check_choice
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -101,7 +101,7 @@ def learn_in_rounds(
     rounds, and `run.mismatch` for a folder of rounds of another pool, task or kind.
     """
     site = load_query_site(site_folder)
-    task = load_site_task(site_folder, task_file)
+    task = load_class_task("learning in rounds", site_folder, task_file)
     data = task.pool(pool)
     _check(rounds, task, len(data))
     features = task.prepare(data.X)

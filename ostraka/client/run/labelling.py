@@ -19,7 +19,7 @@ from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.pool import AskedPool
 from ostraka.client.run.run_folder import hold_folder, open_run
 from ostraka.client.run.run_planner import run_planner
-from ostraka.client.run.site import connect, load_query_site, load_site_task
+from ostraka.client.run.site import connect, load_class_task, load_query_site
 from ostraka.client.session.batch import Peers, Queries
 from ostraka.client.session.meter import Meter, SessionObserver, StepProgress, StepTotals
 from ostraka.client.session.protocols import Switches
@@ -151,7 +151,7 @@ def label(
     goes on.
     """
     site = load_query_site(site_folder)
-    task = load_site_task(site_folder, task_file)
+    task = load_class_task("labelling", site_folder, task_file)
     asked = AskedPool.load(task, pool, options.mechanism, run_folder)
     planner = run_planner(site, task, asked.count_queries(options), len(asked), run.clock, run.retry)
     if not (run_folder / STATE_FILE).exists():

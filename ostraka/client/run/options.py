@@ -60,12 +60,14 @@ def make_plan(
 
     `encoder_sha256` is the digest of the weights of `options.encoder`. Raises `party.unknown` for a party
     without an address here and `plan.invalid` for impossible numbers, or a mechanism that does not fit the
-    task, its encoding or its tally.
+    task, its encoding or its tally; `task.numeric` where it answers with classes and the task has a number.
     """
     parties = choose_parties(options.parties, known)
     queries = _queries(options, pool_size)
-    labels = asked_labels(options, task)
-    classes = len(labels or task.classes)
+    if not options.mechanism.sums_records:
+        task.require_classes(f"mechanism {options.mechanism.kind}")
+    labels = asked_labels(options, task) if task.classes else ()
+    classes = len(labels) or task.outputs
     return Plan(
         nonce=nonce,
         task_digest=task.digest,

@@ -11,7 +11,7 @@ from ostraka.client.run.asking_options import AskingOptions
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.pool import AskedPool
 from ostraka.client.run.run_planner import UNUSED_NONCE, check_affordable, run_planner
-from ostraka.client.run.site import connect_guardian, load_query_site, load_site_task
+from ostraka.client.run.site import connect_guardian, load_class_task, load_query_site
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Confident, GnMax, Mechanism, Powerset, Tau
@@ -84,7 +84,7 @@ def search(
             `budget.too_small` where no setting gives a label, with what would.
     """
     site = load_query_site(asking.site)
-    task = load_site_task(asking.site, asking.task)
+    task = load_class_task("a search for a plan of votes", asking.site, asking.task)
     pool = None if asking.pool is None else AskedPool.load(task, asking.pool)
     queries = _queries(asking, pool)
     clock = clock or SystemClock()

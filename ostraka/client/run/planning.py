@@ -13,7 +13,7 @@ from ostraka.client.run.options import PlanOptions, make_plan
 from ostraka.client.run.pool import AskedPool
 from ostraka.client.run.site import connect_guardian, load_query_site, load_site_task, site_encoder
 from ostraka.common.clock import Clock, SystemClock
-from ostraka.common.console.texts import epsilon_text, number_text
+from ostraka.common.console.texts import epsilon_text, list_words, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Ttac
 from ostraka.common.plan.fields import NONCE_BYTES
@@ -117,6 +117,10 @@ def plan(
 
 def warnings(result: PlanResult) -> tuple[str, ...]:
     """Return what a plan is likely to be a mistake in, a sentence each."""
+    return (*_threshold_warnings(result), *_voter_warnings(result))
+
+
+def _threshold_warnings(result: PlanResult) -> tuple[str, ...]:
     check = result.plan.mechanism.noisy_check
     votes = result.reply.voters
     if check is None or not votes or check.threshold <= votes:
@@ -125,6 +129,14 @@ def warnings(result: PlanResult) -> tuple[str, ...]:
         f"The threshold of {check.threshold:g} is above the {votes:g} votes that a query gets: only noise"
         " lets one be answered, and each costs its check.",
     )
+
+
+def _voter_warnings(result: PlanResult) -> tuple[str, ...]:
+    """Name the parties that have records and no teachers, of whom votes are asked."""
+    alone = [party.site for party in result.reply.parties if not party.teachers]
+    if not alone or result.plan.mechanism.by_record:
+        return ()
+    return (f"These take no part in votes, having records and no teachers: {list_words(alone)}.",)
 
 
 def as_json(result: PlanResult) -> dict[str, Any]:

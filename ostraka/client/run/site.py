@@ -21,9 +21,9 @@ from ostraka.client.session.asking import ask_all
 from ostraka.client.session.batch import Peers
 from ostraka.client.session.permissions import Permissions
 from ostraka.common.clock import Clock
-from ostraka.common.config import SiteConfig, load_section, load_site
+from ostraka.common.config import SiteConfig, load_section, load_site, require_role
 from ostraka.common.crypto.logits import HEADS
-from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import OstrakaError
 from ostraka.common.files.open_files import allow_open_files
 from ostraka.common.identity import Credentials, Identity, Role
 from ostraka.common.learning.encoders import Encoder, load_encoder
@@ -42,17 +42,20 @@ A = TypeVar("A", bound=AsyncPeer)
 
 def load_query_site(folder: Path) -> SiteConfig:
     """Return the configuration of a querying site; raise `config.invalid` for another role's folder."""
-    site = load_site(folder)
-    if site.role != "query":
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID, f"{folder} acts as {site.role}: name the folder of a querying site."
-        )
-    return site
+    require_role(folder, "query")
+    return load_site(folder)
 
 
 def load_site_task(folder: Path, file: Path | None = None) -> Task:
     """Return the task in `file`, or in the site folder's task.toml."""
     return load_task(file or folder / TASK_FILE)
+
+
+def load_class_task(what: str, folder: Path, file: Path | None = None) -> Task:
+    """Return the task as `load_site_task`; raise `task.numeric` if it has none of the classes `what` needs."""
+    task = load_site_task(folder, file)
+    task.require_classes(what)
+    return task
 
 
 @contextmanager
@@ -158,14 +161,21 @@ class CheckResult:
 def check(site_folder: Path, data: Source, *, task_file: Path | None = None) -> CheckResult:
     """Compare records with the site's task.
 
-    Raises `task.mismatch` or `data.*` naming the column, class or range that differs, or ids of unlabelled
-    records that do not tell them apart.
+    Labels that no class has are told and not refused, as `query label` leaves those of a pool unread. Raises
+    `task.mismatch` or `data.*` naming the column or range that differs, or ids of unlabelled records that do
+    not tell them apart.
     """
     load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
-    own = task.records(data)
-    labelled = 0 if own.y is None else len(own)
     pool = task.pool(data)
+    told: tuple[str, ...] = ()
+    try:
+        own = task.records(data)
+    except OstrakaError as wrong:
+        # Everything but the labels was read above.
+        own = pool
+        told = (f"They fit as a pool alone, whose labels are not read: {wrong.message}",)
+    labelled = 0 if own.y is None else len(own)
     # Records of which some have no label are a pool as well, and asked about all.
     records = own if labelled == len(pool) else pool
     if labelled < len(pool):
@@ -176,7 +186,7 @@ def check(site_folder: Path, data: Source, *, task_file: Path | None = None) -> 
         records=len(records),
         labelled=labelled,
         repeated=len(copies) - len(set(copies)),
-        reading=() if records.reading is None else records.reading.sentences(),
+        reading=(() if records.reading is None else records.reading.sentences()) + told,
     )
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ostraka.client.run.site import load_query_site
 from ostraka.client.session.run_state import STATE_FILE, Latecomers, RunState, Stop, load_state
+from ostraka.client.sums.sum_store import SumStore
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
@@ -62,6 +63,9 @@ def run_statuses(folder: Path) -> list[RunStatus]:
         OstrakaError: data.missing where there is none, run.mismatch for one that cannot be read.
     """
     found = sorted(folder.rglob(STATE_FILE), key=lambda path: (path.stat().st_mtime, path))
+    sums = SumStore.load(folder)
+    if sums is not None:
+        return [_sums_status(sums)]
     if not found:
         raise OstrakaError(
             ErrorCode.DATA_MISSING, f"{folder} holds no run: make one with `ostraka query label`."
@@ -87,12 +91,35 @@ def _status(folder: Path) -> RunStatus:
     )
 
 
+def _sums_status(sums: SumStore) -> RunStatus:
+    """Return how far a run of sums is: each of its rounds is a query, and a batch."""
+    state = sums.state
+    rounds = sums.plan.queries
+    released = len(state.kept)
+    done = released == rounds
+    return RunStatus(
+        run=str(sums.folder),
+        session_id=state.session,
+        state="done" if done else "open",
+        queries=rounds,
+        settled=released,
+        batches={"open": int(state.open is not None), "released": released, "dead": 0, "lost": 0},
+        changed_unix_s=int(sums.changed_unix_s),
+        latecomers=Latecomers.of([]),
+        stopped=None,
+        next="It is done: `ostraka query report`." if done else GO_ON,
+    )
+
+
+GO_ON = "If no process is at work on it, repeat the command that began it, with the same options."
+
+
 def _next(state: RunState) -> str:
     if state.closed:
         return "It is done: `ostraka query retrain` or `ostraka query report`."
     if state.stopped is not None:
         return state.stopped.message
-    return "If no process is at work on it, repeat the command that began it, with the same options."
+    return GO_ON
 
 
 @dataclass(frozen=True)

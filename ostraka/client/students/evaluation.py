@@ -7,10 +7,10 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.students.accuracy import Metrics, measure
-from ostraka.client.students.gain import Gain, gain
 from ostraka.client.students.models import probabilities
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.accuracy import Metrics, measure
+from ostraka.common.learning.gain import Gain, gain
 
 FOLDS = 5
 """Parts of cross-validation: of the usual 5 and 10 the one with half the trainings."""
@@ -37,7 +37,8 @@ class Measured:
 
     def gain_over(self, own: "Measured | None") -> Gain:
         """Return the gain over the student of own labels alone, measured on the same records."""
-        return gain(self.y, self.probabilities, None if own is None else own.probabilities)
+        names = [label.name for label in self.metrics.labels]
+        return gain(self.y, self.probabilities, None if own is None else own.probabilities, names)
 
 
 def test_student(student: Any, records: Records, names: Sequence[str]) -> Measured:

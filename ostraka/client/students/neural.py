@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from ostraka.client.students.accuracy import POSITIVE
 from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
 from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.accuracy import POSITIVE
 from ostraka.common.learning.data import Labelled, Standardization
 from ostraka.common.learning.early_stopping import evaluate
 from ostraka.common.learning.learning import Device, Learning, TrainingHistory
@@ -177,7 +177,7 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         self.n_features_in_ = len(scaling.mean)
         return self
 
-    def predict_proba(self, X: Features) -> NDArray[np.float64]:
+    def predict_proba(self, X: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
         """Probabilities of the classes, or of each label, float64 (N, classes), of prepared features (N, F).
 
         Raises `data.shape` for records of another number of features.
@@ -191,14 +191,14 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         logits = evaluate(self.net_, torch.from_numpy(self.scaling_.apply(X)))
         return probabilities(logits, multi_label=self.multi_label_).double().numpy()
 
-    def predict(self, X: Features) -> NDArray[np.int64]:
+    def predict(self, X: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
         """Return the likeliest classes, int64 (N,), or labels, 1 or 0, (N, k)."""
         likely = self.predict_proba(X)
         if self.multi_label_:
             return (likely >= POSITIVE).astype(np.int64)
         return np.asarray(likely.argmax(axis=1), np.int64)
 
-    def score(self, X: Features, y: NDArray[np.int64]) -> float:
+    def score(self, X: NDArray[np.floating[Any]], y: NDArray[np.int64]) -> float:
         """Return the accuracy of prepared features' labels; for several labels, the mean of each label's."""
         return float((self.predict(X) == y).mean())
 

@@ -5,11 +5,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ostraka.client.students.accuracy import METRICS, Metrics, share
 from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
-from ostraka.client.students.gain import Gain
 from ostraka.common.datasets.frames import html_table
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.accuracy import METRICS, Metrics, share
+from ostraka.common.learning.gain import Gain
+from ostraka.common.learning.verdict import doubts, read_gain, tell_gain
 
 STUDENT_FILE = "student.json"
 TOLD = {"student", "model", "labelled", "released", "measured_on", "measured", "before", "after"}
@@ -28,6 +29,7 @@ def read_student(run: Path, pool_sha256: str) -> dict[str, Any] | None:
         missing = TOLD - student.keys()
         if missing:
             raise ValueError(f"missing {', '.join(sorted(missing))}")
+        read_gain(student)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, KeyError) as exc:
@@ -74,17 +76,10 @@ class StudentResult:
     guarantee: DpSgdGuarantee | None
 
     def __str__(self) -> str:
-        """Return how often the student is right, and by how much more than one of own labels alone."""
-        if self.after is None or self.gain is None:
+        """Return how good the student is beside own data alone and the most frequent class."""
+        if self.gain is None:
             return f"{self.model}, not measured"
-        own = self.gain.over_own
-        told = f"The student is right on {self.after.accuracy:.1%} of {self.measured} {self.measured_on}"
-        if self.before is None or own is None:
-            return f"{told}."
-        gained = (
-            f"{100 * own.estimate:+.1f} points, 95% interval {100 * own.low:+.1f} to {100 * own.high:+.1f}"
-        )
-        return f"{told}, by own labels alone on {self.before.accuracy:.1%} ({gained})."
+        return " ".join((tell_gain(self.gain, self.measured_on), *doubts(self.gain, self.measured_on)))
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: that sentence, and its metrics before and after."""
@@ -95,7 +90,7 @@ class StudentResult:
             for name, metrics in measured.items()
             if metrics is not None
         ]
-        return html_table(str(self), ("student", "records", *METRICS), rows)
+        return html_table(str(self), ("student", "records", *METRICS.values()), rows)
 
 
 def as_json(result: StudentResult) -> dict[str, Any]:

@@ -89,6 +89,11 @@ class SumStore:
             ) from exc
 
     @property
+    def changed_unix_s(self) -> float:
+        """When it last came further."""
+        return (self.folder / STATE_FILE).stat().st_mtime
+
+    @property
     def plan_bytes(self) -> bytes:
         """The plan as it is sent."""
         return bytes.fromhex(self.state.plan)

@@ -16,7 +16,7 @@ from ostraka.client.run.site import (
     connect_guardian,
     connect_parties,
     guardian_of,
-    load_site_task,
+    load_class_task,
     threads,
 )
 from ostraka.client.session.permissions import Permissions
@@ -131,7 +131,7 @@ def lead(
     clock = clock or SystemClock()
     retry = retry or Retry()
     site = _site(folder)
-    task = load_site_task(folder)
+    task = load_class_task("training together", folder)
     credentials = Credentials.of(site)
     credentials.check_valid(clock)
     run = out or folder / RUN

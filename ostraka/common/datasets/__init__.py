@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ostraka.common.datasets import npz, table_columns, table_files
 from ostraka.common.datasets.dataset import Dataset, from_arrays
 from ostraka.common.datasets.label_columns import require_in_range
+from ostraka.common.datasets.number_format import NumberFormat
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 __all__ = ["Dataset", "digits", "from_arrays", "load", "load_splits", "save"]
@@ -25,6 +26,7 @@ def load(
     consent: bool = False,
     ignored: Collection[str] = (),
     incomplete: bool = False,
+    target: NumberFormat | None = None,
 ) -> Dataset:
     """Load the records of one file: an .npz (X, y), or a table; unlabelled without a y or label column.
 
@@ -40,6 +42,8 @@ def load(
             is a feature.
         ignored: labels of multi-label records that are 0 whatever the file holds, also where it lacks them.
         incomplete: whether NaN in an .npz stands for a missing value, instead of being refused.
+        target: how the label column, or y, writes a number for each record, which it then holds instead of a
+            class, NaN where it is missing; None: it holds classes.
 
     Raises:
         OstrakaError: `data.missing`, `data.unreadable`, `data.shape`, `data.nan`, `data.not_numeric` or
@@ -50,16 +54,27 @@ def load(
         labels = None if isinstance(label, str) else label
         arrays = npz.read_arrays(file)
         return npz.dataset_of(
-            arrays, "", classes, str(file), labels=labels, ignored=ignored, incomplete=incomplete
+            arrays,
+            "",
+            classes,
+            str(file),
+            labels=labels,
+            ignored=ignored,
+            incomplete=incomplete,
+            numeric=target is not None,
         )
     table = table_files.read_table(file)
-    return table_columns.dataset_of(table, label, classes, consent=consent, ignored=ignored)
+    return table_columns.dataset_of(table, label, classes, consent=consent, ignored=ignored, target=target)
 
 
 def load_splits(
-    path: Path | str, label: str | tuple[str, ...] = "label", seed: int = 0
+    path: Path | str,
+    label: str | tuple[str, ...] = "label",
+    seed: int = 0,
+    *,
+    target: NumberFormat | None = None,
 ) -> tuple[Dataset, Dataset]:
-    """Training and test records of one labelled file, as in `load`.
+    """Training and test records of one labelled file, as in `load`; records without a number are left out.
 
     An .npz with X_train, y_train, X_test and y_test is split already; of anything else a fifth, drawn by
     `seed`, is for testing.
@@ -68,9 +83,9 @@ def load_splits(
     if table_files.kind_of(file) == ".npz":
         arrays = npz.read_arrays(file)
         if "X" not in arrays:
-            return _read_splits(arrays, str(file), None if isinstance(label, str) else label)
-    data = load(file, label)
-    data.labels()
+            return _read_splits(arrays, str(file), None if isinstance(label, str) else label, target)
+    data = load(file, label, target=target).without_gaps(str(file))
+    data.targets()
     order = np.random.default_rng(seed).permutation(len(data))
     held_out = max(1, round(TEST_FRACTION * len(data)))
     return data.take(order[held_out:]), data.take(order[:held_out])
@@ -90,10 +105,17 @@ def digits() -> Dataset:
     return from_arrays(data.images, data.target, classes=names, source="digits")
 
 
-def _read_splits(arrays: npz.Arrays, source: str, labels: tuple[str, ...] | None) -> tuple[Dataset, Dataset]:
-    train = npz.dataset_of(arrays, "_train", None, source, labels=labels)
-    test = npz.dataset_of(arrays, "_test", train.classes, source, labels=labels)
-    _require_same_labels(train.labels(), test.labels(), source)
+def _read_splits(
+    arrays: npz.Arrays, source: str, labels: tuple[str, ...] | None, target: NumberFormat | None
+) -> tuple[Dataset, Dataset]:
+    numeric = target is not None
+    train = npz.dataset_of(arrays, "_train", None, source, labels=labels, numeric=numeric)
+    test = npz.dataset_of(arrays, "_test", train.classes, source, labels=labels, numeric=numeric)
+    if numeric:
+        train = train.without_gaps(source)
+        test = test.without_gaps(source)
+    else:
+        _require_same_labels(train.labels(), test.labels(), source)
     if test.columns != train.columns or test.shape != train.shape:
         raise OstrakaError(
             ErrorCode.DATA_SHAPE,

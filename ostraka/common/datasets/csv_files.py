@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from ostraka.common.datasets.plain_columns import name_columns
@@ -33,8 +34,10 @@ _SEPARATOR = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 _LETTERS = re.compile(r"[À-ÖØ-öø-ÿ]{3,}")
 """Three letters beyond ASCII in a row, which no word of western Europe has, but for umlauts."""
 _UMLAUTS = frozenset("äöüÄÖÜßåÅ")
-_SIGN = re.compile(r"[^\W\d_][„”…†‡ˆ‰‹›™¢£¤¥¦§¨©¬®¯¶¸¿][^\W\d_]")
-"""A sign inside a word, which is a letter in another encoding."""
+_SIGN = re.compile(
+    r"[^\W\d_][„”…†‡ˆ‰‹›™¢£¤¥¦§¨©¬®¯¶¸¿¹²³][^\W\d_]|[^\W\d_][ŠŽŒ][a-zß-ÿ]|[a-zß-ÿ][ŠŽŒŸ]|Ÿ[a-zß-ÿ]|(?<!\w)[³¹][^\W\d_]"
+)
+"""A sign inside a word, or a capital beside small letters, which is a letter in another encoding."""
 _SMALL_BLOCK = 1 << 20
 """Bytes that Arrow parses at a time, at least; a quoted cell may not be longer than a block."""
 
@@ -87,6 +90,7 @@ def _read(file: Path) -> tuple[pa.Table, Origin, Reading]:
     if b'"' in text.data:
         _check_quotes(text.data, layout, file)
     table, comments = _parse(body, layout, file)
+    _refuse_wide_comments(table, body, layout, file)
     named, left_out = name_columns(table, list(layout.header), str(file))
     comments += layout.comments
     if comments:
@@ -340,6 +344,21 @@ def _parse(body: memoryview, layout: _Layout, file: Path) -> tuple[pa.Table, int
     except pa.ArrowInvalid as exc:
         raise _find_ragged_row(file, layout) or _unreadable(file, "check its rows and header") from exc
     return table, comments
+
+
+def _refuse_wide_comments(table: pa.Table, body: memoryview, layout: _Layout, file: Path) -> None:
+    """Refuse rows that begin with the sign of comments where others do not: they may be taken out, or not."""
+    marked = pc.fill_null(pc.starts_with(table.column(0), COMMENT), False)
+    if pc.sum(marked).as_py() in (None, 0, len(marked)) or not re.search(rb"^#", body, re.MULTILINE):
+        return
+    for line, text in enumerate(_lines(body), start=layout.lines + 1):
+        if text.startswith(COMMENT) and _columns([text], layout.delimiter) == len(layout.header):
+            raise OstrakaError(
+                ErrorCode.DATA_AMBIGUOUS,
+                f"{file} has a line {line} that begins with {COMMENT} and has as many cells as a record,"
+                " which has two readings: a comment, or a record? Take the line out, or put its first cell in"
+                " quotes.",
+            )
 
 
 def _find_ragged_row(file: Path, layout: _Layout) -> OstrakaError | None:

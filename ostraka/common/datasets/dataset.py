@@ -20,8 +20,8 @@ class Dataset:
     Attributes:
         columns: feature names in order, F of them.
         X: float32, shape (N, F); images are flat. Finite, but for NaN where a value is missing that may be.
-        y: int64 class indices, shape (N,); of multi-label records 0 or 1 for every label, shape (N, k); or
-            None for an unlabelled pool.
+        y: int64 class indices, shape (N,); of multi-label records 0 or 1 for every label, shape (N, k); of
+            records with a number each float64, shape (N,); or None for an unlabelled pool.
         classes: names of the classes by index, or of the k labels; None where the file has none.
         shape: shape of one record before it was flattened, or None for a table.
         consent: the consent level of each record, N of them, or None where the file says none.
@@ -31,7 +31,7 @@ class Dataset:
 
     columns: tuple[str, ...]
     X: NDArray[np.float32]
-    y: NDArray[np.int64] | None = None
+    y: NDArray[np.int64 | np.float64] | None = None
     classes: tuple[str, ...] | None = None
     shape: tuple[int, ...] | None = None
     consent: tuple[str, ...] | None = None
@@ -45,6 +45,11 @@ class Dataset:
     def multi_label(self) -> bool:
         """Whether a record has a 0 or 1 for every label instead of one class."""
         return self.y is not None and self.y.ndim == 2
+
+    @property
+    def numeric(self) -> bool:
+        """Whether a record has a number instead of a class."""
+        return self.y is not None and self.y.dtype.kind == "f"
 
     def take(self, rows: NDArray[np.integer[Any]] | slice) -> Self:
         """Return the records at these rows, in that order."""
@@ -76,14 +81,46 @@ class Dataset:
             )
         return replace(self, ids=tuple(ids))
 
-    def labels(self) -> NDArray[np.int64]:
-        """Class indices (N,), or 0 and 1 (N, k); raises `data.missing` where the records have none."""
+    def targets(self) -> NDArray[np.int64 | np.float64]:
+        """Return `y`; raises `data.missing` where the records have none."""
         if self.y is None:
             raise OstrakaError(
                 ErrorCode.DATA_MISSING,
                 "The data have no labels: add a label column, or an array y to the .npz.",
             )
         return self.y
+
+    def labels(self) -> NDArray[np.int64]:
+        """Class indices (N,), or 0 and 1 (N, k).
+
+        Raises `data.missing` where the records have none, and `task.numeric` where they have numbers.
+        """
+        y = self.targets()
+        if self.numeric:
+            raise OstrakaError(
+                ErrorCode.TASK_NUMERIC,
+                "The records have a number each, and classes are needed here: learn numbers from sums with"
+                " `ostraka query fit`.",
+            )
+        return y.astype(np.int64, copy=False)
+
+    def numbers(self) -> NDArray[np.float64]:
+        """Return the records' numbers (N,); raises `data.missing` where they have none."""
+        return self.targets().astype(np.float64, copy=False)
+
+    def without_gaps(self, source: Origin | str) -> Self:
+        """Return the records that have a number, told in `reading`; raise `data.nan` where none has."""
+        if not self.numeric or not np.isnan(self.numbers()).any():
+            return self
+        known = ~np.isnan(self.numbers())
+        if not known.any():
+            raise OstrakaError(
+                ErrorCode.DATA_NAN, f"No record of {source} has a number to learn: bring some."
+            )
+        why = f"{(~known).sum()} of {len(self)} records, which have no number to learn"
+        reading = self.reading or Reading()
+        left_out = (*reading.left_out, why)
+        return replace(self.take(np.flatnonzero(known)), reading=replace(reading, left_out=left_out))
 
 
 def from_arrays(
@@ -95,11 +132,13 @@ def from_arrays(
     consent: NDArray[Any] | None = None,
     source: Origin | str = "the data",
     incomplete: bool = False,
+    numeric: bool = False,
 ) -> Dataset:
     """Make a dataset from arrays as they come; records of several axes are flattened and keep their shape.
 
     Columns without names are called x0, x1, ... `consent` is an array (N,) of level names. Where records may
-    be `incomplete`, NaN stands for a missing value. Raises `data.shape`, `data.nan`, `data.label_range`,
+    be `incomplete`, NaN stands for a missing value. Where a target is `numeric`, `y` holds a number a record,
+    NaN where it is missing, instead of classes. Raises `data.shape`, `data.nan`, `data.label_range`,
     `data.not_numeric`, and for consent `data.missing` and `data.unreadable`, naming `source`, the column and
     the row.
     """
@@ -111,7 +150,9 @@ def from_arrays(
             f"{source} names {len(names)} columns but X has {features.shape[1]}: give every column one name.",
         )
     require_finite(features, names, source, incomplete=np.full(len(names), incomplete))
-    labels = None if y is None else _labels(y, len(features), classes, source)
+    labels: NDArray[np.int64 | np.float64] | None = None
+    if y is not None:
+        labels = _numbers(y, len(features), source) if numeric else _labels(y, len(features), classes, source)
     levels = None if consent is None else consent_levels(consent, len(features), source)
     return Dataset(names, features, labels, classes, shape, levels)
 
@@ -157,6 +198,28 @@ def _features(X: NDArray[Any], source: Origin | str) -> tuple[NDArray[np.float32
     with np.errstate(over="ignore"):
         flat = np.ascontiguousarray(X.reshape(len(X), -1), dtype=np.float32)
     return flat, (tuple(X.shape[1:]) if X.ndim > 2 else None)
+
+
+def _numbers(y: NDArray[Any], records: int, source: Origin | str) -> NDArray[np.float64]:
+    if y.shape != (records,):
+        raise OstrakaError(
+            ErrorCode.DATA_SHAPE,
+            f"{source} has numbers of shape {y.shape} for {records} records: give one number per record.",
+        )
+    if y.dtype.kind not in "iuf":
+        raise OstrakaError(
+            ErrorCode.DATA_NOT_NUMERIC,
+            f"{source} has targets of type {y.dtype}: turn them into numbers.",
+        )
+    numbers = y.astype(np.float64)
+    if np.isinf(numbers).any():
+        row = int(np.argmax(np.isinf(numbers)))
+        raise OstrakaError(
+            ErrorCode.DATA_NOT_NUMERIC,
+            f"{source} has no finite number to learn in {place(source, row)}: correct it or drop the row.",
+            row=str(row),
+        )
+    return numbers
 
 
 def _labels(

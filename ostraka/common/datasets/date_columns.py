@@ -43,8 +43,13 @@ def read_days(
     """
     kind = values.type
     types = pa.types
-    if types.is_string(kind) or types.is_null(kind) or (types.is_integer(kind) and format is not None):
-        return _read_texts(without_missing(texts(values)), format, within, clips=clips)
+    numbers = types.is_integer(kind) or types.is_floating(kind)
+    if types.is_string(kind) or types.is_null(kind) or (numbers and format is not None):
+        written = without_missing(texts(values))
+        if format is not None and "." not in format:
+            # A gap makes floats of a column of 20211231.
+            written = pc.replace_substring_regex(written, r"^(\d+)\.0$", r"\1")
+        return _read_texts(written, format, within, clips=clips)
     if types.is_timestamp(kind):
         return _as_floats(_local_days(values))
     if types.is_date(kind):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.datasets.consent import COLUMN
 from ostraka.common.datasets.dataset import Dataset, from_arrays
-from ostraka.common.datasets.label_columns import NUMBER, in_order, index_labels, with_zeros
+from ostraka.common.datasets.label_columns import NUMBER, UNKNOWN, in_order, index_labels, with_zeros
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.archives import UnpackingError, check_zip
 from ostraka.common.files.durable import room_in
@@ -63,20 +63,24 @@ def dataset_of(
     labels: tuple[str, ...] | None = None,
     ignored: Collection[str] = (),
     incomplete: bool = False,
+    numeric: bool = False,
 ) -> Dataset:
     """Return the dataset in arrays X<suffix>, y<suffix> and consent<suffix>; the last two may be missing.
 
     A y of two axes is multi-label: its columns are the `labels`, as the `classes` are those of a y of one.
-    The `ignored` ones of them are 0. Where X may be `incomplete`, NaN stands for a missing value.
+    The `ignored` ones of them are 0. Where X may be `incomplete`, NaN stands for a missing value; where y is
+    `numeric` it holds a number a record, NaN where it is missing.
     """
     ids = _strings(arrays, f"{IDS}{suffix}")
     columns = _strings(arrays, "columns") or _strings(arrays, "feature_names")
     y = arrays.get(f"y{suffix}")
     names = _strings(arrays, "classes")
-    if y is not None and y.ndim == 2:
-        y, names = in_order(*with_zeros(y, names, labels, ignored), labels)
-    elif y is not None:
-        y, names = _indices(y, names, classes, source)
+    if y is not None and not numeric:
+        if y.ndim == 2:
+            _refuse_signs(y, source)
+            y, names = in_order(*with_zeros(y, names, labels, ignored), labels)
+        else:
+            y, names = _indices(y, names, classes, source)
     data = from_arrays(
         _require(arrays, f"X{suffix}", source),
         y,
@@ -85,8 +89,19 @@ def dataset_of(
         consent=arrays.get(f"{COLUMN}{suffix}"),
         source=source,
         incomplete=incomplete,
+        numeric=numeric,
     )
     return data if ids is None else data.with_ids(ids)
+
+
+def _refuse_signs(y: NDArray[Any], source: str) -> None:
+    """Refuse labels of 1 and -1 alone: in other people's files -1 says no, here that nobody knows."""
+    if y.dtype.kind in "if" and (y == UNKNOWN).any() and (y == 1).any() and not (y == 0).any():
+        raise OstrakaError(
+            ErrorCode.DATA_AMBIGUOUS,
+            f"{source} has labels 1 and {UNKNOWN} and none of 0, and {UNKNOWN} has two readings: no, or"
+            " nobody knows? Write 0 for no, and NaN where nobody knows.",
+        )
 
 
 def write(dataset: Dataset, path: Path) -> None:
@@ -94,7 +109,9 @@ def write(dataset: Dataset, path: Path) -> None:
     arrays: dict[str, Any] = {"columns": np.array(dataset.columns)}
     arrays["X"] = dataset.X.reshape(len(dataset), *(dataset.shape or (-1,)))
     if dataset.y is not None:
-        arrays["y"] = dataset.y
+        # NaN says that nobody knows; in other people's files -1 may say no.
+        unknown = dataset.y.ndim == 2 and (dataset.y == UNKNOWN).any()
+        arrays["y"] = np.where(dataset.y == UNKNOWN, np.nan, dataset.y) if unknown else dataset.y
     if dataset.classes is not None:
         arrays["classes"] = np.array(dataset.classes)
     if dataset.consent is not None:

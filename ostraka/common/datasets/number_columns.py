@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,10 +17,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ostraka.common.datasets.label_columns import TRUTH
+from ostraka.common.datasets.number_format import DecimalMark
 from ostraka.common.datasets.unreadable import TwoReadingsError, UnreadableValuesError, refuse
 from ostraka.common.datasets.word_columns import EXACT, NUMBER, texts, truth_values, without_missing
 
-DecimalMark: TypeAlias = Literal[".", ","]
 MARKS: tuple[DecimalMark, DecimalMark] = (".", ",")
 _POINT_GROUPS = r"^[+-]?[1-9]\d{0,2}(\.\d{3})+$"
 _SPACES = "[\u00a0\u2009\u202f]"
@@ -97,11 +96,11 @@ class Numbers:
 
     Attributes:
         values: float64, shape (N,); NaN where missing.
-        notation: how they are written, in words; empty where that is plain.
+        note: what a person should know of how they are written; empty where that is plain.
     """
 
     values: NDArray[np.float64]
-    notation: str = ""
+    note: str = ""
 
 
 def read_numbers(
@@ -127,7 +126,14 @@ def read_numbers(
         return _read_texts(texts(values), decimal, percent=percent, point_is_decimal=point_is_decimal)
     if not _is_number(kind):
         raise UnreadableValuesError(f"holds values of type {kind}, which are no numbers")
-    return Numbers(_floats(values.cast(pa.int8()) if pa.types.is_boolean(kind) else values))
+    numbers = _floats(values.cast(pa.int8()) if pa.types.is_boolean(kind) else values)
+    share = percent and _has_fractions(numbers)
+    return Numbers(numbers, "0.05 is taken for 0.05 %, though spreadsheets hold 5 % so" if share else "")
+
+
+def _has_fractions(values: NDArray[np.float64]) -> bool:
+    """Whether numbers lie between 0 and 1, as parts of a whole do."""
+    return bool(((values > 0) & (values < 1)).any())
 
 
 def infer_numbers(values: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from ostraka.common.datasets.number_format import NumberFormat
     from ostraka.common.datasets.table_files import Table
     from ostraka.common.datasets.unreadable import UnreadableValuesError
 
@@ -69,6 +71,31 @@ def _require_labels(
         column=label,
         row=str(gaps[0]),
     )
+
+
+def target_numbers(
+    table: Table, label: str, written: NumberFormat
+) -> tuple[NDArray[np.float64] | None, dict[str, str]]:
+    """Return the numbers (N,) of the column `label`, NaN where missing, and how they are written, if oddly.
+
+    No numbers where there is no such column. Raises `data.not_numeric`, or `data.ambiguous`, naming it.
+    """
+    from ostraka.common.datasets.number_columns import read_numbers
+
+    if label not in table.columns.column_names:
+        return None, {}
+    numbers = _read_column(
+        table.columns,
+        label,
+        table.origin,
+        partial(
+            read_numbers,
+            decimal=written.decimal,
+            percent=written.percent,
+            point_is_decimal=table.reading.point_is_decimal,
+        ),
+    )
+    return numbers.values, {label: numbers.note} if numbers.note else {}
 
 
 def column_texts(table: pa.Table, name: str, source: Origin | str) -> pa.ChunkedArray:
@@ -154,11 +181,13 @@ def dataset_of(
     *,
     consent: bool = False,
     ignored: Collection[str] = (),
+    target: NumberFormat | None = None,
 ) -> Dataset:
     """Return the dataset in a table, without labels where it has no column `label`, or none of several.
 
     A column `consent` holds consent levels where `consent` is asked for, else it is one like any other.
-    Labels that are `ignored` are 0, and need no column. Raises `data.not_numeric` naming all columns that
+    Labels that are `ignored` are 0, and need no column. With a `target` the column `label` holds numbers so
+    written. Raises `data.not_numeric` naming all columns that
     hold no numbers.
     """
     require_records(table)
@@ -168,14 +197,25 @@ def dataset_of(
     asked = levels(arrow, origin) if consent and COLUMN in arrow.column_names else None
     no_features = {*labels, *(() if asked is None else (COLUMN,))}
     columns = tuple(name for name in arrow.column_names if name not in no_features)
-    y: NDArray[np.int64] | None
+    y: NDArray[np.int64 | np.float64] | None
     X, notes = _features(table, columns)
-    if isinstance(label, str):
+    if target is not None and isinstance(label, str):
+        y, told = target_numbers(table, label, target)
+        notes |= told
+    elif isinstance(label, str):
         y, classes = class_labels(arrow, label, classes, origin)
     else:
         y = label_columns(arrow, label, origin, ignored)
         classes = label
-    data = from_arrays(X, y, columns=columns, classes=classes, consent=asked, source=origin)
+    data = from_arrays(
+        X,
+        y,
+        columns=columns,
+        classes=classes,
+        consent=asked,
+        source=origin,
+        numeric=target is not None,
+    )
     return replace(data, reading=replace(table.reading, columns=notes))
 
 
@@ -196,8 +236,8 @@ def _features(table: Table, columns: tuple[str, ...]) -> tuple[NDArray[np.float3
             wrong[name] = f"column '{name}' {exc.tell(table.origin)}"
             continue
         X[:, index] = numbers.values
-        if numbers.notation:
-            notes[name] = numbers.notation
+        if numbers.note:
+            notes[name] = numbers.note
     if wrong:
         raise unreadable(
             problems,

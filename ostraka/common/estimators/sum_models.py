@@ -14,8 +14,8 @@ POSITIVE = 0.5
 """Probability from which a label is predicted."""
 
 
-# Both hold plain arrays and have no defaults: skops keeps attributes alone, and an attribute of a class must not
-# be one of its instances' (soundness.py).
+# Both hold plain arrays and have no defaults: skops keeps attributes alone, and an attribute of a class must
+# not be one of its instances' (soundness.py).
 @dataclass(frozen=True)
 class LinearScores:
     """Scores of mapped records: `FeatureMap`'s fields, and the weights (d, k)."""
@@ -73,8 +73,8 @@ class SumClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes:
         scores_: of prepared records.
         slope_: what scores are multiplied by.
-        intercepts_: (k,), what is then added: the result is a logit of one of two classes or of each label, or
-            of a softmax over classes.
+        intercepts_: (k,), what is then added: the result is a logit of one of two classes or of each label,
+            or of a softmax over classes.
         classes_: indices of the classes, or of the labels.
         multi_label_: whether each label is told by itself.
         n_features_in_: of a record.
@@ -119,7 +119,8 @@ class SumClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         probabilities = self.predict_proba(X)
         if self.multi_label_:
             return (probabilities >= POSITIVE).astype(np.int64)
-        return probabilities.argmax(axis=1)
+        likeliest: NDArray[np.int64] = probabilities.argmax(axis=1)
+        return likeliest
 
 
 class SumRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -147,7 +148,8 @@ class SumRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: NDArray[np.floating]) -> Floats:
         """Return the number (n,) of each record (n, F)."""
-        return np.clip(self.center_ + self.scale_ * self.scores_(X)[:, 0], self.low_, self.high_)
+        numbers: Floats = np.clip(self.center_ + self.scale_ * self.scores_(X)[:, 0], self.low_, self.high_)
+        return numbers
 
 
 SUM_MODELS: frozenset[type] = frozenset({SumClassifier, SumRegressor})

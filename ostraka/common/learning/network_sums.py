@@ -58,5 +58,9 @@ def target_loss(target: Target, scores: Tensor, wanted: Tensor) -> Tensor:
     if target.loss == "softmax":
         return functional.cross_entropy(scores.flatten(0, -2), wanted.flatten(), reduction="sum")
     if target.loss == "logistic":
-        return functional.binary_cross_entropy_with_logits(scores, wanted, reduction="sum")
+        # A label that is not known is below 0.
+        known = (wanted >= 0).to(scores.dtype)
+        return functional.binary_cross_entropy_with_logits(
+            scores, wanted.clamp(min=0), known, reduction="sum"
+        )
     return functional.mse_loss(scores, wanted, reduction="sum") / 2

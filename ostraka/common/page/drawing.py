@@ -99,6 +99,11 @@ def draw_groups(
         axes.set_xticks(range(len(names)), names)
 
 
+def draw_level(axes: "Axes", place: int, value: float, label: str) -> None:
+    """Draw a line over the bars of the name at this place."""
+    axes.plot([place - 0.5, place + 0.5], [value, value], ":", color=RED, label=label)
+
+
 def draw_stacks(axes: "Axes", names: Sequence[str], series: Series, *, across: bool = False) -> None:
     """Draw for each name one bar, of the values of every series one after the other; `across` as above."""
     base = [0.0] * len(names)

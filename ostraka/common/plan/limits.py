@@ -83,6 +83,8 @@ def _check_training(recipe: Recipe) -> None:
 
 def _check_sums(plan: PlanFields) -> None:
     """Raise for what makes no sense of sums, of which a round releases one."""
+    if plan.ballots == "verified":
+        _check_verified(plan)
     wanted: dict[str, str | int] = {
         "tally": "aggregate",
         "encoding": "plain",
@@ -213,6 +215,8 @@ def _check_verified(plan: PlanFields) -> None:
 
 def _unprovable(mechanism: Mechanism) -> str:
     unit = mechanism.ballot.verifiable.unit
+    if mechanism.sums_records:
+        return f"what records add to a sum of {mechanism.kind} has no proof; choose ring_bits 64"
     if unit < VOTE:
         return (
             f"verified, a ballot of all labels keeps nothing in steps of 1/{VOTE // unit} vote; clip it less"

@@ -142,9 +142,11 @@ def check_protected(plan: Plan, site: str, *, shared_features: bool) -> None:
 
     Teachers that learned from features of records that all sites know move one vote by a label, and all votes
     by a record: they vote where labels are charged, and there nobody else does. Records that vote themselves
-    need no teachers.
+    need no teachers; sums over records tell of their features, so that only labels may be charged where all
+    sites know these.
     """
-    if plan.mechanism.by_record or shared_features == (plan.adjacency == "label"):
+    votes = plan.mechanism.by_record and plan.mechanism.labels_queries
+    if votes or shared_features == (plan.adjacency == "label"):
         return
     learned, other = (
         ("from features of records that all sites know", "label")

@@ -11,6 +11,7 @@ from ostraka.common.config import split_address
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.common.identity.credentials import TLS_CERT, TLS_KEY
+from ostraka.common.rpc.proxies import proxy_of
 from ostraka.common.rpc.retry import ENDED
 from ostraka.common.rpc.status import Ended, from_call
 from ostraka.common.rpc.watcher import Target, target_of
@@ -36,6 +37,9 @@ REFUSED = (
     "closes the connection when it sees this site's certificate; check that both sites have the same ca.crt"
     " and the right time."
 )
+
+
+_RUNS = "check that it runs and that the address is right"
 
 
 def diagnose(target: Target) -> OstrakaError:
@@ -86,9 +90,9 @@ def _greets(tls: ssl.SSLSocket) -> bool:
 
 
 def _unreachable(target: Target, problem: str) -> OstrakaError:
-    return _error(
-        ErrorCode.SERVER_UNREACHABLE, target, f"{problem}; check that it runs and that the address is right."
-    )
+    proxy = proxy_of(target.address)
+    advice = f"check that {proxy}, or name the host in no_proxy" if proxy else _RUNS
+    return _error(ErrorCode.SERVER_UNREACHABLE, target, f"{problem}; {advice}.")
 
 
 def _error(code: ErrorCode, target: Target, problem: str) -> OstrakaError:

@@ -5,16 +5,26 @@ import os
 import signal
 import threading
 from pathlib import Path
+from queue import SimpleQueue
 
 DRAIN_S = 10.0
 """Seconds that calls in flight get when a server stops."""
 
 
 def stop_on_signal() -> threading.Event:
-    """Return an event that is set on SIGTERM and SIGINT; call this from the main thread."""
+    """Return an event that is set soon after SIGTERM or SIGINT; call this from the main thread."""
     stop = threading.Event()
+    # A handler may run within the main thread's own call of the event, whose lock it would wait for without
+    # end; putting into a queue takes none.
+    signals = SimpleQueue[int]()
+
+    def follow() -> None:
+        signals.get()
+        stop.set()
+
+    threading.Thread(target=follow, name="stop", daemon=True).start()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+        signal.signal(number, lambda number, _: signals.put(number))
     return stop
 
 

@@ -34,6 +34,8 @@ class ClassCodes:
 class LabelCodes:
     """Labels of 0 and 1, less what is expected of each, divided by `scale` and clipped to norm 1.
 
+    A label that is not known, below 0, adds nothing.
+
     Attributes:
         offsets: (labels,), as the share of records that has each.
         scale: above 0.
@@ -49,7 +51,7 @@ class LabelCodes:
 
     def __call__(self, y: NDArray[Any]) -> Floats:
         """Return the codes (n, labels) of labels (n, labels)."""
-        return clip_rows((y - self.offsets) / self.scale)
+        return clip_rows(np.where(y < 0, 0.0, (y - self.offsets) / self.scale))
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,27 @@ UNBINNED: Floats = np.empty(0)
 """In place of cut points: a feature stays the number that it is."""
 
 
+LEAST = 2.0**-400
+"""Below it a value counts as 0: products of two are then normal numbers, which take a processor no longer than
+others do, and squares keep their digits (docs/sums.md)."""
+
+
+def flush(values: Floats) -> Floats:
+    """Return values with 0 in place of those below `LEAST`."""
+    return np.where(np.abs(values) < LEAST, 0.0, values)
+
+
 def clip_rows(rows: Floats) -> Floats:
     """Return rows (n, d) scaled down to norm 1 where they are longer; a row with a NaN or infinity becomes 0.
 
-    A row of values that are no numbers would make a whole sum none.
+    A row of values that are no numbers would make a whole sum none. Norms are at most 1 + (d + 8) 2^-53.
     """
     finite = np.isfinite(rows).all(axis=1, keepdims=True)
     usable = np.where(finite, rows, 0.0)
     # Divided by the largest value first: squares of large numbers overflow.
     largest = np.maximum(np.abs(usable).max(axis=1, initial=0.0), 1.0)
     norms = largest * np.linalg.norm(usable / largest[:, None], axis=1)
-    clipped: Floats = usable / np.maximum(norms, 1.0)[:, None]
-    return clipped
+    return flush(usable / np.maximum(norms, 1.0)[:, None])
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.sums.codes import Codes
-from ostraka.common.sums.feature_map import FeatureMap, Floats, clip_rows, find_bins, one_hot
+from ostraka.common.sums.feature_map import (
+    LEAST,
+    FeatureMap,
+    Floats,
+    clip_rows,
+    find_bins,
+    flush,
+    one_hot,
+)
 
 
 @dataclass(frozen=True)
@@ -116,7 +124,9 @@ class Target:
         if self.loss == "squared":
             return scores - ((np.asarray(y, np.float64) - self.center) / self.scale)[:, None]
         if self.loss == "logistic":
-            return sigmoid(scores) - np.asarray(y, np.float64).reshape(scores.shape)
+            wanted = np.asarray(y, np.float64).reshape(scores.shape)
+            # A label that is not known is below 0.
+            return np.where(wanted < 0, 0.0, sigmoid(scores) - wanted)
         return softmax(scores) - one_hot(y.astype(np.int64), self.outputs)
 
 
@@ -156,10 +166,11 @@ class GradientQuestion:
     def blocks(self, rows: Rows) -> Sequence[Floats]:
         """As `Question.blocks`."""
         U = self.map(rows.X)
-        residuals = self.target.residuals(U @ self.weights, rows.y) / self.radius
-        # A gradient x r' has norm |x| |r|: what is too long is clipped with its x, not beside it.
+        residuals = self.target.residuals(U @ flush(self.weights), rows.y) / self.radius
+        # A gradient x r' has norm |x| |r|: what is too long is clipped with its x, not beside it. A length of
+        # less than LEAST is none of this x, as its squares underflow: dividing by it would undo the clipping.
         lengths = np.linalg.norm(U, axis=1, keepdims=True)
-        clipped = clip_rows(residuals * lengths) / np.maximum(lengths, np.finfo(np.float64).tiny)
+        clipped = clip_rows(residuals * lengths) / np.maximum(lengths, LEAST)
         return ((U.T @ clipped).ravel(),)
 
 
@@ -219,8 +230,8 @@ HALF = 0.5
 def find_places(X: NDArray[np.floating], feature: int, cuts: Floats, indicators: int) -> NDArray[np.intp]:
     """Return the bin of each record (n, F): of one feature by its `cuts`, or of a category.
 
-    With `indicators` above 0 so many features from `feature` on are a category's, and a record's bin is the place
-    of the first that is above a half, and the last bin, of indicators + 1, where none is.
+    With `indicators` above 0 so many features from `feature` on are a category's, and a record's bin is the
+    place of the first that is above a half, and the last bin, of indicators + 1, where none is.
     """
     if not indicators:
         return find_bins(X[:, feature].astype(np.float64), cuts)
@@ -321,7 +332,8 @@ class ColumnStatistic:
     def places(self, values: Floats) -> NDArray[np.intp]:
         """Return the place of each value (n,) in its part."""
         missing = np.isnan(values)
-        share = (np.where(missing, self.low, values) - self.low) / (self.high - self.low)
+        # A range may overflow, of which an infinite value has no share that is a number.
+        share = np.nan_to_num((np.where(missing, self.low, values) - self.low) / (self.high - self.low))
         inside = np.clip(np.floor(share * self.bins), 0, self.bins - 1).astype(np.intp)
         return np.where(missing, self.bins, inside)
 
@@ -366,6 +378,8 @@ AnyQuestion = LinearQuestion | NetworkQuestion
 
 CHUNK = 4096
 """Records that are added up in floating point: so few that no sum is off by a thousandth of a step."""
+CHUNK_VALUES = 2**26
+"""Of the mapped records of a chunk, 512 MiB: wide questions are answered in smaller chunks."""
 
 
 def sum_steps(question: LinearQuestion, rows: Rows, bits: int) -> list[NDArray[np.int64]]:
@@ -375,7 +389,23 @@ def sum_steps(question: LinearQuestion, rows: Rows, bits: int) -> list[NDArray[n
     moves each value by less than a step more than its own part does (docs/sums.md).
     """
     totals = [np.zeros(width, np.int64) for width in question.widths]
-    for start in range(0, len(rows), CHUNK):
-        for place, block in enumerate(question.blocks(rows.take(slice(start, start + CHUNK)))):
-            totals[place] += np.rint(np.ldexp(block, bits)).astype(np.int64)
+    size = max(1, min(CHUNK, CHUNK_VALUES // max(question.widths, default=1)))
+    # A warning would tell that a record is odd.
+    with np.errstate(all="ignore"):
+        for start in range(0, len(rows), size):
+            for place, block in enumerate(question.blocks(rows.take(slice(start, start + size)))):
+                totals[place] += np.rint(np.ldexp(block, bits)).astype(np.int64)
     return totals
+
+
+def weigh_steps(steps: NDArray[np.int64], weight: int, bits: int) -> NDArray[np.int64]:
+    """Return a sum in steps times a weight in steps of 2^-bits, rounded to whole steps once.
+
+    Exact below 2^63 for weights below 2^32: only what is left of whole weights is a fraction.
+    """
+    whole = steps >> bits
+    rest = steps - (whole << bits)
+    weighed: NDArray[np.int64] = whole * weight + np.rint(np.ldexp(rest * float(weight), -bits)).astype(
+        np.int64
+    )
+    return weighed

@@ -31,7 +31,7 @@ def moved_on_lattice(moved: float, width: int, bits: int, records: float = 1.0) 
         bits: of a step.
         records: how many are replaced, or what these weigh together.
 
-    Each record may lie in another chunk, whose sum is rounded, and so is what a weight makes of the chunks' sum.
+    Each record may lie in another chunk, whose sum is rounded, and so is what a weight makes of all chunks.
     """
     rounded = math.sqrt(width) * math.ldexp(STEP_ROUNDING, -bits)
     return records * (moved + rounded) + rounded

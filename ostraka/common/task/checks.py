@@ -1,15 +1,19 @@
 """Checks of a site's records against the task: column order, classes, ranges."""
 
+from dataclasses import replace
 from itertools import zip_longest
+from pathlib import Path
 
 import numpy as np
 
+from ostraka.common.console.texts import list_words
 from ostraka.common.datasets import Dataset
 from ostraka.common.datasets.dataset import require_finite
 from ostraka.common.datasets.label_columns import label_matrix, require_in_range
-from ostraka.common.datasets.reading import Origin, place
+from ostraka.common.datasets.reading import Origin, Reading, place
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task.input import TableInput, TensorInput
+from ostraka.common.task.target import NumberTarget
 
 
 def check_columns(expected: TableInput | TensorInput, dataset: Dataset) -> None:
@@ -33,10 +37,68 @@ def check_labels(classes: tuple[str, ...], multi_label: bool, dataset: Dataset) 
     if multi_label:
         label_matrix(dataset.y, classes, "The data")
     else:
-        require_in_range(dataset.y, len(classes), "The data")
+        require_in_range(dataset.labels(), len(classes), "The data")
+
+
+def clip_target(target: NumberTarget, label: str, dataset: Dataset) -> Dataset:
+    """Return the records, numbers beyond a range that is clipped at its nearer end, counted in `reading`.
+
+    Whole numbers of arrays without classes are numbers here.
+    """
+    if dataset.y is None or dataset.y.ndim > 1 or dataset.classes is not None:
+        return dataset
+    y = dataset.numbers()
+    if not target.clip:
+        return replace(dataset, y=y)
+    clipped = np.clip(y, target.min, target.max)
+    beyond = int((np.isfinite(y) & (clipped != y)).sum())
+    told = {label: f"values beyond its range that count as its end: {beyond} of {len(y)}"} if beyond else {}
+    reading = (dataset.reading or Reading()).note(told) if told else dataset.reading
+    return replace(dataset, y=clipped, reading=reading)
+
+
+def check_target(
+    target: NumberTarget, label: str, dataset: Dataset, source: Origin | str = "The data"
+) -> None:
+    """Raise `task.mismatch` for classes in place of numbers, or the first number outside its range.
+
+    A number that is missing (NaN) passes.
+    """
+    if dataset.y is None:
+        return
+    if dataset.y.ndim > 1 or dataset.classes is not None or not dataset.numeric:
+        raise OstrakaError(
+            ErrorCode.TASK_MISMATCH,
+            f"The task takes a number in '{label}' but the data have classes: bring numbers, or agree on"
+            " a new task.",
+        )
+    outside = (dataset.y < target.min) | (dataset.y > target.max)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise _value_mismatch(
+            label, row, source, f"{dataset.y[row]:g}", f"the task's range is {target.words()}"
+        )
+
+
+def require_labels(labels: tuple[str, ...], dataset: Dataset, source: object) -> None:
+    """Raise `data.missing` for records without labels, naming their columns and the file where it is one."""
+    if dataset.y is not None:
+        return
+    name = source if isinstance(source, Path | str) else "The table"
+    columns = list_words([f"'{label}'" for label in labels])
+    raise OstrakaError(
+        ErrorCode.DATA_MISSING,
+        f"{name} has no labels: add {columns}, as a task's records have it, or an array y to an .npz.",
+    )
 
 
 def _check_kind(multi_label: bool, dataset: Dataset) -> None:
+    if dataset.numeric:
+        raise OstrakaError(
+            ErrorCode.TASK_MISMATCH,
+            "The task takes classes but the data have a number per record: bring classes, or agree on a new"
+            " task.",
+        )
     if dataset.y is None or dataset.multi_label == multi_label:
         return
     kinds = ("one class per record", "a 0 or 1 for every label")

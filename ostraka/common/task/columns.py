@@ -349,16 +349,12 @@ class NumberColumn(NamedColumn):
 
     def read(self, values: pa.ChunkedArray, *, point_is_decimal: bool = True) -> ReadColumn:
         """Return the numbers."""
-        import pyarrow as pa
-
         from ostraka.common.datasets.number_columns import read_numbers
 
         numbers = read_numbers(
             values, decimal=self.decimal, percent=self.unit == "%", point_is_decimal=point_is_decimal
         )
-        share = self.unit == "%" and not pa.types.is_string(values.type) and _has_fractions(numbers.values)
-        note = "0.05 is taken for 0.05 %, though spreadsheets hold 5 % so" if share else numbers.notation
-        return ReadColumn(numbers.values.astype(np.float32), note)
+        return ReadColumn(numbers.values.astype(np.float32), numbers.note)
 
     @property
     def codes(self) -> tuple[float, float]:
@@ -384,11 +380,6 @@ class NumberColumn(NamedColumn):
     def indicates(self) -> bool:
         """Whether a feature says that the number is missing."""
         return self.missing == INDICATOR
-
-
-def _has_fractions(values: NDArray[np.float64]) -> bool:
-    """Whether numbers lie between 0 and 1, as parts of a whole do."""
-    return bool(((values > 0) & (values < 1)).any())
 
 
 MAX_TEXT_FEATURES = 16_384

@@ -93,17 +93,21 @@ def _telling(task: Task, data: Dataset, constant: NDArray[np.bool_]) -> Iterator
                 yield data.columns[column] + (f" (of {name})" if name else "")
 
 
-def _answers(task: Task, y: NDArray[np.int64]) -> tuple[tuple[str, ...], list[NDArray[np.int64]]]:
-    """Put values (N,) into parts, numbered from 0: one for each of few values, else of equal size."""
+def _answers(
+    task: Task, y: NDArray[np.int64 | np.float64]
+) -> tuple[tuple[str, ...], list[NDArray[np.int64]]]:
+    """Return names of what is learned, and each's value by record, from 0: numbers by their part."""
+    if task.target is not None:
+        return ("",), [_parts(y)]
     if not task.multi_label:
-        return ("",), [y]
-    return task.classes, [np.maximum(y[:, label], 0) for label in range(y.shape[1])]
+        return ("",), [y.astype(np.int64)]
+    return task.classes, [np.maximum(y[:, label], 0).astype(np.int64) for label in range(y.shape[1])]
 
 
-def _parts(values: NDArray[np.float32]) -> NDArray[np.int64]:
+def _parts(values: NDArray[np.number[Any]]) -> NDArray[np.int64]:
     """Put values (N,) into parts, numbered from 0: one for each of few values, else of equal size."""
-    known, place = np.unique(values, return_inverse=True)
-    place = place.astype(np.int64)
+    known, found = np.unique(values, return_inverse=True)
+    place: NDArray[np.int64] = found.astype(np.int64)
     parts = min(MAX_PARTS, len(values) // RECORDS_A_PART)
     if len(known) <= parts:
         return place

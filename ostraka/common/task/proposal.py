@@ -1,6 +1,7 @@
 """A first task proposed from labelled records."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
@@ -18,17 +19,18 @@ Datasets = Sequence[Dataset]
 def infer_task(dataset: Dataset, name: str, *more: Dataset, label: str = "label") -> Task:
     """Infer a task that fits these labelled records: their columns or shape, observed ranges and classes.
 
-    Multi-label records make a multi-label task; labels without names are called label0, label1, ...
-    The ranges become public with the task, so infer it from public records or correct them by hand. Raises
-    `data.missing` without labels, `data.label_range` where class indices leave a gap, `data.shape` where the
-    records differ in the number of labels, and `config.invalid` where no task can be made of what was found.
+    Records with a number each make a task with that target. Multi-label records make a multi-label task;
+    labels without names are called label0, label1, ... The ranges become public with the task, so infer it
+    from public records or correct them by hand. Raises `data.missing` without labels, `data.label_range`
+    where class indices leave a gap, `data.shape` where the records differ in the number of labels, and
+    `config.invalid` where no task can be made of what was found.
     """
     datasets = (dataset, *more)
     try:
         return Task(
             name=name,
             label=label,
-            classes=infer_classes(datasets),
+            **_infer_answers(datasets),
             multi_label=dataset.multi_label,
             input=infer_input(datasets),
         )
@@ -37,6 +39,14 @@ def infer_task(dataset: Dataset, name: str, *more: Dataset, label: str = "label"
             ErrorCode.CONFIG_INVALID,
             f"No task can be inferred from the data: {task_problem(exc)}.",
         ) from exc
+
+
+def _infer_answers(datasets: Datasets) -> dict[str, Any]:
+    """Return the classes, or the target where records have numbers, as fields of a task."""
+    if not datasets[0].numeric:
+        return {"classes": infer_classes(datasets)}
+    numbers = np.concatenate([dataset.numbers() for dataset in datasets])
+    return {"target": {"kind": "number", "min": float(numbers.min()), "max": float(numbers.max())}}
 
 
 def infer_classes(datasets: Datasets) -> tuple[str, ...]:

@@ -18,9 +18,11 @@ from pydantic import TypeAdapter, ValidationError
 from ostraka.common.console.texts import list_words
 from ostraka.common.datasets.date_columns import read_days
 from ostraka.common.datasets.number_columns import are_plain_numbers, infer_numbers, read_numbers
+from ostraka.common.datasets.number_format import NumberFormat
 from ostraka.common.datasets.plain_columns import plain_types
-from ostraka.common.datasets.reading import Origin
-from ostraka.common.datasets.table_columns import class_labels, label_columns
+from ostraka.common.datasets.reading import Origin, Reading
+from ostraka.common.datasets.table_columns import class_labels, label_columns, target_numbers
+from ostraka.common.datasets.table_files import Table
 from ostraka.common.datasets.unreadable import UnreadableValuesError
 from ostraka.common.datasets.word_columns import is_missing, texts, truth_family
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -296,6 +298,8 @@ def _days_or_none(values: pa.ChunkedArray, form: str | None) -> NDArray[np.float
         return None
 
 
+TargetKind = Literal["number", "class"]
+"""What a label column is taken for."""
 FEW = 20
 """Different numbers that labels may have without looking like a quantity."""
 RECORDS_A_CLASS = 10
@@ -319,7 +323,10 @@ class TaskProposal:
     def fill_in(self) -> dict[str, Any]:
         """Return the fields with what was found in the records, which becomes public with the task."""
         columns = [column | self.found.get(column["name"], {}) for column in self.fields["input"]["columns"]]
-        return {**self.fields, "input": {**self.fields["input"], "columns": columns}}
+        filled = {**self.fields, "input": {**self.fields["input"], "columns": columns}}
+        if "target" in filled:
+            filled["target"] = filled["target"] | self.found[filled["label"]]
+        return filled
 
     def task(self) -> Task:
         """Return the completed task; raise `config.invalid` where it makes none."""
@@ -341,8 +348,13 @@ def propose_task(
     source: Origin | str,
     public: bool = False,
     point_is_decimal: bool = True,
+    target: TargetKind | None = None,
 ) -> TaskProposal:
-    """Propose a task for a table of records with one class, or with several labels of 0 and 1.
+    """Propose a task for a table of records with one class or number, or with several labels of 0 and 1.
+
+    A label column of numbers is a quantity, and becomes the task's target, where one of them is not whole, or
+    they have more than `FEW` different values and fewer than `RECORDS_A_CLASS` records for each. Otherwise
+    they are classes.
 
     Args:
         table: the records.
@@ -351,11 +363,13 @@ def propose_task(
         source: where the records come from, or what they are called in errors.
         public: whether the records are public, so that rare categories and classes may be told.
         point_is_decimal: as `read_numbers` has it.
+        target: what the label column holds; None: as it looks.
 
     Raises:
         OstrakaError: `data.missing` for a label column that is not there, `data.label_range` for labels that
-            look like a quantity or an id, or are all the same, `data.too_few` for a table without records,
-            `data.shape` for names that no task can have, `data.not_numeric` where no column can be a feature.
+            look like an id, or like a quantity and are to be classes, or are all the same, `data.too_few` for
+            a table without records, `data.shape` for names that no task can have, `data.not_numeric` where no
+            column can be a feature, or the target is no number, `data.ambiguous` where it has two readings.
     """
     origin = source if isinstance(source, Origin) else Origin(source)
     source = str(origin)
@@ -388,18 +402,31 @@ def propose_task(
     fields |= {"persons": True} if tells_persons(chosen or "") else {}
     fields |= {"ignore": ignored} if ignored else {}
     unlabelled, labelled = _drop_unlabelled(table, labels, source)
-    classes, rare = _classes(labelled, labels, source)
-    fields |= {"classes": [name for name in classes if public or name not in rare]}
+    numeric = target == "number" or (target is None and _is_quantity(labelled, labels))
+    classes: Sequence[str] = ()
+    rare: Collection[str] = ()
+    if numeric:
+        numbers = _target_numbers(labelled, labels, origin, point_is_decimal=point_is_decimal, asked=target)
+        fields |= {"target": {"kind": "number"}}
+    else:
+        classes, rare = _classes(labelled, labels, source)
+        fields |= {"classes": [name for name in classes if public or name not in rare]}
     fields |= {"multi_label": True} if len(labels) > 1 else {}
     columns = [{"name": column, **proposal.fields} for column, proposal in features.items()]
     fields["input"] = {"kind": "table", "preprocessing": "range", "columns": columns}
     found = {column: proposal.found for column, proposal in features.items()}
+    if numeric:
+        found = {labels[0]: {"min": float(numbers.min()), "max": float(numbers.max())}, **found}
     left_out = () if public else rare
     proposal = TaskProposal(fields, found, ())
-    notes = [*_gap_notes(labels, unlabelled, len(table)), *_notes(labelled, labels, proposals, left_out)]
+    notes = [
+        *_gap_notes(labels, unlabelled, len(table), numeric=numeric),
+        *_notes(labelled, labels, proposals, left_out, numeric=numeric),
+    ]
     notes += [
+        *([] if numeric or target is not None else _number_notes(labelled, labels)),
         *_id_notes(table, chosen, ids),
-        *_alike_notes(fields["classes"]),
+        *_alike_notes(fields.get("classes", ())),
         *_misfits(proposal, classes, table, origin),
     ]
     return replace(proposal, notes=tuple(notes))
@@ -432,7 +459,7 @@ def _misfits(
     proposal: TaskProposal, classes: Sequence[str], table: pa.Table, origin: Origin
 ) -> Iterator[str]:
     """Say why the draft, completed by what was found, would not read its own table, if it would not."""
-    completed = {**proposal.fields, "classes": list(classes)}
+    completed = {**proposal.fields, **({"classes": list(classes)} if classes else {})}
     try:
         replace(proposal, fields=completed).task().read(table, source=origin)
     except OstrakaError as exc:
@@ -515,9 +542,10 @@ def _drop_unlabelled(table: pa.Table, labels: Sequence[str], source: str) -> tup
     return unlabelled, table.filter(pc.invert(missing))
 
 
-def _gap_notes(labels: Sequence[str], unlabelled: int, records: int) -> Iterator[str]:
+def _gap_notes(labels: Sequence[str], unlabelled: int, records: int, *, numeric: bool) -> Iterator[str]:
     if unlabelled:
-        yield f"{unlabelled} of {records} records have no class in '{labels[0]}', and are left out."
+        what = "number" if numeric else "class"
+        yield f"{unlabelled} of {records} records have no {what} in '{labels[0]}', and are left out."
 
 
 def _no_features(proposals: Mapping[str, ColumnProposal], source: str) -> OstrakaError:
@@ -561,6 +589,62 @@ def _require_column(table: pa.Table, label: str, source: str) -> None:
     )
 
 
+def _is_quantity(table: pa.Table, labels: Sequence[str]) -> bool:
+    """Whether the one label column holds numbers that are no classes, and no ids."""
+    if len(labels) > 1 or has_ids(labels[0], table[labels[0]]):
+        return False
+    numbers = _numbers_or_words(table[labels[0]])
+    if not _are_numbers(numbers):
+        return False
+    different = len(pc.unique(numbers))
+    whole = pc.all(pc.equal(pc.trunc(numbers), numbers)).as_py()
+    return not whole or (different > max(FEW, len(table) / RECORDS_A_CLASS) and not are_given(numbers))
+
+
+def _are_numbers(values: pa.ChunkedArray) -> bool:
+    kind = values.type
+    numbers = pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_integer(kind)
+    return bool(numbers)
+
+
+def _target_numbers(
+    table: pa.Table,
+    labels: Sequence[str],
+    origin: Origin,
+    *,
+    point_is_decimal: bool,
+    asked: TargetKind | None,
+) -> NDArray[np.float64]:
+    """Return the numbers of the one label column (N,)."""
+    if len(labels) > 1:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"--target {asked} is for one label column, and {len(labels)} are named.",
+        )
+    reading = Reading(delimiter="" if point_is_decimal else ";")
+    numbers, _ = target_numbers(Table(table, origin, reading), labels[0], NumberFormat())
+    assert numbers is not None  # noqa: S101 - the column is there
+    if numbers.min() == numbers.max():
+        raise OstrakaError(
+            ErrorCode.DATA_LABEL_RANGE,
+            f"{origin} has one number only in '{labels[0]}', {numbers[0]:g}: bring records of other ones, or"
+            " name another label column.",
+            column=labels[0],
+        )
+    return numbers
+
+
+def _number_notes(table: pa.Table, labels: Sequence[str]) -> Iterator[str]:
+    """Say that numbers are taken for classes, where there are more than two."""
+    numbers = _numbers_or_words(table[labels[0]])
+    if len(labels) > 1 or not _are_numbers(numbers) or len(pc.unique(numbers)) == 2:
+        return
+    yield (
+        f"The {len(pc.unique(numbers))} different numbers in '{labels[0]}' are taken for classes; if they"
+        " measure or count something, give --target number."
+    )
+
+
 def _classes(table: pa.Table, labels: Sequence[str], source: str) -> tuple[Sequence[str], Collection[str]]:
     """Return all classes, and those that fewer than `MIN_HOLDERS` records have."""
     if len(labels) > 1:
@@ -569,8 +653,7 @@ def _classes(table: pa.Table, labels: Sequence[str], source: str) -> tuple[Seque
     values = table[labels[0]]
     different = len(pc.unique(values))
     numbers = _numbers_or_words(values)
-    kind = numbers.type
-    if pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_integer(kind):
+    if _are_numbers(numbers):
         whole = pc.all(pc.equal(pc.trunc(numbers), numbers)).as_py()
         if not whole or different > max(FEW, len(table) / RECORDS_A_CLASS):
             raise _no_classes(source, labels[0], different, "look like a quantity, and only classes")
@@ -613,6 +696,8 @@ def _notes(
     labels: Sequence[str],
     proposals: Mapping[str, ColumnProposal],
     left_out: Collection[str],
+    *,
+    numeric: bool,
 ) -> Iterator[str]:
     for column, proposal in proposals.items():
         if proposal.note:
@@ -623,7 +708,7 @@ def _notes(
             f"Classes that fewer than {MIN_HOLDERS} records have are left out: add to classes what can"
             " occur, known from what is diagnosed and not from these records."
         )
-    elif len(labels) == 1:
+    elif len(labels) == 1 and not numeric:
         counted = pc.value_counts(table[labels[0]]).to_pylist()
         single = [str(one["values"]) for one in counted if one["counts"] == 1]
         if single:

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from ostraka.common.console.texts import list_words
 from ostraka.common.datasets import Dataset, from_arrays
@@ -20,6 +21,7 @@ from ostraka.common.datasets.table_columns import (
     label_columns,
     levels,
     require_records,
+    target_numbers,
     unreadable,
 )
 from ostraka.common.datasets.table_files import Table
@@ -29,6 +31,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task.checks import column_mismatch
 from ostraka.common.task.columns import Codes, NamedColumn
 from ostraka.common.task.input import TableInput, TensorInput
+from ostraka.common.task.target import NumberTarget
 
 _CUT_ID = r"^\d([.,]\d+)?[eE]\+\d+$"
 """A long number as spreadsheets show it: 1.23457E+11."""
@@ -46,6 +49,8 @@ class _Task(Protocol):
     @property
     def label(self) -> str: ...
     @property
+    def target(self) -> NumberTarget | None: ...
+    @property
     def classes(self) -> tuple[str, ...]: ...
     @property
     def id(self) -> str | None: ...
@@ -57,7 +62,7 @@ class _Task(Protocol):
     def unused(self) -> tuple[str, ...]: ...
     @property
     def takes_consent(self) -> bool: ...
-    def ignores(self, column: str) -> bool: ...
+    def ignores(self, column: str, columns: Collection[str]) -> bool: ...
 
 
 def read_records(task: _Task, table: Table, ignored: Collection[str] = ()) -> Dataset:
@@ -75,11 +80,16 @@ def read_records(task: _Task, table: Table, ignored: Collection[str] = ()) -> Da
     require_records(table)
     consent = task.takes_consent and COLUMN in columns.column_names
     _require_columns(task, columns.column_names, consent=consent)
-    y, classes = (
-        (label_columns(columns, task.classes, origin, ignored), task.classes)
-        if task.multi_label
-        else class_labels(columns, task.label, task.classes, origin)
-    )
+    y: NDArray[np.int64 | np.float64] | None
+    classes: tuple[str, ...] | None = task.classes
+    written: dict[str, str] = {}
+    if task.target is not None:
+        classes = None
+        y, written = target_numbers(table, task.label, task.target.format)
+    elif task.multi_label:
+        y = label_columns(columns, task.classes, origin, ignored)
+    else:
+        y, classes = class_labels(columns, task.label, task.classes, origin)
     codes, notes = _codes(task.input.columns, table)
     data = from_arrays(
         codes,
@@ -89,28 +99,31 @@ def read_records(task: _Task, table: Table, ignored: Collection[str] = ()) -> Da
         consent=levels(columns, origin) if consent else None,
         source=origin,
         incomplete=True,
+        numeric=task.target is not None,
     )
-    data = replace(data, reading=replace(table.reading, columns=notes))
+    data = replace(data, reading=replace(table.reading, columns=notes | written))
     return data if task.id is None else data.with_ids(_ids(columns, task.id, origin))
 
 
 def drop_unlabelled(task: _Task, table: Table) -> Table:
-    """Return the rows that have a class, where some have one and others do not."""
+    """Return the rows that have a class, or a number, where some have one and others do not."""
     if task.multi_label or task.label not in table.columns.column_names:
         return table
     words = column_texts(table.columns, task.label, table.origin)
+    what = "class" if task.target is None else "number"
     named = pc.is_in(words, pa.array(task.classes, pa.string()))
     labelled = pc.or_(named, pc.invert(is_missing(words)))
     without = len(words) - pc.sum(labelled).as_py() if len(words) else 0
     if without in (0, len(words)):
         return table
-    return table.keep(labelled, f"{without} of {len(words)} records, which have no class in '{task.label}'")
+    return table.keep(labelled, f"{without} of {len(words)} records, which have no {what} in '{task.label}'")
 
 
 def _require_columns(task: _Task, found: Sequence[str], *, consent: bool) -> None:
     """Raise `task.mismatch` unless the table has the task's columns, and no column that it does not know."""
     known = {*task.labels, *task.unused, *((COLUMN,) if consent else ())}
-    features = tuple(name for name in found if name not in known and not task.ignores(name))
+    columns = frozenset(found)
+    features = tuple(name for name in found if name not in known and not task.ignores(name, columns))
     if set(features) != set(task.input.sources):
         raise column_mismatch(task.input.sources, features)
 

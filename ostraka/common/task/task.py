@@ -1,4 +1,4 @@
-"""A task: what is classified, by which features, as the file `task.toml` says it at every site."""
+"""A task: what is learned, by which features, as the file `task.toml` says it at every site."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ from ostraka.common.datasets.table_files import Frame, Table, frame_table, is_ta
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.toml import TomlError, read_toml
 from ostraka.common.plan.fields import MAX_CLASSES
-from ostraka.common.task.checks import check_columns, check_labels, check_values
+from ostraka.common.task.checks import check_columns, check_labels, check_target, check_values, clip_target
 from ostraka.common.task.columns import Codes, Name
 from ostraka.common.task.input import TableInput, TensorInput, twice
 from ostraka.common.task.range_defaults import WILDCARD, matches, with_ranges
+from ostraka.common.task.target import NumberTarget
 from ostraka.common.validation import FrozenModel, first_problem, problem_text
 
 OPTIONAL: tuple[tuple[str, Any], ...] = (
@@ -37,6 +38,7 @@ OPTIONAL: tuple[tuple[str, Any], ...] = (
     ("id", None),
     ("persons", False),
     ("ignore", ()),
+    ("target", None),
 )
 """Fields that are left out where nobody states them: digests stay as they are while fields are added."""
 
@@ -46,13 +48,14 @@ Source: TypeAlias = Path | str | Dataset | Frame
 
 
 class Task(FrozenModel):
-    """What is classified: features, classes and public preprocessing; its digest is part of every plan.
+    """What is learned: features, classes or a number, and public preprocessing; its digest is in every plan.
 
     The `classes` of a multi-label task are its labels: a record has any number of them, and a table has a
     column of 0 and 1 for each, named like it, instead of one column `label`. A table may have a column `id`,
     which comes back beside the labels, and columns to `ignore`; none of them is ever a feature. In a name to
     ignore * stands for any characters; columns that the task names otherwise are not meant. `persons` says
-    that an id is a person's, not a visit's or a sample's: without it nothing is promised to persons.
+    that an id is a person's, not a visit's or a sample's: without it nothing is promised to persons. With a
+    `target` the column `label` holds a number, and there are no classes.
     """
 
     name: Name
@@ -60,12 +63,15 @@ class Task(FrozenModel):
     id: Name | None = None
     persons: bool = False
     ignore: Annotated[tuple[Name, ...], Field(max_length=100_000)] = ()
-    classes: Annotated[tuple[Name, ...], Field(min_length=2, max_length=MAX_CLASSES)]
+    classes: Annotated[tuple[Name, ...], Field(min_length=2, max_length=MAX_CLASSES)] = ()
+    target: NumberTarget | None = None
     multi_label: bool = False
     input: Annotated[TableInput | TensorInput, Field(discriminator="kind")]
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
+        if bool(self.classes) == (self.target is not None) or (self.target and self.multi_label):
+            raise ValueError('name classes, or a [target] with kind = "number", and not both')
         repeated = twice(self.classes)
         if repeated is not None:
             raise ValueError(f"class '{repeated}' is named twice")
@@ -84,7 +90,8 @@ class Task(FrozenModel):
     @model_serializer(mode="wrap")
     def _drop_unstated(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields: dict[str, Any] = serialize(self)
-        return {k: v for k, v in fields.items() if (k, v) not in OPTIONAL and (k, v) != ("ignore", [])}
+        stated = {k: v for k, v in fields.items() if (k, v) not in OPTIONAL and (k, v) != ("ignore", [])}
+        return stated if self.target is None else {k: v for k, v in stated.items() if k != "classes"}
 
     @cached_property
     def digest(self) -> bytes:
@@ -107,6 +114,20 @@ class Task(FrozenModel):
         return self.input.features
 
     @property
+    def outputs(self) -> int:
+        """Classes, or labels, that an answer tells apart; 1 for a number."""
+        return len(self.classes) or 1
+
+    def require_classes(self, what: str) -> None:
+        """Raise `task.numeric` for a task with a number as its target, which `what` cannot learn."""
+        if self.target is not None:
+            raise OstrakaError(
+                ErrorCode.TASK_NUMERIC,
+                f"The task '{self.name}' has a number as its target, and {what} needs classes: learn it from"
+                " sums with `ostraka query fit`.",
+            )
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """Columns of a table that hold labels."""
         return self.classes if self.multi_label else (self.label,)
@@ -116,11 +137,15 @@ class Task(FrozenModel):
         """Columns that a table may have besides features and labels."""
         return self.ignore if self.id is None else (self.id, *self.ignore)
 
-    def ignores(self, column: str) -> bool:
-        """Whether `ignore` names a column of a table, and the task does not otherwise."""
+    def ignores(self, column: str, columns: Collection[str]) -> bool:
+        """Whether `ignore` names one of the columns of a table, and the task does not otherwise.
+
+        A name with a wildcard that is a column's own means that column alone.
+        """
         if column in self._used:
             return False
-        return column in self._ignored or any(matches(column, wildcard) for wildcard in self._wildcards)
+        wildcards = (name for name in self._wildcards if name not in columns)
+        return column in self._ignored or any(matches(column, wildcard) for wildcard in wildcards)
 
     @cached_property
     def _used(self) -> frozenset[str]:
@@ -163,7 +188,7 @@ class Task(FrozenModel):
             return self._read(frame_table(source, Origin("the table")).without(self.labels), ())
         if isinstance(self.input, TableInput) and is_table(source):
             return self._read(read_table(source).without(self.labels), ())
-        return replace(self.load(source), y=None)
+        return self._check_data(replace(self._load_arrays(source, ()), y=None))
 
     def load(self, path: Path | str, *, ignored: Collection[str] = ()) -> Dataset:
         """Load a site's records for this task, labels looked up in its classes, and check them.
@@ -171,18 +196,24 @@ class Task(FrozenModel):
         A table's column `consent` holds consent levels unless the task names it. The `ignored` labels of a
         multi-label task are 0 whatever the file holds, also where it lacks them. The X of an .npz holds codes
         (`ostraka.common.task.columns`); an .npz with an array for each column instead is a table. Rows of a
-        table without a class are left out, where others have one; `reading` of the records says how many.
+        table without a class, and all records without a number as target, are left out where others have one;
+        `reading` of the records says how many.
 
         Raises:
             OstrakaError: as `load` and `read`.
         """
         if isinstance(self.input, TableInput) and is_table(path):
             return self._read(read_table(path), ignored)
+        return self._check_data(self._load_arrays(path, ignored))
+
+    def _load_arrays(self, path: Path | str, ignored: Collection[str]) -> Dataset:
+        """Return the records of a file that is no table of this task's, unchecked."""
+        consent = self.takes_consent
         if self.multi_label:
-            data = load(path, self.classes, consent=self.takes_consent, ignored=ignored, incomplete=True)
-        else:
-            data = load(path, self.label, self.classes, consent=self.takes_consent, incomplete=True)
-        return self._check_data(data)
+            return load(path, self.classes, consent=consent, ignored=ignored, incomplete=True)
+        if self.target is not None:
+            return load(path, self.label, consent=consent, incomplete=True, target=self.target.format)
+        return load(path, self.label, self.classes, consent=consent, incomplete=True)
 
     def read(
         self, table: Frame, *, source: Origin | str = "the table", ignored: Collection[str] = ()
@@ -209,8 +240,10 @@ class Task(FrozenModel):
     def _check_data(self, data: Dataset, source: Origin | str = "The data") -> Dataset:
         if data.X.shape[1] == len(self.columns):
             data = data.with_codes(self.input.clip(data.X))
+        if self.target is not None:
+            data = clip_target(self.target, self.label, data)
         self.check(data, source)
-        return data
+        return data.without_gaps(source)
 
     def prepare(self, X: NDArray[Any]) -> Codes:
         """Return the features that models take, float32 (Q, F), of codes (Q, ...): the public preprocessing.
@@ -232,7 +265,10 @@ class Task(FrozenModel):
     def check(self, dataset: Dataset, source: Origin | str = "The data") -> None:
         """Raise `task.mismatch`, `data.nan`, `data.shape` or `data.label_range` for the first problem."""
         check_columns(self.input, dataset)
-        check_labels(self.classes, self.multi_label, dataset)
+        if self.target is None:
+            check_labels(self.classes, self.multi_label, dataset)
+        else:
+            check_target(self.target, self.label, dataset, source)
         check_values(self.input, dataset, source)
 
 
@@ -265,7 +301,14 @@ def task_text(fields: Mapping[str, Any], comments: Mapping[str, str] | None = No
     notes = comments or {}
     inputs = dict(fields["input"])
     columns = inputs.pop("columns", None)
-    lines = [f"{key} = {_toml(value)}" for key, value in fields.items() if key != "input"]
+    lines = [f"{key} = {_toml(value)}" for key, value in fields.items() if key not in ("input", "target")]
+    if "target" in fields:
+        note = _comment(notes.get(fields.get("label", "label")))
+        lines += [
+            "",
+            f"[target]{note}",
+            *(f"{key} = {_toml(value)}" for key, value in fields["target"].items()),
+        ]
     lines += ["", "[input]", *(f"{key} = {_toml(value)}" for key, value in inputs.items())]
     if columns is not None:
         rows = (f"    {{ {_inline(column)} }},{_comment(notes.get(column['name']))}" for column in columns)
@@ -275,9 +318,9 @@ def task_text(fields: Mapping[str, Any], comments: Mapping[str, str] | None = No
 
 def task_problem(exc: ValidationError, data: object = None) -> str:
     """Return what is wrong with the task in `data`, without a full stop; of open ranges every column."""
-    unranged = [error["input"]["name"] for error in exc.errors() if _is_open(error)]
+    unranged = [_name_of(error) for error in exc.errors() if _is_open(error)]
     if unranged:
-        names = list_words([f"'{name}'" for name in dict.fromkeys(unranged)])
+        names = list_words(list(dict.fromkeys(unranged)))
         return (
             f"the range of {names} is open: write min and max of what can occur, known from what is measured"
             " and not from private records"
@@ -300,9 +343,14 @@ def _value_problem(error: ErrorDetails, data: object) -> str:
 
 
 def _is_open(error: ErrorDetails) -> bool:
-    """Whether a column lacks an end of its range."""
+    """Whether a column, or the target, lacks an end of its range."""
     ends = error["type"] == "missing" and error["loc"][-1] in ("min", "max")
-    return ends and isinstance(error["input"], dict) and "name" in error["input"]
+    named = isinstance(error["input"], dict) and "name" in error["input"]
+    return ends and (named or error["loc"][0] == "target")
+
+
+def _name_of(error: ErrorDetails) -> str:
+    return "the target" if error["loc"][0] == "target" else f"'{error['input']['name']}'"
 
 
 def _toml(value: Any) -> str:

@@ -137,8 +137,12 @@ def local(
     made = provision(federation, names, query, out, guardian=guardian, host=host, base_port=base_port)
     servers = {"guardian": str(made.guardian), "admin": str(made.admin), "query": str(made.query)}
     folders = {site: str(folder) for site, folder in made.parties.items()}
+    lone = ["Warning: one party alone answers nothing, as at least two release together."]
     _tell(
-        [f"Wrote {out} with everybody's keys, for trials on one machine."],
+        [
+            f"Wrote {out} with everybody's keys, for trials on one machine.",
+            *(lone if len(names) == 1 else []),
+        ],
         {"ca": str(made.ca), **servers, "parties": folders},
         json,
     )

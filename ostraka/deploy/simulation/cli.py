@@ -1,5 +1,7 @@
 """`ostraka simulate`."""
 
+import atexit
+import gc
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,6 +30,8 @@ def simulate(
     ] = None,
 ) -> None:
     """Run a whole federation on this machine, each site as a process, and report on it."""
+    # Python looks through all that is there for garbage when it ends, for most of a second.
+    atexit.register(gc.freeze)
     settings = load_settings(config, overrides)
     folder = out or new_folder()
 

@@ -25,8 +25,10 @@ RANDOMIZED = ("rand_res", "rand_res_labels")
 JOINT_TRAINING_MODEL = "logistic"
 """What teachers learn together where nobody says: of few parameters, each of which has its own noise."""
 AGREEING = 25
-"""Votes on one class that outweigh default noise. Teachers that learned together mostly agree: where they are
-more than that, noise grows with them, and labels cost less."""
+"""Votes on one class that outweigh default noise, of teachers that learned together, which mostly agree. More
+bear more noise, in proportion: labels are as often right, and cost less."""
+DIFFERING = 50
+"""The same of teachers that learned alone, about half of which agree on a hard record."""
 
 BY_ENCODING: Mapping[str, Mapping[str, Any]] = {"ckks": {"batch_size": ENCRYPTED_BATCH_SIZE}}
 """Settings that an encoding changes: a ciphertext costs the same however many of its slots hold a query."""
@@ -37,7 +39,7 @@ def default_parameters(mechanism: str, votes: int, *, joint_training: bool = Fal
 
     `votes` are all teachers', who learned together (`joint_training`) or each alone.
     """
-    agreement = max(1.0, votes / AGREEING) if joint_training else 1.0
+    agreement = max(1.0, votes / (AGREEING if joint_training else DIFFERING))
     known: Mapping[str, Mapping[str, float]] = {
         "gnmax": {"sigma": 10.0 * agreement},
         "confident": {"sigma1": 10.0 * agreement, "sigma2": 5.0 * agreement, "threshold": votes / 2},

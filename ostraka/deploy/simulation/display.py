@@ -12,11 +12,11 @@ from ostraka.client.console import Bars, ProgressLines
 from ostraka.client.report.tables import rounds_table
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.session import meter
-from ostraka.client.students.accuracy import share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.console.screen import Screen, table_of
 from ostraka.common.console.texts import epsilon_text, number_text
-from ostraka.deploy.simulation.quality import METRICS, LabelCount, QuerierQuality, quality_rows
+from ostraka.common.learning.accuracy import METRICS, share
+from ostraka.deploy.simulation.quality import LabelCount, QuerierQuality, quality_rows
 from ostraka.deploy.simulation.report import (
     SimulationReport,
     bound_words,
@@ -128,7 +128,7 @@ def _quality(report: SimulationReport) -> Table:
 def _turns(turns: Iterable[QuerierQuality]) -> Table:
     head = (
         *("querying party", "own records", "answered"),
-        *("balanced accuracy before", "after", "mAP before", "after"),
+        *("balanced accuracy before", "after", "average precision before", "after"),
     )
     rows = (
         (

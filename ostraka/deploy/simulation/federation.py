@@ -131,10 +131,14 @@ class Federation:
         """
         return {GUARDIAN: self.serve_guardian(), **self.serve_parties()}
 
+    def start_guardian(self) -> Child:
+        """Start the guardian and do not wait for it: nothing that others read is written."""
+        self._guardian = self._start("guardian", GUARDIAN, VOTES_MAY_TELL)
+        return self._guardian
+
     def serve_guardian(self) -> Child:
-        """Start the guardian, and tell everybody at which port it is."""
-        home = self._start("guardian", GUARDIAN, VOTES_MAY_TELL)
-        self._guardian = home
+        """Start the guardian unless it was started, and tell everybody at which port it is."""
+        home = self._guardian or self.start_guardian()
         address = self._ready(home)
         for site in (*self._settings.sites, QUERY, ADMIN):
             self._configure(site, guardian=address)

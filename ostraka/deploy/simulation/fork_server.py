@@ -1,4 +1,4 @@
-"""The process that sites are forked from: it has imported nearly all that any of their commands needs.
+"""The process that sites are forked from: it has imported nearly all that their commands need.
 
 Run as ``python -m ostraka.deploy.simulation.fork_server FD``, where FD is its end of a ``SOCK_SEQPACKET``
 pair. A message carries three file descriptors: a file with the JSON of an `Order`, the log, and a pipe into
@@ -26,23 +26,28 @@ from importlib import import_module
 from ostraka.deploy.simulation.child import die_with
 from ostraka.deploy.simulation.processes import MESSAGE, THREADS, Order
 
-IMPORTED = (
-    "ostraka.client.training.leading",
+TRAINING = (
     "cryptography.hazmat.backends.openssl.backend",
     "ostraka.deploy.cli",
-    "dp_accounting",
-    "ostraka.guardian.serving.server",
     "ostraka.services.commands.train",
     "ostraka.services.party",
-    "ostraka.services.teachers.encrypted_heads",
     "ostraka.services.teachers.training",
-    "ostraka.services.serving.server",
-    "ostraka.services.training.training_server",
     "sklearn.linear_model",
     "skops.io",
+)
+"""What parties that train need: they are forked first, and train while the rest is imported."""
+SERVING = (
+    "ostraka.client.training.leading",
+    "dp_accounting",
+    "ostraka.guardian.serving.server",
+    "ostraka.services.teachers.encrypted_heads",
+    "ostraka.services.serving.server",
+    "ostraka.services.training.training_server",
     "sqlalchemy.dialects.sqlite",
     "tenseal",
 )
+TRAIN = ["party", "train"]
+"""How a command begins that needs `TRAINING` alone."""
 THREADED = ("pandas", "polars")
 """Imported by what is imported here, where they are installed; their threads are lost in a fork, and what
 these held stays locked."""
@@ -63,6 +68,7 @@ class ForkServer:
         self._requests = requests
         self._id = os.getpid()
         self._pipes: dict[int, int] = {}
+        self._left = list(SERVING)
         self._ended, self._wake = socket.socketpair()
         # Required by set_wakeup_fd. A full buffer loses nothing: one byte is enough to look at all children.
         self._wake.setblocking(False)
@@ -73,7 +79,10 @@ class ForkServer:
     def serve(self) -> NewProcess | None:
         """Return in every new process what it is to do, and None in the fork server at the end."""
         while True:
-            ready, _, _ = select.select([self._requests, self._ended], [], [])
+            # What is left to import is imported while nobody asks for anything.
+            ready, _, _ = select.select([self._requests, self._ended], [], [], 0 if self._left else None)
+            if not ready:
+                self._import_next()
             if self._ended in ready:
                 self._ended.recv(4096)  # any number of wake-ups: all children are looked at
                 self._reap()
@@ -83,12 +92,19 @@ class ForkServer:
                     return None
                 order, log, pipe = files
                 with open(order, encoding="utf-8") as file:
-                    text = file.read()
+                    asked = Order(**json.loads(file.read()))
+                while self._left and asked.arguments[: len(TRAIN)] != TRAIN:
+                    self._import_next()
                 if self._fork(log, pipe):
-                    return NewProcess(Order(**json.loads(text)), log)
+                    return NewProcess(asked, log)
+
+    def _import_next(self) -> None:
+        _import(self._left.pop(0))
 
     def _fork(self, log: int, pipe: int) -> bool:
         """Return whether this is the new process."""
+        # What is imported stays: collections in children would write to, and so copy, its pages.
+        gc.freeze()
         child = os.fork()
         if child == 0:
             # First of all, so that no child outlives the fork server.
@@ -111,6 +127,11 @@ class ForkServer:
             os.close(pipe)
 
 
+def _import(name: str) -> None:
+    with contextlib.suppress(ModuleNotFoundError):  # whoever needs the package tells of it
+        import_module(name)
+
+
 def _write_line(pipe: int, number: int) -> None:
     with contextlib.suppress(BrokenPipeError):
         os.write(pipe, b"%d\n" % number)
@@ -118,6 +139,9 @@ def _write_line(pipe: int, number: int) -> None:
 
 def _become_new(new: NewProcess) -> None:
     """Make a forked process what a fresh one would be: its output, folder, environment, randomness."""
+    gc.enable()
+    for name in THREADED:
+        del sys.modules[name]
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for output in (sys.stdout, sys.stderr):
@@ -177,15 +201,11 @@ def _run(entry: str) -> int:
 def main(end: int) -> None:
     """Import, and fork until the other end is closed; run in every forked process what it was started for."""
     exiting = FastExit()
-    hidden = dict.fromkeys(THREADED)
-    sys.modules.update(hidden)  # type: ignore[arg-type]
-    for name in IMPORTED:
-        with contextlib.suppress(ModuleNotFoundError):  # whoever needs the package tells of it
-            import_module(name)
-    for name in hidden:
-        del sys.modules[name]
-    # What is imported stays: collections in children would write to, and so copy, its pages.
-    gc.freeze()
+    # What is imported is no garbage, and looking for some takes a quarter of the time.
+    gc.disable()
+    sys.modules.update(dict.fromkeys(THREADED))  # type: ignore[arg-type]
+    for name in TRAINING:
+        _import(name)
     new = ForkServer(socket.socket(fileno=end)).serve()
     if new is not None:
         _become_new(new)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from ostraka.client.students.accuracy import share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.console.options import flat_fields, settings_keys
+from ostraka.common.learning.accuracy import share
 from ostraka.common.page import templates
 from ostraka.common.page.drawing import draw
 from ostraka.common.privacy.filters import filter_text

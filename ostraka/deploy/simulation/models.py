@@ -15,13 +15,13 @@ from ostraka.client.fitting.sum_plans import ChosenPlan
 from ostraka.client.learners.fit import FitReport
 from ostraka.client.run.site import SiteEncoder
 from ostraka.client.session.meter import StepProgress
-from ostraka.client.students.accuracy import Metrics, measure
 from ostraka.client.students.evaluation import test_student
 from ostraka.client.students.trainers import Choice, trainer
 from ostraka.client.sums.local import LocalSums
 from ostraka.client.sums.sum_store import SumStore
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.accuracy import Metrics, measure
 from ostraka.common.mechanism import Mechanism
 from ostraka.common.privacy.gaussian import gaussian_budget
 from ostraka.common.sums.questions import Rows

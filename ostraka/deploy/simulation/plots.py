@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from ostraka.common.learning.accuracy import METRICS
 from ostraka.common.mechanism import BOUND
 from ostraka.common.page.drawing import (
     BLUE,
@@ -16,11 +17,11 @@ from ostraka.common.page.drawing import (
     RED,
     axes_of,
     draw_groups,
+    draw_level,
     draw_stacks,
     figure_of,
     slant,
 )
-from ostraka.deploy.simulation.quality import METRICS
 from ostraka.deploy.simulation.report import (
     SimulationReport,
     UnitSpending,
@@ -45,6 +46,8 @@ def accuracy(report: SimulationReport) -> Figure:
         balanced.append(report.label_balanced_accuracy)
     axes = axes_of(4.6, 3)
     draw_groups(axes, names, [("plain", BLUE, plain), ("balanced", GREEN, balanced)], told=True)
+    if report.gain is not None:
+        draw_level(axes, 1, report.gain.majority, "most frequent class")
     return _of_shares(axes, "accuracy")
 
 
@@ -145,10 +148,9 @@ def _unit(axes: Axes, unit: UnitSpending, bound: BOUND) -> None:
 
 
 def _of_shares(axes: Axes, what: str) -> Figure:
-    """Return the figure of bars of shares, with a legend in the room above them."""
-    axes.set(ylim=(0, 1.3), ylabel=what)
-    axes.legend(ncols=2, loc="upper center")
-    return figure_of(axes)
+    """Return the figure of bars of shares, with a legend beside them."""
+    axes.set(ylim=(0, 1), ylabel=what)
+    return _with_legend(axes)
 
 
 def width_of(names: Sequence[str]) -> float:
@@ -172,7 +174,9 @@ def comparison(report: SimulationReport) -> Figure:
         for colour, (name, metrics) in zip((*COLOURS, *OTHERS), compared, strict=False)
     ]
     draw_groups(axes, list(METRICS.values()), series, told=True)
-    axes.set(ylim=(0, 1.1), ylabel="on test records")
+    if report.gain is not None:
+        draw_level(axes, 0, report.gain.majority, "most frequent class")
+    axes.set(ylim=(0, 1), ylabel="on test records")
     return _with_legend(axes)
 
 
@@ -222,7 +226,7 @@ def _by_label(report: SimulationReport, metric: str, title: str) -> Figure:
         for colour, (name, metrics) in zip(COLOURS, report.quality.rows, strict=True)
     ]
     draw_groups(axes, names, series)
-    axes.set(ylim=(0, 1.1), ylabel=title)
+    axes.set(ylim=(0, 1), ylabel=title)
     slant(axes, names)
     return _with_legend(axes)
 

@@ -7,18 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.learners.fit import LearnerName
-from ostraka.client.students.accuracy import LabelFigures, Metrics, measure, share
-from ostraka.client.students.gain import Gain
 from ostraka.common.datasets import Dataset
+from ostraka.common.learning.accuracy import METRICS, LabelFigures, Metrics, measure, share
+from ostraka.common.learning.gain import Gain
 from ostraka.common.sharing.ballots import YES
 from ostraka.common.task import Task
 from ostraka.common.validation import FrozenModel
 from ostraka.deploy.simulation.settings_parts import RecordSettings
 from ostraka.services.teachers.config import TEACHERS
 from ostraka.services.teachers.ensemble import Ensemble
-
-METRICS = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "auc": "AUC", "map": "mAP"}
-"""Figures of a student, with the names that people know them by."""
 
 
 class SumModel(FrozenModel):

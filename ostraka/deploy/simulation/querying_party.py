@@ -28,9 +28,7 @@ from ostraka.client.session import meter
 from ostraka.client.session.answers import label_matrix
 from ostraka.client.session.run_state import load_state
 from ostraka.client.students import trainers
-from ostraka.client.students.accuracy import Metrics
 from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
-from ostraka.client.students.gain import Gain
 from ostraka.client.students.student_result import StudentResult
 from ostraka.client.students.trainers import Choice
 from ostraka.common.clock import SystemClock
@@ -38,6 +36,8 @@ from ostraka.common.config import load_site, write_site
 from ostraka.common.datasets import Dataset, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Identity, Role
+from ostraka.common.learning.accuracy import Metrics
+from ostraka.common.learning.gain import Gain
 from ostraka.common.mechanism import Mechanism
 from ostraka.common.mechanism.arguments import make_mechanism, split_mechanism
 from ostraka.common.task import Task, write_task

@@ -5,9 +5,10 @@ from typing import Literal, TypeAlias
 
 from ostraka.client.run.asking_options import Adjacency
 from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
-from ostraka.client.students.gain import Gain, Interval
 from ostraka.client.training.leading import TrainingReport
 from ostraka.common.console.texts import list_words
+from ostraka.common.learning.gain import Gain
+from ostraka.common.learning.verdict import STUDENT, doubts, tell_gain
 from ostraka.common.mechanism import BOUND, Mechanism
 from ostraka.common.plan.choices import BALLOTS, ENCODING, ENFORCE, TALLY
 from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS
@@ -271,7 +272,9 @@ def split_sentence(report: SimulationReport) -> str:
 
 def warnings(report: SimulationReport) -> tuple[str, ...]:
     """Return what keeps the figures from meaning what they seem to mean; none for most reports."""
-    return (*_one_class(report), *_no_gain(report.gain, labelled=bool(report.queries)))
+    found = report.gain
+    doubtful = () if found is None else doubts(found, "test records", *_named(report))
+    return (*_one_class(report), *doubtful)
 
 
 def _student(report: SimulationReport) -> Iterator[str]:
@@ -279,20 +282,16 @@ def _student(report: SimulationReport) -> Iterator[str]:
     before = report.student_accuracy_before
     after = report.student_accuracy_after
     what = "labels of test records" if report.labels else "test records"
-    who = "student" if report.queries else "model"
     if found is None:
+        who = "student" if report.queries else "model"
         yield f"The {who} is right on {after:.1%} of the {what}, by own data alone on {before:.1%}."
         return
-    of = f"the labels of {found.records} test records" if report.labels else f"{found.records} test records"
-    yield f"The {who} is right on {after:.1%} of {of}, by own data alone on {before:.1%}"
-    if found.over_own is not None:
-        yield f"({_points(found.over_own)})."
-    constant = "value of each label" if report.labels else "class"
-    yield f"Always saying the most frequent {constant} is right on {found.majority:.1%}"
-    yield f"({_points(found.over_majority)})."
-    balanced = found.balanced_accuracy
-    yield f"Balanced accuracy over all {'labels' if report.labels else 'classes'}: {balanced.estimate:.1%}"
-    yield f"({balanced.low:.1%} to {balanced.high:.1%})."
+    yield tell_gain(found, "test records", _named(report)[0])
+
+
+def _named(report: SimulationReport) -> tuple[str, str]:
+    """Return who is right, and what it learned from."""
+    return (STUDENT, "labels") if report.queries else ("the model is", "sums")
 
 
 def _spending(report: SimulationReport) -> Iterator[str]:
@@ -310,12 +309,6 @@ def _epsilon_of(unit: UnitSpending) -> float:
     return unit.epsilon_data_dependent if enforced else unit.epsilon_worst_case
 
 
-def _points(interval: Interval) -> str:
-    """Return a difference of shares in points, with its interval."""
-    estimate, low, high = (100 * value for value in (interval.estimate, interval.low, interval.high))
-    return f"{estimate:+.1f} points, 95% interval {low:+.1f} to {high:+.1f}"
-
-
 def _one_class(report: SimulationReport) -> Iterator[str]:
     told = {one.name for one in report.classes if one.right or one.wrong}
     silent = [one.name for one in report.classes if one.unanswered and not (one.right or one.wrong)]
@@ -324,20 +317,3 @@ def _one_class(report: SimulationReport) -> Iterator[str]:
             f"No record of class {', '.join(silent)} got a label, only of {', '.join(sorted(told))}: the"
             " labels teach nothing about it, and counted over all classes it is a class with no label right."
         )
-
-
-def _no_gain(found: Gain | None, *, labelled: bool) -> Iterator[str]:
-    if found is None:
-        return
-    over_own = found.over_own
-    what = "labels" if labelled else "sums"
-    who = "student" if labelled else "model"
-    if over_own is not None and over_own.high < 0:
-        yield f"The {what} made a worse {who} than own data alone."
-    elif over_own is not None and over_own.low <= 0 <= over_own.high:
-        yield (
-            f"{found.records} test records are too few to tell whether the {what} helped: the interval of the"
-            " gain holds 0."
-        )
-    if found.over_majority.low <= 0:
-        yield f"The {who} is not certainly better than always saying the most frequent class."

@@ -1,10 +1,12 @@
 """One simulation from its settings to its report; refused first where its budgets admit no query."""
 
-import math
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,16 +14,13 @@ from typing import Any
 import numpy as np
 
 from ostraka.client.session.meter import StepProgress
-from ostraka.client.students.accuracy import Metrics
 from ostraka.client.training.leading import TrainingReport
-from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.imports import uncollected
+from ostraka.common.learning.accuracy import Metrics
 from ostraka.common.mechanism import Mechanism, labelling
-from ostraka.common.mechanism.arguments import parameters_of
-from ostraka.common.planning.candidate import Candidate
-from ostraka.common.privacy import budget_amount, budget_rdp, propose_order
 from ostraka.common.task import Task
-from ostraka.deploy.simulation.defaults import RANDOMIZED
+from ostraka.deploy.simulation.affordable import check_affordable, tell_affordable
 from ostraka.deploy.simulation.federation import CORES, GUARDIAN, QUERY, Federation
 from ostraka.deploy.simulation.html import render
 from ostraka.deploy.simulation.models import (
@@ -75,6 +74,8 @@ from ostraka.guardian.admin.confidential import UnitReport, totals
 TRAIN = "train the teachers"
 COUNTED = ("queries", "asked", "answered", "by_student", "implied")
 """What is added up over all querying parties."""
+LATER = ("sklearn.linear_model", "ostraka.client.students.files", "ostraka.common.estimators.skops_files")
+"""What students and asking teachers without privacy need: 2 s of imports, while this waits for training."""
 JSON_FILE = "report.json"
 HTML_FILE = "report.html"
 
@@ -131,7 +132,9 @@ def simulate(
         _check_task(settings, split)
         settings = settings.for_pool(len(split.pool))
         several = split.truth.ndim == 2
-        check_affordable(settings, split.truth.shape[1] if several else len(np.unique(split.truth)))
+        classes = split.truth.shape[1] if several else len(np.unique(split.truth))
+        check_affordable(settings, classes)
+        split = replace(split, notes=(*split.notes, *tell_affordable(settings, classes)))
     threads = {"OMP_NUM_THREADS": str(max(1, CORES // settings.records.parties))}
     with (
         nullcontext(start) if start is not None else forking() as starting,
@@ -179,13 +182,30 @@ def _prepare(
         with watch.step("start the parties"):
             federation.serve_parties()
         return task, training
-    with watch.step(TRAIN):
+    with watch.step(TRAIN), beside(partial(_get_ready, federation)):
         on_step(StepProgress(TRAIN, 0, settings.records.parties))
         federation.train(lambda done: on_step(StepProgress(TRAIN, done, settings.records.parties)))
     with watch.step("start the sites"):
         federation.serve()
         federation.set_budgets()
     return task, None
+
+
+@contextmanager
+def beside(work: Callable[[], object]) -> Iterator[None]:
+    """Do `work` in a thread beside the block, and have it done at the end; raise what it raises."""
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(work)
+        yield
+        done.result()
+
+
+def _get_ready(federation: Federation) -> None:
+    """Do what needs no teachers while they train."""
+    with uncollected():
+        for name in LATER:
+            import_module(name)
+    federation.start_guardian()
 
 
 def _check_task(settings: Settings, split: Split) -> None:
@@ -248,79 +268,6 @@ def _ask_queriers(context: SimulationContext) -> tuple[tuple[QueryOutcome, ...],
         one, rounds = ask_in_rounds(context, site, context.split.truth, options)
         return (one,), rounds
     return (ask(context),), ()
-
-
-NOISE = ("sigma", "sigma1", "sigma2")
-AT_ONCE = ("noise_cluster", *RANDOMIZED)
-"""Mechanisms that release all their queries together."""
-LARGEST = 1e4  # a budget this large protects nobody; who needs more is told so
-PRECISION = 5e-3
-"""The largest epsilon that is searched for one that suffices, and how exactly it is told."""
-
-
-def check_affordable(settings: Settings, classes: int) -> None:
-    """Raise `budget.too_small` where not even one answered query fits a party's budget in the worst case.
-
-    Nothing is checked where that depends on votes, on consent levels or a variant, on which labels are asked,
-    or on the releases of a label-DP scheme: the guardian decides there. Sums have as much noise as a budget
-    pays for.
-    """
-    budgets = settings.budgets
-    if settings.learning.sums:
-        return
-    differing = budgets.consent or settings.plan.variant != "none"
-    chosen = settings.learning.dependencies or settings.learning.label_dp
-    if budgets.enforce != "worst_case" or differing or chosen:
-        return
-    budget = min(map(budgets.epsilon_of, settings.sites))
-    candidate = Candidate(settings.plan_mechanism, classes)
-    queries = settings.batch if settings.plan.kind in AT_ONCE else 1
-    if _fits(settings, candidate, queries, budget):
-        return
-    what = "One answered query" if queries == 1 else f"A release of {queries} answers"
-    needed = _least(settings, candidate, queries, budget)
-    costs = f"epsilon {epsilon_text(needed)}" if needed else f"more than epsilon {LARGEST:g}"
-    option = "--epsilons" if budgets.epsilons else "--epsilon"
-    raised = f"{option} to {epsilon_text(needed)} or more, or " if needed else ""
-    raise OstrakaError(
-        ErrorCode.BUDGET_TOO_SMALL,
-        f"{what} costs {costs} at these settings (worst case, delta {number_text(budgets.delta)}), and a "
-        f"party's budget is {number_text(budget)}: raise {raised}the noise ({_noise(settings)}) "
-        "and with it --teachers.",
-    )
-
-
-def _fits(settings: Settings, candidate: Candidate, queries: int, epsilon: float) -> bool:
-    try:
-        order = settings.order or propose_order(epsilon, settings.budgets.delta)
-    except OstrakaError:
-        return False
-    cost = candidate.cost(order)
-    wanted = cost.reservation(queries, candidate.answers)
-    return wanted <= budget_amount(max(0.0, budget_rdp(epsilon, settings.budgets.delta, order)))
-
-
-def _least(settings: Settings, candidate: Candidate, queries: int, budget: float) -> float | None:
-    """Return the least epsilon above `budget` that pays, rounded up; None where LARGEST does not."""
-    low = budget
-    high = min(2 * budget, LARGEST)
-    while not _fits(settings, candidate, queries, high):
-        if high == LARGEST:
-            return None
-        low = high
-        high = min(2 * high, LARGEST)
-    while high - low > PRECISION:
-        middle = (low + high) / 2
-        low, high = (low, middle) if _fits(settings, candidate, queries, middle) else (middle, high)
-    return math.ceil(high * 100) / 100
-
-
-def _noise(settings: Settings) -> str:
-    taken = parameters_of(settings.plan_mechanism)
-    given = ", ".join(name for name in NOISE if name in taken) or (
-        "a smaller gamma" if "gamma" in taken else ""
-    )
-    return f"{given} of --mechanism" if given else "by --mechanism"
 
 
 def report_on(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.imports import uncollected
 from ostraka.deploy.simulation.processes import Start, forking
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.settings_file import load_settings
@@ -52,7 +53,7 @@ class Report:
     @property
     def tables(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         """Rows for data frames: `units`, their `spending`, `quality`, `classes`, `labels`, `parties`."""
-        from ostraka.deploy.simulation.quality import METRICS
+        from ostraka.common.learning.accuracy import METRICS
 
         found = self.values
         return {
@@ -142,8 +143,9 @@ def new_folder() -> Path:
 def require_every_role() -> None:
     """Raise `config.invalid` where packages are missing that a role needs: a simulation plays every role."""
     try:
-        import_module("ostraka.deploy.simulation.run")
-        import_module("ostraka.deploy.simulation.display")
+        with uncollected():
+            import_module("ostraka.deploy.simulation.run")
+            import_module("ostraka.deploy.simulation.display")
     except ModuleNotFoundError as error:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,

@@ -69,7 +69,8 @@ def task_file(path: Path) -> Finding:
     except OstrakaError as error:
         return failure(TASK, error.message)
     columns = task.input.sources or task.columns
-    return ok(TASK, f"'{task.name}' has {len(columns)} columns and {len(task.classes)} classes.")
+    learned = f"{len(task.classes)} classes" if task.target is None else f"a number, {task.target.words()}"
+    return ok(TASK, f"'{task.name}' has {len(columns)} columns and {learned}.")
 
 
 def party_task(folder: Path) -> Path:
@@ -93,6 +94,8 @@ def teachers(folder: Path) -> Finding:
         ensemble.require_task(task)
     except OstrakaError as error:
         return failure(TEACHING, error.message)
+    if not ensemble.manifest.teachers:
+        return ok(TEACHING, f"There are none: {ensemble.manifest.records} records of the task answer alone.")
     return ok(TEACHING, f"{ensemble.manifest.teachers} teachers load and fit the task '{task.name}'.")
 
 

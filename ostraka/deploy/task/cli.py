@@ -1,7 +1,7 @@
 """`ostraka task`: make, check and explain a task file."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -30,6 +30,12 @@ def init(
             "--from-public", help="Take ranges and all else from these records, which must be public."
         ),
     ] = False,
+    target: Annotated[
+        Literal["number", "class"] | None,
+        typer.Option(
+            help="What the label column holds: a number to learn, or classes; default: as it looks."
+        ),
+    ] = None,
     json: Json = None,
 ) -> None:
     """Propose a task for a table of labelled records.
@@ -40,7 +46,7 @@ def init(
     from ostraka.common.console.cli import write_json
     from ostraka.deploy.task.task_file import draft_task
 
-    draft = draft_task(records, tuple(label), name or records.stem, out, public=from_public)
+    draft = draft_task(records, tuple(label), name or records.stem, out, public=from_public, target=target)
     if json != "-":
         _tell(draft.sentences())
     write_json(draft.summary(), json)

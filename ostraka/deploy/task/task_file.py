@@ -15,7 +15,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError, printable
 from ostraka.common.task import Task, TensorInput, load_task
 from ostraka.common.task.columns import NamedColumn
 from ostraka.common.task.findings import Findings
-from ostraka.common.task.table_proposal import MIN_HOLDERS, TaskProposal, propose_task
+from ostraka.common.task.table_proposal import MIN_HOLDERS, TargetKind, TaskProposal, propose_task
 from ostraka.common.task.task import task_text
 
 OPEN = "write min and max"
@@ -34,7 +34,7 @@ DEFAULTS = """
 LEFT_OPEN = """\
 # Proposed from {records}. Complete it by what can occur, known from what is measured: what is taken from
 # private records tells about them.
-# - min and max of every column that has none
+# - min and max of every column, and target, that has none
 # - dtype = "int32" where numbers are whole
 # - missing = "indicator", or a constant, where values can be missing
 # - classes, and values of categories: those that fewer than {least} records have are left out
@@ -77,8 +77,9 @@ class DraftTask:
         """Return what was found, and what to do next, a sentence a line."""
         fields = self.proposal.fields
         columns = fields["input"]["columns"]
-        classes = ", ".join(fields["classes"]) or "left out"
-        told = [f"Wrote {self.file}: {_count(columns, 'column')}, classes {classes}."]
+        classes = ", ".join(fields.get("classes", ())) or "left out"
+        learned = f"a number in '{fields['label']}'" if "target" in fields else f"classes {classes}"
+        told = [f"Wrote {self.file}: {_count(columns, 'column')}, {learned}."]
         if "id" in fields:
             told.append(f"Column '{fields['id']}' is the records' id: it comes back beside the labels.")
         if "ignore" in fields:
@@ -106,7 +107,8 @@ class DraftTask:
         fields = self.proposal.fields
         return {
             "file": str(self.file),
-            "classes": fields["classes"],
+            "classes": fields.get("classes", []),
+            "target": self.proposal.fill_in().get("target") if self.public else fields.get("target"),
             "columns": [column["name"] for column in fields["input"]["columns"]],
             "id": fields.get("id"),
             "ignored": fields.get("ignore", []),
@@ -121,8 +123,16 @@ class DraftTask:
         return tuple(column for column, fields in found.items() if field in fields)
 
 
-def draft_task(records: Path, labels: tuple[str, ...], name: str, out: Path, *, public: bool) -> DraftTask:
-    """Write a proposal for the table `records` to the file `out`.
+def draft_task(
+    records: Path,
+    labels: tuple[str, ...],
+    name: str,
+    out: Path,
+    *,
+    public: bool,
+    target: TargetKind | None = None,
+) -> DraftTask:
+    """Write a proposal for the table `records` to the file `out`; `target` is as `propose_task` has it.
 
     Raises:
         OstrakaError: as `propose_task` and `read_table`; `config.invalid` where `out` exists.
@@ -141,6 +151,7 @@ def draft_task(records: Path, labels: tuple[str, ...], name: str, out: Path, *, 
         source=table.origin,
         public=public,
         point_is_decimal=table.reading.point_is_decimal,
+        target=target,
     )
     draft = DraftTask(out, records, proposal, public, table.reading)
     named = {"records": printable(str(records)), "out": printable(str(out)), "least": MIN_HOLDERS}
@@ -178,19 +189,31 @@ class CheckedRecords:
 
     @property
     def held(self) -> dict[str, int]:
-        """Records by class, or by label that they have; empty where they are unlabelled."""
-        if self.data.y is None:
+        """Records by class, or by label that they have; empty where they are unlabelled, or have numbers."""
+        if self.data.y is None or self.data.numeric:
             return {}
         if self.data.multi_label:
             counts = (self.data.y == 1).sum(axis=0)
         else:
-            counts = np.bincount(self.data.y, minlength=len(self.task.classes))
+            counts = np.bincount(self.data.labels(), minlength=len(self.task.classes))
         return dict(zip(self.task.classes, counts.tolist(), strict=True))
+
+    @property
+    def numbers(self) -> dict[str, float] | None:
+        """Least, mean and largest of the records' numbers; None where they have none."""
+        if not self.data.numeric:
+            return None
+        y = self.data.numbers()
+        return {"least": float(y.min()), "mean": float(y.mean()), "most": float(y.max())}
 
     def sentences(self) -> str:
         """Return what fits, how many records each class has, and what was guessed, a sentence a line."""
         held = ", ".join(f"{count} {name}" for name, count in self.held.items())
         labels = f"labels: {held}" if held else "no labels"
+        if self.numbers is not None:
+            labels = "numbers in '{}': {least:g} to {most:g}, {mean:g} on average".format(
+                self.task.label, **self.numbers
+            )
         columns = len(self.task.input.sources or self.task.columns)
         features = len(self.task.features)
         fits = (
@@ -210,6 +233,7 @@ class CheckedRecords:
             "columns": len(self.task.input.sources or self.task.columns),
             "features": len(self.task.features),
             "labels": self.held,
+            "numbers": self.numbers,
             "reading": None if self.data.reading is None else asdict(self.data.reading),
             **self.findings.summary(),
         }
@@ -225,8 +249,12 @@ def check_records(task_file: Path, records: Path) -> CheckedRecords:
 def explain(task: Task) -> str:
     """Return what a task says, a line for each column."""
     kind = "labels, any number of which a record has" if task.multi_label else "classes, one a record"
+    learned = f"{len(task.classes)} {kind}: {', '.join(task.classes)}"
+    if task.target is not None:
+        clipped = ", clipped" if task.target.clip else ""
+        learned = f"a number a record, {task.target.words()}{clipped}"
     lines = [
-        f"{task.name}: {len(task.classes)} {kind}: {', '.join(task.classes)}",
+        f"{task.name}: {learned}",
         f"digest: {task.digest.hex()}",
     ]
     if isinstance(task.input, TensorInput):

@@ -28,12 +28,13 @@ def admin_call(folder: Path, call: Callable[["AdminStub"], Reply]) -> Reply:
     """
     import grpc
 
-    from ostraka.common.config import load_site
+    from ostraka.common.config import load_site, require_role
     from ostraka.common.identity import Credentials, Identity, Role
     from ostraka.common.rpc import call_error, open_channel, with_retries
     from ostraka.common.rpc.redirect import Replicas
     from ostraka.protos.ostraka.v1.admin_pb2_grpc import AdminStub
 
+    require_role(folder, "admin")
     site = load_site(folder)
     credentials = Credentials.of(site)
     expected = Identity(site.federation, site.guardian_site, Role.GUARDIAN)

@@ -172,7 +172,17 @@ def _form(request: Request, operation: type[ConsoleOperation], values: Values, p
         values=values,
         problem=problem,
         levels=_levels(console_of(request), operation),
+        known=_known(console_of(request), operation),
     )
+
+
+def _known(console: Console, operation: type[ConsoleOperation]) -> Mapping[str, Sequence[str]]:
+    """Return names to choose from, by the field of the form that asks for one."""
+    if "party" not in operation.model_fields:
+        return {}
+    parties = console.ask(lambda stub: list(stub.ListParties(admin_pb2.ListPartiesRequest())))
+    groups = {group.name for info in parties for group in info.groups}
+    return {"party": [info.site for info in parties], "group": sorted(groups)}
 
 
 def _levels(console: Console, operation: type[ConsoleOperation]) -> Sequence[str]:

@@ -228,10 +228,13 @@ class PartyUnits:
 
 @dataclass(frozen=True)
 class UnitHistory:
-    """A unit with the newest of what happened to it, how much that was, and a plot of all of it."""
+    """A unit with the newest of what happened to it, how much that was, and a plot of all of it.
+
+    Beside each event is by how much it raised the worst-case epsilon that is spent.
+    """
 
     budget: admin_pb2.Budget
-    events: Sequence[admin_pb2.BudgetEvent]
+    events: Sequence[tuple[admin_pb2.BudgetEvent, float]]
     count: int
     plot: Plot
 
@@ -318,7 +321,13 @@ def _history(stub: admin_pb2_grpc.AdminStub, budget: admin_pb2.Budget, now_ms: i
     events = list(rows_of(stub.BudgetHistory(request)))
     if not events:
         raise odd(f"tells nothing of {unit_text(budget)}, which has a budget")
-    return UnitHistory(budget, events[-EVENTS:], len(events), draw(events, now_ms))
+    return UnitHistory(budget, with_charges(events)[-EVENTS:], len(events), draw(events, now_ms))
+
+
+def with_charges(events: Sequence[admin_pb2.BudgetEvent]) -> list[tuple[admin_pb2.BudgetEvent, float]]:
+    """Return events, oldest first, each with what it added to the epsilon that is spent at worst."""
+    spent = [0.0, *(event.epsilon_worst_case for event in events)]
+    return [(event, after - before) for event, before, after in zip(events, spent, spent[1:], strict=False)]
 
 
 def sessions(request: Request) -> Response:

@@ -76,8 +76,12 @@ def _problem_of_groups(manifest: common_pb2.Manifest) -> str | None:
     names = [group.name for group in groups]
     if not names or len(set(names)) != len(names) or not all(_NAME.fullmatch(name) for name in names):
         return "needs at least one group, each with a name of its own in small letters, digits and hyphens"
-    if any(group.teachers < 1 or group.records < 1 for group in groups):
-        return "needs at least one teacher and one record a group"
+    if any(group.records < 1 for group in groups):
+        return "needs at least one record a group"
+    if not any(group.teachers for group in groups):
+        return _problem_of_records_alone(manifest)
+    if any(group.teachers < 1 for group in groups):
+        return "needs at least one teacher a group, or none at all"
     if any(not 1 <= group.copies <= group.teachers for group in groups):
         return "must say how many teachers a record of each group touches (copies, one at least)"
     if manifest.mixed:
@@ -86,6 +90,15 @@ def _problem_of_groups(manifest: common_pb2.Manifest) -> str | None:
         return "has copies of records among teachers of one group; only mixed teachers share records"
     if any(group.records < group.teachers for group in groups):
         return "needs at least one record a teacher"
+    return None
+
+
+def _problem_of_records_alone(manifest: common_pb2.Manifest) -> str | None:
+    """Return what is wrong with a manifest of records without teachers."""
+    if any(group.copies != 1 for group in manifest.groups):
+        return "has no teachers, and copies of records among them"
+    if manifest.head or manifest.together or manifest.shared_features:
+        return "has no teachers, and says how they learned or are evaluated"
     return None
 
 

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry
 from threadpoolctl import threadpool_limits
 
 from ostraka.common.clock import Clock, SystemClock
-from ostraka.common.config import load_site
+from ostraka.common.config import load_site, require_role
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.common.rpc import make_server
@@ -91,6 +91,7 @@ def running(
     """
     clock = clock or SystemClock()
     preload()
+    require_role(folder, "guardian")
     site = load_site(folder)
     policy = load_policy(folder)
     credentials = Credentials.of(site)

@@ -34,10 +34,10 @@ _ASKING = _QUERY | _PARTY
 ROLES: Mapping[str, frozenset[Role]] = {
     f"{_SERVICE}{method}": roles
     for methods, roles in (
-        (("Register", "Reconcile", "RecordEvaluation", "ReleasedUpdate"), _PARTY),
+        (("Register", "Reconcile", "RecordEvaluation"), _PARTY),
         (("SubmitBallots", "SubmitBallotsWhole", "SubmitProof", "SubmitProofWhole", "AttestBallots"), _PARTY),
         (("Plan", "OpenSession", "OpenBatch", "Prepare", "SettleBatch", "CloseSession"), _ASKING),
-        (("Release", "ReleaseWhole"), _ASKING),
+        (("Release", "ReleaseWhole", "ReleasedUpdate"), _ASKING),
         (("VerifyBallots", "VerifyBallotsWhole"), _QUERY),
         (("BeginTally", "GarbleTally", "CompareTally", "OpenCheck"), _QUERY),
         (("Standing",), _ASKING),
@@ -305,9 +305,9 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
     def ReleasedUpdate(
         self, request: guardian_pb2.SettleBatchRequest, context: grpc.ServicerContext
     ) -> Iterator[common_pb2.Chunk]:
-        """Say again what a round of a training released."""
-        lead = peer_identity(context)
-        yield from split(self._coordinator.released_update(lead, request.session_id, request.batch_id))
+        """Say again what a round of sums released."""
+        asker = peer_identity(context)
+        yield from split(self._coordinator.released_update(asker, request.session_id, request.batch_id))
 
     def CloseSession(
         self, request: guardian_pb2.CloseSessionRequest, context: grpc.ServicerContext

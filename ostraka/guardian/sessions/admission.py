@@ -65,7 +65,7 @@ def admit(
     signed = require_registered(ledger.read(manifests.latest, plan.parties), plan)
     check_signers(signed, revocations)
     stored = {site: parse_manifest(manifest) for site, manifest in signed.items()}
-    chosen = {site: _participant(stored[site], signed[site]) for site in plan.parties}
+    chosen = {site: _participant(plan, stored[site], signed[site]) for site in plan.parties}
     check_guarantee(chosen.values(), policy)
     check_heads(plan, chosen.values(), policy)
     cohorts = all_cohorts(plan, chosen.values(), stored)
@@ -133,8 +133,8 @@ def digest_of(stored: StoredManifest) -> bytes:
     return hashlib.sha256(stored.manifest).digest()
 
 
-def _participant(manifest: common_pb2.Manifest, stored: StoredManifest) -> common_pb2.Participant:
-    cohorts = cohort_messages(manifest)
+def _participant(plan: Plan, manifest: common_pb2.Manifest, stored: StoredManifest) -> common_pb2.Participant:
+    cohorts = cohort_messages(manifest, plan.mechanism)
     return common_pb2.Participant(
         site=stored.site,
         teachers=sum(cohort.teachers for cohort in cohorts),

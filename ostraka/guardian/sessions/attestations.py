@@ -169,7 +169,7 @@ class Attestations:
                 return asked
         raise OstrakaError(
             ErrorCode.BATCH_OUT_OF_ORDER,
-            "Nobody waits for an attestation of this batch: attest only what Register asks about.",
+            "Nobody waits for an attestation of this batch: attest only what the guardian asks about.",
         )
 
     def _of(self, party: Identity) -> list[_Asked]:

@@ -56,8 +56,13 @@ class Cohort:
         return self.units("record") | self.units("label")
 
 
-def cohort_messages(manifest: common_pb2.Manifest) -> list[common_pb2.Cohort]:
-    """Return the cohorts of a party's manifest, each vote weighing one: mixed teachers are one cohort."""
+def cohort_messages(manifest: common_pb2.Manifest, mechanism: Mechanism) -> list[common_pb2.Cohort]:
+    """Return the cohorts of a party's manifest, each vote weighing one: mixed teachers are one cohort.
+
+    Sums over records are of each group's apart, whichever teachers had them; no teacher takes part.
+    """
+    if mechanism.sums_records:
+        return [_message([group], teachers=0) for group in manifest.groups]
     if manifest.mixed:
         return [_message(manifest.groups, manifest.groups[0].teachers)]
     return [_message([group], group.teachers) for group in manifest.groups]
@@ -96,7 +101,8 @@ def _voters(cohort: common_pb2.Cohort, groups: Mapping[str, common_pb2.Group], m
     named = [groups[name] for name in cohort.groups]
     if mechanism.by_record:
         return sum(group.records for group in named)
-    if isinstance(mechanism, JointTraining) and mechanism.gradient_radius is not None:
+    by_gradient = isinstance(mechanism, JointTraining) and mechanism.gradient_radius is not None
+    if by_gradient and cohort.teachers:
         return sum(group.records * max(1, group.copies) for group in named)
     return cohort.teachers
 

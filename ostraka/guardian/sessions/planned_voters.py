@@ -27,8 +27,8 @@ MAX_QUERIES = 2**32 - 1
 def often(plan: Plan, cohorts: Sequence[Cohort], budgets: Mapping[UnitKey, Budget]) -> list[Fraction]:
     """How often each cohort votes: by what its tightest unit has left under vanishing, else on every query.
 
-    Who abstains from all labels that the plan asks about never votes. A function of the plan, the manifests
-    and what of budgets is public.
+    Who abstains from all labels that the plan asks about, or has no teachers to vote, never votes. A function
+    of the plan, the manifests and what of budgets is public.
     """
     if plan.variant != "vanishing":
         return [Fraction(_takes_part(plan, cohort)) for cohort in cohorts]
@@ -102,8 +102,8 @@ def _count_paid(plan: Plan, cohort: Cohort, budgets: Mapping[UnitKey, Budget]) -
 
 
 def _takes_part(plan: Plan, cohort: Cohort) -> bool:
-    """Whether a cohort has a vote on any label that the plan asks about."""
-    return len(cohort.abstains) < plan.classes
+    """Whether a cohort has a vote on any label that the plan asks about: without teachers it has none."""
+    return cohort.voters > 0 and len(cohort.abstains) < plan.classes
 
 
 _DOMAIN = b"ostraka/v1/vanishing\0"

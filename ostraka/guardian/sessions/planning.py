@@ -45,6 +45,8 @@ def plan_reply(plan: Plan, admitted: Admitted, policy: Policy, asker: Identity) 
     teachers = sum(party.teachers for party in participants.values())
     messages = [cohort for party in participants.values() for cohort in party.cohorts]
     voters = sum(cohort.teachers * f for cohort, f in zip(messages, frequencies, strict=True))
+    # Where records answer and no teacher does, nothing is scaled by teachers.
+    share = Fraction(voters, teachers) * _upsampling_factor(admitted.manifests.values()) if teachers else 1
     paying = {site: [u for u in units if u.budget.key.party == site] for site in sorted(participants)}
     shown = {
         site: policy.enforce == "worst_case" and (asker.role is not Role.PARTY or asker.site == site)
@@ -56,7 +58,7 @@ def plan_reply(plan: Plan, admitted: Admitted, policy: Policy, asker: Identity) 
         parties=[_cost(plan, participants[site], of, shown=shown[site]) for site, of in paying.items()],
         teachers=teachers,
         voters=float(voters),
-        scale=float(voters / teachers * _upsampling_factor(admitted.manifests.values())),
+        scale=float(share),
         fits=_count_releasable(plan, paying.values(), policy) if all(shown.values()) else None,
     )
 
@@ -64,9 +66,10 @@ def plan_reply(plan: Plan, admitted: Admitted, policy: Policy, asker: Identity) 
 def _count_releasable(plan: Plan, paying: Iterable[list[_Unit]], policy: Policy) -> int:
     """Return how many queries can be released at most: as all units pay for, unless used-up ones vanish.
 
-    Then as many parties as the quorum asks for must have a unit left that pays.
+    Then as many parties as the quorum asks for must have a unit left that pays, of those that take part.
     """
-    fitting = [[_fits(plan, unit, unit.budget.available) for unit in units] for units in paying]
+    taking = [units for units in paying if any(unit.frequency for unit in units)]
+    fitting = [[_fits(plan, unit, unit.budget.available) for unit in units] for units in taking]
     if policy.on_exhaustion != "vanish":
         return min(min(fits) for fits in fitting)
     return sorted((max(fits) for fits in fitting), reverse=True)[plan.quorum - 1]

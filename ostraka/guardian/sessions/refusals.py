@@ -42,7 +42,7 @@ def not_open() -> OstrakaError:
 def no_ticket(batch_id: int) -> OstrakaError:
     """Return the error for a batch that was never opened."""
     return OstrakaError(
-        ErrorCode.TICKET_INVALID, f"Batch {batch_id} has no ticket; ask for one with OpenBatch."
+        ErrorCode.TICKET_INVALID, f"Batch {batch_id} has no ticket; label again, which opens another."
     )
 
 

@@ -65,9 +65,7 @@ class Session:
 
 def unknown(session_id: str) -> OstrakaError:
     """Return the error for somebody else's session, the same as for one that does not exist."""
-    return OstrakaError(
-        ErrorCode.SESSION_UNKNOWN, f"Session {session_id!r} is unknown here; open one with OpenSession."
-    )
+    return OstrakaError(ErrorCode.SESSION_UNKNOWN, f"Session {session_id!r} is unknown here; label again.")
 
 
 def load_session(ledger: Ledger, session_id: str) -> Session:

@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.common.mechanism import Mechanism
 from ostraka.common.plan.plan import check_protected
 from ostraka.common.plan.schedules import ticket_invalid
 from ostraka.common.sharing.ballots import VOTE
@@ -37,7 +38,7 @@ class Declared:
 
     Attributes:
         cohorts: teachers that vote together.
-        copies: how many teachers one record of each group touches.
+        copies: how many teachers one record of each group touches, in the groups' order; 1 without teachers.
         votes_per_person: what one person's records change in one vote of each of these teachers.
         together: how they learned with those of other parties, as in Manifest; empty where they did not.
         abstains: labels on which they do not vote, by index in rising order.
@@ -74,7 +75,8 @@ class Declared:
         """
         check_protected(session.plan, session.participant.site, shared_features=self.shared_features)
         participant = session.participant
-        teachers = sum(_size(cohort) for cohort in self.cohorts)
+        cohorts = self._cohorts_in(session.plan.mechanism)
+        teachers = sum(_size(cohort) for cohort in cohorts)
         if participant.teachers != teachers:
             raise ticket_invalid(f"schedules {participant.teachers} of this party's {teachers} teachers")
         if participant.max_votes_per_person != self.votes_per_person:
@@ -83,7 +85,7 @@ class Declared:
                 f"{self.votes_per_person}"
             )
         named = [(tuple(c.groups), tuple(c.copies), c.teachers) for c in participant.cohorts]
-        own = [(c.groups, tuple(self.copies[group] for group in c.groups), _size(c)) for c in self.cohorts]
+        own = [(c.groups, tuple(self.copies[group] for group in c.groups), _size(c)) for c in cohorts]
         if named != own:
             raise ticket_invalid("names other groups, copies or teachers of them than this party has")
         if participant.together != self.together:
@@ -95,6 +97,17 @@ class Declared:
         if participant.whole_persons != self.whole_persons:
             raise ticket_invalid("says otherwise than this party whether it told its records apart by person")
         self._check_weights(session)
+
+    @property
+    def has_teachers(self) -> bool:
+        """Whether anybody votes: a party may have records alone."""
+        return any(_size(cohort) for cohort in self.cohorts)
+
+    def _cohorts_in(self, mechanism: Mechanism) -> tuple[TeacherCohort, ...]:
+        """Return who takes part together: for sums the records of each group, and no teachers."""
+        if mechanism.sums_records:
+            return tuple(TeacherCohort((group,), slice(0, 0)) for group in self.copies)
+        return self.cohorts
 
     def turns(self, permission: Permission) -> list[ScheduledTeachers]:
         """Which teachers vote on which query, with what weight."""

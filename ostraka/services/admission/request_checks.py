@@ -59,6 +59,7 @@ class RequestTerms:
         self.policy.check(session.plan, querier, self.head)
         self._check_task(session.plan)
         self._check_labels(session.plan)
+        self._check_voters(session.plan)
         self._check_encoder(session.plan)
         self.declared.check(session)
 
@@ -115,7 +116,7 @@ class RequestTerms:
             )
 
     def _check_task(self, plan: Plan) -> None:
-        known = len(self.task.classes)
+        known = self.task.outputs
         fits = max(plan.labels) < known if plan.labels else plan.classes == known
         if plan.task_digest != self.task.digest or not fits:
             raise OstrakaError(
@@ -132,6 +133,15 @@ class RequestTerms:
                 f"The task '{self.task.name}' has {kinds[self.task.multi_label]} and the plan asks for "
                 f"{kinds[plan.multi_label]}: set the plan's multi_label as the task says.",
             )
+
+    def _check_voters(self, plan: Plan) -> None:
+        if plan.mechanism.by_record or self.declared.has_teachers:
+            return
+        raise OstrakaError(
+            ErrorCode.PARTY_NO_TEACHERS,
+            f"This party has records and no teachers, and mechanism {plan.mechanism.kind} asks teachers:"
+            " leave it out of the plan, or ask for sums.",
+        )
 
     def _check_encoder(self, plan: Plan) -> None:
         if (plan.encoder, plan.encoder_sha256) != (self.encoder, self.encoder_sha256):

@@ -60,8 +60,9 @@ def sign_consent(
 
 
 def _agreement(site: Path, group: str, adjacency: str, number: int) -> common_pb2.Agreement:
-    from ostraka.common.config import load_site
+    from ostraka.common.config import load_site, require_role
 
+    require_role(site, "party")
     if adjacency not in {"record", "label"}:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, "--adjacency: must be record or label.")
     return common_pb2.Agreement(site=load_site(site).site, group=group, adjacency=adjacency, number=number)

@@ -14,11 +14,11 @@ from ostraka.services.commands.train import Data, Json, Site, TaskFile, joint_tr
 class Checked:
     """What fits a site's task: its records, and its teachers, by group, where there are any.
 
-    `persons` says how many have records, none where the task does not say that its id is a person's.
-    `reading` says what reading the records guessed and left out, a sentence each. `head` says how teachers
-    are evaluated on encrypted queries, empty where they cannot be; `encoder` is the public network in front
-    of them; `together` how they learned with those of other parties; `abstains` names the labels on which
-    they do not vote.
+    `classes` is 0 where a number is learned. `persons` says how many have records, none where the task does
+    not say that its id is a person's. `reading` says what reading the records guessed and left out, a
+    sentence each. `head` says how teachers are evaluated on encrypted queries, empty where they cannot be;
+    `encoder` is the public network in front of them; `together` how they learned with those of other parties;
+    `abstains` names the labels on which they do not vote.
     """
 
     task: str
@@ -45,13 +45,12 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
     from ostraka.services.hosting.training_input import TrainingInput
     from ostraka.services.teachers import Ensemble
     from ostraka.services.teachers.config import TEACHERS, is_file
+    from ostraka.services.teachers.held_out import held_out_lines, read_held_out
 
     given = TrainingInput.load(site, data, task)
     wanted = given.task
     persons = given.persons
     exported = given.section.model is not None and is_file(given.section.model)
-    if not exported:
-        given.records.labels()
     found = Checked(
         task=wanted.name,
         records=len(given.records),
@@ -62,10 +61,12 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
         reading=() if given.records.reading is None else given.records.reading.sentences(),
     )
     by_record = False
+    balanced = False
     if (site / TEACHERS).is_dir():
         ensemble = Ensemble.load(site / TEACHERS)
         ensemble.require_task(wanted)
         manifest = ensemble.manifest
+        balanced = manifest.config is not None and manifest.config.balanced
         by_record = wanted.persons and not manifest.whole_persons and not manifest.files
         found = replace(
             found,
@@ -76,21 +77,22 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
             abstains=[wanted.classes[label] for label in manifest.abstains],
             groups=[group.model_dump() for group in manifest.groups],
         )
-    having = f"{found.teachers} teachers" if found.teachers is not None else "no teachers yet"
+    having = f"{found.teachers or 'no'} teachers" if found.teachers is not None else "no teachers yet"
     lines = [f"{found.records} records and {having} fit the task '{found.task}'.", *map(_line, found.groups)]
     lines += [f"  {sentence}" for sentence in found.reading]
     lines.append(f"  {protection(persons, found.records, exported=exported)}")
     if by_record:
         lines.append("  Its teachers did not learn from whole persons yet: run `ostraka party train` again.")
     policy = load_section(site, "policy", PartyPolicy)
-    if found.teachers is not None:
+    if found.teachers == 0:
+        lines.append("  Its records answer sums alone; it takes no part in votes of teachers.")
+    elif found.teachers is not None:
         lines += [_head_line(found.head, policy.encodings), *joint_training_lines(found.together)]
+        lines += [f"  {line}" for line in held_out_lines(read_held_out(site / TEACHERS), balanced=balanced)]
         lines += [f"  They do not vote on {', '.join(found.abstains)}."] if found.abstains else []
     lines.append(f"  Its policy: {allowed_words(policy.mechanisms)}")
     if policy.allows_sums and given.section.data is None:
-        lines.append(
-            "  It answers no sums yet: name its records as data in [training] of site.toml."
-        )
+        lines.append("  It answers no sums yet: name its records as data in [training] of site.toml.")
     if json != "-":
         typer.echo("\n".join(lines))
     write_json(asdict(found), json)

@@ -1,5 +1,6 @@
 """`ostraka party train`: a party's teachers, trained alone or with others', or taken as they are."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,6 +8,7 @@ import typer
 
 from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import model_options
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.services.teachers.options import TeacherOptions, Together, Where
 
 if TYPE_CHECKING:
@@ -47,18 +49,28 @@ def train(
     """Train this party's teachers on slices of its records. Repeat after an interruption to resume."""
     from ostraka.services.hosting.training_input import TrainingInput
     from ostraka.services.party import Party
+    from ostraka.services.teachers.config import TEACHERS
+    from ostraka.services.teachers.held_out import held_out_lines, read_held_out
 
     if training is not None:
         known = _together(TrainingInput.load(site, data, task, **dict(overrides)), training, on, ready_file)
     else:
         known = Party(site).train(data, overrides, task=task, on=on)
-    done = "Took exported models as" if known.files else "Trained"
     units = "persons" if known.whole_persons else "ids"
-    of = f" of {known.persons} {units}, each with one teacher's" if known.persons else ""
-    lines = [f"{done} {known.teachers} teachers ({known.training}) on {known.records} records{of}."]
+    if known.teachers:
+        done = "Took exported models as" if known.files else "Trained"
+        of = f" of {known.persons} {units}, each with one teacher's" if known.persons else ""
+        lines = [f"{done} {known.teachers} teachers ({known.training}) on {known.records} records{of}."]
+    else:
+        of = f" of {known.persons} {units}" if known.persons else ""
+        lines = [f"Declared {known.records} records{of}, which answer sums alone: there are no teachers."]
+    held_out = read_held_out(site / TEACHERS)
+    balanced = known.config is not None and known.config.balanced
     if json != "-":
-        typer.echo("\n".join([*lines, *joint_training_lines(known.together)]))
-    write_json(known.model_dump(mode="json"), json)
+        lines += joint_training_lines(known.together)
+        typer.echo("\n".join([*lines, *held_out_lines(held_out, balanced=balanced)]))
+    told = {"held_out": None if held_out is None else asdict(held_out)}
+    write_json(known.model_dump(mode="json") | told, json)
 
 
 def joint_training_lines(together: str) -> list[str]:
@@ -77,6 +89,11 @@ def _together(
     from ostraka.services.teachers.preparation import prepare
     from ostraka.services.training.training_server import learn
 
+    if not given.section.teachers:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            "Teachers are trained together where there are some: give --teachers, or leave out --training.",
+        )
     if on == "ray":
         raise ray_trains_alone()
     if given.shared is not None:

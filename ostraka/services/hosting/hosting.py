@@ -42,7 +42,7 @@ class Hosted:
         manifest: what the guardian is told of the teachers.
         terms: what is answered at all.
         teachers: who vote.
-        records: labelled ones, where the policy lets them vote themselves.
+        records: labelled ones, where the policy lets them answer themselves.
         heads: of all teachers, for encrypted queries; none where `terms.head` is empty or not allowed.
     """
 
@@ -100,16 +100,20 @@ class Loader:
         return Hosted(manifest, terms, teachers, self._records(ensemble), heads)
 
     def _records(self, ensemble: "Ensemble") -> Records | None:
-        """Return the labelled records that the teachers were trained on, where they may vote or be added up.
+        """Return the labelled records that the party told of, where they may answer themselves.
 
-        A party that names none answers no sums, and votes all the same.
+        A party that names no file of them answers no sums, and votes all the same.
 
-        Raises `config.invalid` for counts of several labels, which no mechanism asks for, and for somebody
-        who has more records than the party says that one person changes votes.
+        Raises `config.invalid` for counts of several labels, which no mechanism asks for, for somebody who
+        has more records than the party says that one person changes votes, and for a party whose records may
+        answer nothing though it has no teachers; `task.numeric` for votes by numbers.
         """
-        asked = self.policy.label_counts is not None or self.policy.randomized_labels
-        if not asked and not self.policy.allows_sums:
+        votes = self.policy.label_counts is not None or self.policy.randomized_labels
+        if not votes and not self.policy.allows_sums:
+            self._require_teachers(ensemble)
             return None
+        if votes:
+            self.task.require_classes("label_counts or randomized_labels in [policy]")
         if self.policy.label_counts is not None and self.task.multi_label:
             raise OstrakaError(
                 ErrorCode.CONFIG_INVALID,
@@ -117,18 +121,27 @@ class Loader:
                 "it out of site.toml.",
             )
         section = load_section(self.folder, "training", TrainingSection)
-        if section.data is None and not asked:
+        if section.data is None and not votes:
+            self._require_teachers(ensemble)
             structlog.get_logger().warning("party.no_records_for_sums")
             return None
         file = self.folder / section.required_data
         data = self.task.load(file)
         check_policy(self.task, data, self.policy, self.votes_per_person)
-        return Records.of(data, file, self.task, ensemble.manifest)
+        return Records.of(data, file, self.task, ensemble.manifest, ensemble.encoder)
+
+    def _require_teachers(self, ensemble: "Ensemble") -> None:
+        if not ensemble.manifest.teachers:
+            raise OstrakaError(
+                ErrorCode.CONFIG_INVALID,
+                "This party has no teachers, and its policy lets its records answer nothing: add"
+                ' mechanisms = ["sums"] to [policy] of site.toml, or train teachers.',
+            )
 
 
 def _micro_batch(ensemble: "Ensemble") -> int:
     """Return how many queries keep the ensemble's device busy, few enough that others soon have a turn."""
-    if ensemble.manifest.library == "sklearn":
+    if ensemble.manifest.library in ("sklearn", "none"):
         return MICRO_BATCH
     import torch
 

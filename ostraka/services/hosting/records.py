@@ -14,6 +14,7 @@ from scipy.spatial.distance import cdist
 
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.encoders import Encoder
 from ostraka.common.mechanism import RandRes, RandResLabels
 from ostraka.common.task import Task
 from ostraka.services.hosting.ballots import WORK_BYTES
@@ -83,21 +84,26 @@ _NUMBER_BYTES = 8
 
 @dataclass(frozen=True)
 class Records:
-    """Labelled records that vote themselves, each at most once in a batch, for its class or labels.
+    """Labelled records that answer themselves: with votes, each at most once in a batch, or in sums.
 
     Attributes:
-        X: the features that models take, float32 (N, F): as `Task.prepare` gives them, behind the encoder.
-        y: int64 class indices, shape (N,); of several labels 0 and 1, (N, labels).
+        X: float32 (N, F), as `Task.prepare` gives them, and queries are.
+        y: int64 class indices, shape (N,); of several labels 0 and 1, (N, labels); or numbers, float64 (N,).
         cohorts: each record's, int64, shape (N,): those of a cohort vote on the same queries.
-        classes: number of classes, or of labels.
+        classes: number of classes, or of labels; 1 where `y` are numbers.
+        groups: each record's, int64, shape (N,), by its place in the manifest: sums are of each's records.
         codes: as the task's columns hold them, float32 (N, columns), NaN where a value is missing.
+        features: that models take, float32 (N, F'), and sums are of: `X`, or what the public encoder makes of
+            it.
     """
 
     X: NDArray[np.float32] = field(repr=False)
-    y: NDArray[np.int64] = field(repr=False)
+    y: NDArray[np.int64 | np.float64] = field(repr=False)
     cohorts: NDArray[np.int64] = field(repr=False)
     classes: int
-    codes: NDArray[np.float32] = field(repr=False, default_factory=lambda: np.empty((0, 0), np.float32))
+    groups: NDArray[np.int64] = field(repr=False)
+    codes: NDArray[np.float32] = field(repr=False)
+    features: NDArray[np.float32] = field(repr=False)
 
     @property
     def holds_classes(self) -> bool:
@@ -111,27 +117,33 @@ class Records:
         path: Path,
         task: Task,
         manifest: TeachersManifest,
+        encoder: Encoder | None = None,
         random: Callable[[int], bytes] = secrets.token_bytes,
     ) -> Self:
-        """Return the records that a party's teachers were trained on, of the file `path`, in a random order.
+        """Return the records that a party's manifest tells of, of the file `path`, in a random order.
 
         Which of the records with equal features answers a query then says nothing about their labels, by
-        which a file may be sorted. Raises `config.invalid` for other records than the guardian is told of.
+        which a file may be sorted. Raises `config.invalid` for other records than the guardian is told of,
+        and `model.invalid` where the `encoder` does not take them.
         """
         declared = {group.name: group.records for group in manifest.groups}
         levels = (GROUP,) * len(data) if list(declared) == [GROUP] else data.consent or ()
         if Counter(levels) != declared:
             raise OstrakaError(
                 ErrorCode.CONFIG_INVALID,
-                f"{path} has {len(data)} records and the teachers were trained on {manifest.records}, or "
+                f"{path} has {len(data)} records and `ostraka party train` had {manifest.records}, or "
                 "levels of consent differ: name the same records in training.data of site.toml, or run "
                 "`ostraka party train` again.",
             )
-        place = {group: i for i, cohort in enumerate(manifest.cohorts) for group in cohort.groups}
-        cohorts = np.array([place[level] for level in levels], dtype=np.int64)
         order = np.argsort(np.frombuffer(random(_NUMBER_BYTES * len(data)), "<u8"))
+        place = {group: i for i, group in enumerate(declared)}
+        groups = np.array([place[level] for level in levels], dtype=np.int64)[order]
+        cohort = {group: i for i, cohort in enumerate(manifest.cohorts) for group in cohort.groups}
+        cohorts = np.array([cohort[group] for group in declared], dtype=np.int64)[groups]
         codes = data.X.reshape(len(data), -1)[order]
-        return cls(task.prepare(codes), data.labels()[order], cohorts[order], len(task.classes), codes=codes)
+        X = task.prepare(codes)
+        features = X if encoder is None else encoder.encode(X)
+        return cls(X, data.targets()[order], cohorts, task.outputs, groups, codes, features)
 
     def nearest(self, centres: NDArray[np.float32], scheduled: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Count records by nearest centre and class, (centres, classes).
@@ -173,7 +185,7 @@ class Records:
         None where there is no such record, or its cohort is not `scheduled` there.
         """
         voting, records = self._answering(queries, scheduled)
-        drawn = randomize(self.y[records], self.classes, epsilon, random)
+        drawn = randomize(self._labels[records], self.classes, epsilon, random)
         ballots = np.zeros((len(queries), self.classes))
         ballots[voting] = drawn[:, None] == np.arange(self.classes)
         return ballots
@@ -189,7 +201,7 @@ class Records:
         """Say no or yes to `labels` (none: all), drawn anew, as `responses`; (Q, 2 labels): noes first."""
         voting, records = self._answering(queries, scheduled)
         asked = np.array(labels or range(self.classes))
-        drawn = randomize_labels(self.y[np.ix_(records, asked)], epsilon, random)
+        drawn = randomize_labels(self._labels[np.ix_(records, asked)], epsilon, random)
         ballots = np.zeros((len(queries), 2 * len(asked)))
         ballots[voting] = np.hstack([drawn == 0, drawn == 1])
         return ballots
@@ -202,6 +214,11 @@ class Records:
         known = np.flatnonzero(found >= 0)
         voting = known[scheduled[self.cohorts[found[known]], known]]
         return voting, found[voting]
+
+    @property
+    def _labels(self) -> NDArray[np.int64]:
+        """The classes or labels; only records that have some are asked for votes."""
+        return self.y.astype(np.int64, copy=False)
 
     @cached_property
     def _known(self) -> Known:
@@ -216,7 +233,7 @@ class Records:
     ) -> None:
         """Add these records, each to its cluster's count of its class."""
         voting = scheduled[self.cohorts[records], clusters]
-        np.add.at(counted, (clusters[voting], self.y[records[voting]]), 1)
+        np.add.at(counted, (clusters[voting], self._labels[records[voting]]), 1)
 
 
 @dataclass(frozen=True)

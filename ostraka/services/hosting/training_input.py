@@ -6,15 +6,16 @@ from typing import Self
 
 from pydantic import ValidationError
 
-from ostraka.common.config import load_section
+from ostraka.common.config import load_section, require_role
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Source, Task, load_task
+from ostraka.common.task.checks import require_labels
 from ostraka.common.task.persons import Persons
 from ostraka.common.validation import problem_text
 from ostraka.services.admission.policy import PartyPolicy, PartySection
-from ostraka.services.hosting.contributions import check_policy
-from ostraka.services.teachers.config import TrainingSection
+from ostraka.services.hosting.contributions import check_policy, require_votes
+from ostraka.services.teachers.config import TrainingSection, is_file
 from ostraka.services.teachers.preparation import abstentions
 
 
@@ -53,16 +54,23 @@ class TrainingInput:
             OstrakaError: `config.invalid` naming the wrong key or option, or for a person with more records
                 than may count, `data.*`, `task.mismatch`.
         """
+        require_role(site, "party")
         file = Path(data) if isinstance(data, Path | str) else None
         section = _section(site, file, given)
         party = load_section(site, "party", PartySection)
         task = load_task(task_file or site / party.task)
+        section = _for_target(task, section, stated=_states_teachers(site, given))
         abstentions(task, section.abstains)
         public = section.threshold_data
         shared = section.shared_features
         source = section.required_data if data is None or file else data
         records = task.records(source, ignored=section.abstains)
+        if section.model is None or not is_file(section.model):
+            require_labels(task.labels, records, source)
         policy = load_section(site, "policy", PartyPolicy)
+        persons = check_policy(task, records, policy, party.max_votes_per_person)
+        if not section.teachers:
+            require_votes(persons, party.max_votes_per_person, "without teachers each record counts")
         return cls(
             site=site,
             task=task,
@@ -70,9 +78,27 @@ class TrainingInput:
             records=records,
             public=task.load(public, ignored=section.abstains) if public else None,
             shared=task.load(shared, ignored=section.abstains) if shared else None,
-            persons=check_policy(task, records, policy, party.max_votes_per_person),
+            persons=persons,
             votes_per_person=party.max_votes_per_person,
         )
+
+
+def _states_teachers(site: Path, given: dict[str, object]) -> bool:
+    """Whether somebody says how many teachers there are."""
+    in_file = load_section(site, "training", TrainingSection).model_fields_set
+    return "teachers" in in_file or given.get("teachers") is not None
+
+
+def _for_target(task: Task, section: TrainingSection, *, stated: bool) -> TrainingSection:
+    """Return the section without teachers where the task has a number as its target, and nobody asks for any.
+
+    Raises `task.numeric` where somebody does.
+    """
+    if task.target is None or (stated and section.teachers == 0):
+        return section
+    if stated:
+        task.require_classes("a teacher")
+    return section.model_copy(update={"teachers": 0})
 
 
 def _section(site: Path, data: Path | None, given: dict[str, object]) -> TrainingSection:

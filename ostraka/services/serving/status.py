@@ -10,9 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ostraka.common.clock import Clock, SystemClock
-from ostraka.common.config import load_section, load_site
+from ostraka.common.config import load_section, load_site, require_role
 from ostraka.common.console.texts import epsilon_text, number_text
-from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import OstrakaError
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.privacy import budget_rdp, epsilon, propose_order
 from ostraka.common.privacy.filters import filter_name, received_order, sent_order
@@ -112,11 +112,8 @@ def party_status(folder: Path, *, clock: Clock | None = None) -> PartyStatus:
         OstrakaError: config.invalid for another role's folder or broken files; ledger.* for the journal.
     """
     clock = clock or SystemClock()
+    require_role(folder, "party")
     site = load_site(folder)
-    if site.role != "party":
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID, f"{folder} acts as {site.role}: name the folder of a party."
-        )
     policy = load_section(folder, "policy", PartyPolicy)
     terms = _terms(policy)
     own = Credentials.of(site)
@@ -209,7 +206,8 @@ def _teachers(status: PartyStatus) -> RenderableType:
         return Text(str(status.no_teachers), style="yellow")
     found = status.hosted
     groups = ", ".join("{name}: {records} records".format(**group) for group in found.groups)
-    return Text(f"{found.teachers} teachers ({found.training}) of {found.records} records ({groups}).")
+    who = f"{found.teachers} teachers ({found.training}) of" if found.teachers else "No teachers:"
+    return Text(f"{who} {found.records} records ({groups}).")
 
 
 def _units(units: Sequence[UnitStatus]) -> RenderableType:

@@ -11,7 +11,7 @@ import structlog
 from prometheus_client import CollectorRegistry
 
 from ostraka.common.clock import Clock
-from ostraka.common.config import SiteConfig, load_section, load_site
+from ostraka.common.config import SiteConfig, load_section, load_site, require_role
 from ostraka.common.identity import Credentials, Identity, Role
 from ostraka.common.rpc import BoundServer
 from ostraka.common.rpc.serving import DRAIN_S
@@ -46,6 +46,7 @@ class PartySite:
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Read a site folder; raise `config.invalid` or `identity.*`."""
+        require_role(folder, "party")
         config = load_site(folder)
         credentials = Credentials.of(config)
         section = load_section(folder, "party", PartySection)

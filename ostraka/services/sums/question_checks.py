@@ -53,7 +53,7 @@ def check_question(question: AnyQuestion, mechanism: Mechanism, records: Records
             asked = [(question.feature, question.indicators)]
             asked += [(term.feature, term.indicators) for term in question.model.terms]
             last = max(feature + max(1, indicators) for feature, indicators in asked)
-            _require(last <= records.X.shape[1], "names a feature that records do not have")
+            _require(last <= records.features.shape[1], "names a feature that records do not have")
             _check_target(question.target, records)
         case StatisticsQuestion():
             _check_columns(question, records)
@@ -72,7 +72,7 @@ def _check_blocks(question: AnyQuestion, mechanism: RecordSums) -> None:
 
 
 def _check_map(map: FeatureMap, records: Records) -> None:
-    features = records.X.shape[1]
+    features = records.features.shape[1]
     known = len(map.cuts) == features if map.cuts else len(map.center) == features
     _require(known, f"maps other features than the {features} that records have")
 

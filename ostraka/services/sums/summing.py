@@ -9,8 +9,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
 from ostraka.common.learning.sum_answers import answer_steps
 from ostraka.common.sharing import FRACTION_BITS
-from ostraka.common.sharing.ballots import VOTE
-from ostraka.common.sums.questions import AnyQuestion, Rows
+from ostraka.common.sums.questions import AnyQuestion, Rows, weigh_steps
 from ostraka.common.sums.wire import read_question
 from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.services.admission.grants import Permission
@@ -61,10 +60,10 @@ def sum_cohorts(question: AnyQuestion, records: Records, permission: Permission)
     """
     total = np.zeros(sum(question.widths), np.int64)
     cohorts = permission.participant.cohorts
-    rows = Rows(records.codes, records.X, records.y)
+    rows = Rows(records.codes, records.features, records.y)
     for place, (cohort, scheduled) in enumerate(zip(cohorts, permission.scheduled, strict=True)):
         if not scheduled.all():
             continue
-        steps = np.concatenate(answer_steps(question, rows.take(records.cohorts == place)))
-        total += steps if cohort.weight == VOTE else np.rint(steps * (cohort.weight / VOTE)).astype(np.int64)
+        steps = np.concatenate(answer_steps(question, rows.take(records.groups == place)))
+        total += weigh_steps(steps, cohort.weight, FRACTION_BITS)
     return total

@@ -1,7 +1,7 @@
 """Assignment of records to teachers: disjoint slices, or by how personal budgets are used."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -232,12 +232,16 @@ def assign(dataset: Dataset, config: TrainingConfig, seed: int, persons: Rows | 
     and neither on ids nor on what a person's records hold or how many they are. So a person that takes
     another one's place changes one vote, or as many as its records have copies.
 
+    Without teachers there are groups alone.
+
     Raises:
         OstrakaError: `data.missing` where the variant needs consent and the records have none,
             `config.invalid` for a level without an epsilon, `data.unreadable` where a person has two,
             `data.too_few` for too few records, persons or teachers.
     """
     units = Units.of(len(dataset), persons)
+    if not config.teachers:
+        return _declare(units, dataset.consent)
     if len(units) < config.teachers and units.persons:
         raise OstrakaError(
             ErrorCode.DATA_TOO_FEW,
@@ -253,13 +257,17 @@ def assign(dataset: Dataset, config: TrainingConfig, seed: int, persons: Rows | 
 
 
 def _together(units: Units, consent: tuple[str, ...] | None, config: TrainingConfig, seed: int) -> Assignment:
+    parts = slices(len(units), config.teachers, seed)
+    return replace(_declare(units, consent, config.teachers), slices=tuple(map(units.rows, parts)))
+
+
+def _declare(units: Units, consent: tuple[str, ...] | None, teachers: int = 0) -> Assignment:
+    """Return the groups of records, each of which all teachers learn from."""
     levels = {GROUP: np.arange(len(units))} if consent is None else units.levels(consent)
     groups = (
-        GroupRecord(name=name, records=len(units.rows(of)), teachers=config.teachers)
-        for name, of in levels.items()
+        GroupRecord(name=name, records=len(units.rows(of)), teachers=teachers) for name, of in levels.items()
     )
-    parts = slices(len(units), config.teachers, seed)
-    return Assignment(tuple(map(units.rows, parts)), tuple(groups), mixed=True)
+    return Assignment((), tuple(groups), mixed=True)
 
 
 def _upsample(units: Units, levels: Mapping[str, Rows], config: TrainingConfig, seed: int) -> Assignment:

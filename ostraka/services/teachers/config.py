@@ -57,7 +57,8 @@ class TrainingConfig(BaseModel):
     """What to train.
 
     Attributes:
-        teachers: how many; upsampling trains more, so that each has as many records as without.
+        teachers: how many; upsampling trains more, so that each has as many records as without. 0: none, and
+            the records answer alone.
         model: a built-in name or a factory "module:function" of (shape of a record, classes) that gives a
             torch module or a scikit-learn estimator; none: `cnn` for images of at least 8 by 8, else `mlp`.
             "file:path" hosts models that were trained elsewhere, one teacher for each file of a folder.
@@ -91,7 +92,7 @@ class TrainingConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    teachers: Annotated[int, Field(ge=1, le=1000)] = 10
+    teachers: Annotated[int, Field(ge=0, le=1000)] = 10
     model: Annotated[str, AfterValidator(_check_model)] | None = None
     head: Head | None = None
     encoder: Annotated[str, AfterValidator(_factory)] | None = None

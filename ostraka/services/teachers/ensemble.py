@@ -32,6 +32,17 @@ class Models(Protocol):
         ...
 
 
+class NoModels:
+    """Those of a party whose records answer alone."""
+
+    def predict(self, X: NDArray[np.float32], guard: VoteGuard, rows: slice) -> Votes:
+        """Return no votes, (0, Q) or (0, Q, labels)."""
+        return guard.fallback(0, len(X))
+
+    def save(self, folder: Path) -> None:
+        """Write nothing."""
+
+
 class Ensemble:
     """All teachers of one party and what is known of them; one thread at a time asks it."""
 
@@ -45,7 +56,7 @@ class Ensemble:
         self.manifest = manifest
         self.models = models
         self.thresholds = thresholds
-        self._encoder = encoder
+        self.encoder = encoder
         self._guard = VoteGuard(manifest.classes, multi_label=manifest.multi_label)
 
     def predict(self, X: NDArray[np.float32], rows: slice = ALL) -> Votes:
@@ -63,7 +74,7 @@ class Ensemble:
         teachers = range(self.manifest.teachers)[rows]
         if len(X) == 0:
             return self._guard.fallback(len(teachers), 0)
-        features = _encode(self._encoder, X) if self._encoder else X
+        features = _encode(self.encoder, X) if self.encoder else X
         votes = self.models.predict(features, self._guard, rows)
         if self.thresholds is not None:
             votes = self.thresholds.shift(votes, rows)
@@ -122,6 +133,8 @@ class Ensemble:
 
 def load_models(folder: Path, manifest: TeachersManifest) -> Models:
     """Load the models of a folder; no library is imported but theirs."""
+    if manifest.library == "none":
+        return NoModels()
     if manifest.library == "torch":
         from ostraka.services.teachers.nets import Networks
 

@@ -27,14 +27,14 @@ class GroupRecord(BaseModel):
         name: the level, or `all`.
         records: how many.
         teachers: how many were trained on them; where teachers are mixed, all of the party's.
-        copies: how many teachers each record of the group was given to.
+        copies: how many teachers each record of the group was given to; 1 where there are none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: Level
     records: _GroupCount
-    teachers: _GroupCount
+    teachers: Annotated[int, Field(ge=0)]
     copies: _GroupCount = 1
 
 
@@ -61,10 +61,10 @@ class TeachersManifest(BaseModel):
     """A trained ensemble in words.
 
     Attributes:
-        teachers: number of models, each with one vote.
+        teachers: number of models, each with one vote; 0: the records answer alone.
         records: number of records they were trained on.
         model: built-in name or factory of every model.
-        library: which library the models belong to.
+        library: which library the models belong to; "none" without models.
         training: model and version, for people.
         task_digest: the task's digest, hexadecimal.
         seed: of slices and training.
@@ -72,7 +72,7 @@ class TeachersManifest(BaseModel):
         data_sha256: digest of the records, their labels and consent levels, hexadecimal.
         slices_sha256: digest of which records each teacher was trained on, hexadecimal.
         slice_sizes: how many they are, by teacher.
-        classes: number of classes, or of labels.
+        classes: number of classes, or of labels; 1 where a number is learned.
         multi_label: whether a vote is a score for every label, not a class.
         shape: shape of one record.
         constants: class that a teacher always votes for, by teacher: the only one of its slice.
@@ -96,10 +96,10 @@ class TeachersManifest(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    teachers: _Count
+    teachers: Annotated[int, Field(ge=0)]
     records: _Count
     model: str
-    library: Literal["torch", "sklearn", "exported"]
+    library: Literal["torch", "sklearn", "exported", "none"]
     training: str
     task_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     seed: Annotated[int, Field(ge=0)]
@@ -107,7 +107,7 @@ class TeachersManifest(BaseModel):
     data_sha256: Digest = ""
     slices_sha256: Digest = ""
     slice_sizes: tuple[_Count, ...] = ()
-    classes: Annotated[int, Field(ge=2)]
+    classes: _Count
     multi_label: bool = False
     shape: Annotated[tuple[_Count, ...], Field(min_length=1)]
     constants: dict[int, int] = Field(default_factory=dict)
@@ -138,6 +138,10 @@ class TeachersManifest(BaseModel):
     def _complete(self) -> Self:
         teachers = [group.teachers for group in self.groups]
         whole = set(teachers) == {self.teachers} if self.mixed else sum(teachers) == self.teachers
+        if (self.library == "none") != (self.teachers == 0):
+            raise ValueError("there are models and no teachers, or teachers and no models")
+        if self.classes < 2 and self.teachers:
+            raise ValueError("teachers tell at least 2 classes apart")
         if not whole or sum(group.records for group in self.groups) != self.records:
             raise ValueError("the groups do not add up to the records and teachers")
         if len(self.files) != (self.teachers if self.library == "exported" else 0):

@@ -15,7 +15,11 @@ Where = Literal["here", "ray"]
 class TeacherOptions(FrozenModel):
     """What overrides table training of site.toml, with which it is checked."""
 
-    teachers: int | None = Field(default=None, ge=1, description="Number of teachers.")
+    teachers: int | None = Field(
+        default=None,
+        ge=0,
+        description="Number of teachers; 0, as for tasks of numbers: records answer sums alone.",
+    )
     model: str | None = Field(
         default=None,
         description="logistic, mlp, cnn, random_forest, ... or module:function, or file:path.",
@@ -26,6 +30,9 @@ class TeacherOptions(FrozenModel):
         "one batch of dishonest queries gives away.",
     )
     epochs: int | None = Field(default=None, ge=1, description="Epochs of a network over its slice.")
+    balanced: bool | None = Field(
+        default=None, description="Have the classes of a slice weigh the same, however rare."
+    )
     seed: int | None = Field(default=None, ge=0, description="Seed of the slices and of training.")
     variant: str | None = Field(
         default=None,

@@ -16,7 +16,7 @@ from ostraka.common.task import Task
 from ostraka.common.task.persons import Persons
 from ostraka.services.teachers.assignment import Assignment, Rows, Slice, assign
 from ostraka.services.teachers.config import TrainingConfig, is_file
-from ostraka.services.teachers.ensemble import Ensemble, Models
+from ostraka.services.teachers.ensemble import Ensemble, Models, NoModels
 from ostraka.services.teachers.factory import build
 from ostraka.services.teachers.manifest import TeachersManifest
 from ostraka.services.teachers.options import Together
@@ -108,6 +108,32 @@ def prepare(
     return Prepared(config, parts, manifest, encoder, shown, known)
 
 
+def declare_records(dataset: Dataset, task: Task, config: TrainingConfig, *, seed: int) -> Ensemble:
+    """Return what is said of records that answer sums alone, as an ensemble of no teachers.
+
+    Raises `task.mismatch`, `data.*` for records that are not the task's, `model.invalid` for an encoder that
+    does not take them, `config.invalid` as `abstentions`.
+    """
+    task.check(dataset)
+    encoder = load_encoder(config.encoder) if config.encoder else None
+    persons = Persons.of(task, dataset)
+    assigned = assign(dataset, config, seed, None if persons is None else persons.of_record)
+    features = len(task.features)
+    manifest = TeachersManifest(
+        **describe(dataset, task, config, assigned, encoder) | {"thresholds": "none"},
+        teachers=0,
+        model="",
+        library="none",
+        training=training_words("no teachers"),
+        seed=seed,
+        shape=(encoder.width(features),) if encoder else task.input.shape,
+        abstains=abstentions(task, config.abstains),
+        persons=0 if persons is None else len(persons),
+        whole_persons=task.persons,
+    )
+    return Ensemble(manifest, NoModels(), encoder)
+
+
 def describe(
     dataset: Dataset, task: Task, config: TrainingConfig, assigned: Assignment, encoder: Encoder | None
 ) -> dict[str, Any]:
@@ -117,7 +143,7 @@ def describe(
         "task_digest": task.digest.hex(),
         "config": config.settings,
         "data_sha256": records_digest(dataset),
-        "classes": len(task.classes),
+        "classes": task.outputs,
         "multi_label": task.multi_label,
         "mixed": assigned.mixed,
         "encoder": encoder.name if encoder else "",
@@ -200,9 +226,10 @@ def _require_allowed(estimator: Any, model: str) -> None:
 
 def records_digest(dataset: Dataset) -> str:
     """SHA-256 of records, labels and consent levels in their order, hexadecimal."""
-    digest = hashlib.sha256(repr((dataset.X.shape, dataset.labels().shape)).encode())
+    y = dataset.targets()
+    digest = hashlib.sha256(repr((dataset.X.shape, y.shape)).encode())
     digest.update(dataset.X.tobytes())
-    digest.update(dataset.labels().tobytes())
+    digest.update(y.tobytes())
     digest.update("\n".join(dataset.consent or ()).encode())
     return digest.hexdigest()
 

@@ -163,7 +163,7 @@ def _session(
         grant = common_pb2.Grant(
             session_id=name,
             plan_digest=digest(content),
-            participants=[_participant(manifest, draws) for manifest in stored.values()],
+            participants=[_participant(manifest, asked.mechanism, draws) for manifest in stored.values()],
             enforce="worst_case",
             bound="theorem6",
             expires_unix_s=2**33,
@@ -175,9 +175,11 @@ def _session(
     return made.sessions[key]
 
 
-def _participant(stored: StoredManifest, draws: random.Random) -> common_pb2.Participant:
+def _participant(
+    stored: StoredManifest, mechanism: Mechanism, draws: random.Random
+) -> common_pb2.Participant:
     manifest = parse_manifest(stored)
-    cohorts = cohort_messages(manifest)
+    cohorts = cohort_messages(manifest, mechanism)
     for cohort in cohorts:
         cohort.weight = draws.choice([_WHOLE, _WHOLE, _WHOLE, _WHOLE // 2, 3 * _WHOLE // 2])
     return common_pb2.Participant(

@@ -10,6 +10,7 @@ import pytest
 
 from ostraka.client.report.page import render, write_page
 from ostraka.client.report.run_report import report
+from ostraka.client.report.tables import verdict
 from ostraka.client.retraining import retrain
 from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.client.dependencies.clinic import ask
@@ -121,6 +122,8 @@ def test_figures_stand_on_the_page(figures: dict[str, Any]) -> None:
     for expected in ("8 of 8 queries were asked", f"{epsilon:.3f}", "ant", "supervised, logistic_regression"):
         assert expected in text
     assert text.count("Label by label") == 1
+    assert all(sentence in text for sentence in verdict(figures["student"]))
+    assert "Always saying 'ant', the most frequent class, is right on 33.3%" in text
 
 
 def test_a_run_without_a_student_has_a_page(federation: Federation) -> None:

@@ -51,6 +51,14 @@ def test_cells_are_text_whatever_is_around_them(tmp_path: Path, content: str | b
     assert read(tmp_path, content, name).columns.to_pydict() == CELLS
 
 
+def test_a_line_that_may_be_a_comment_or_a_record_has_two_readings(tmp_path: Path) -> None:
+    refused = refusal(tmp_path, "id,size\n1,2\n#2,3\n3,4\n")
+    assert refused.code is ErrorCode.DATA_AMBIGUOUS
+    assert "has a line 3 that begins with # and has as many cells as a record" in refused.message
+    assert read(tmp_path, 'id,size\n1,2\n"#2",3\n').columns["id"].to_pylist() == ["1", "#2"]
+    assert read(tmp_path, "id,size\n#1,2\n#2,3\n").columns["id"].to_pylist() == ["#1", "#2"]
+
+
 def test_what_was_guessed_and_left_out_is_told(tmp_path: Path) -> None:
     reading = read(tmp_path, "# old\n;size;grö\n1;2;3\n".encode("cp1252")).reading
     left_out = ("column 1, which has no name", "1 line of comments, which begin with #")
@@ -127,6 +135,9 @@ def test_a_row_is_found_by_its_line(tmp_path: Path) -> None:
         ("größe,ä\nö,ü\n".encode() + b"\xff,1\n", "UTF-8 but for a byte 0xff in line 3"),
         ("c,y\nКиев,a\n".encode("cp1251"), "neither UTF-8 nor Windows-1252, which makes 'Êèåâ' of line 2"),
         ("c,y\nКиїв,a\n".encode("cp1251"), "which makes 'è¿â' of line 2"),
+        ("c,y\nmąka,a\n".encode("cp1250"), "which makes 'm¹k' of line 2"),
+        ("c,y\nMünchen,a\n".encode("mac_roman"), "which makes 'Ÿn' of line 2"),
+        ("c,y\nMärz,a\nBär,b\n".encode("mac_roman"), "which makes 'MŠr' of line 2"),
         ("c,y\n東京,a\n".encode("shift_jis"), "neither UTF-8 nor Windows-1252"),
         ("c,y\nZürich,a\n".encode("cp850"), "no encoding that is known"),
         ("a,b\n" + "x" * 200_000 + ",1\n", "a cell of its first rows is longer than 131072"),

@@ -29,6 +29,8 @@ def days(values: pa.Array, form: str | None = None) -> list[str]:
         (["Tue 5.1.2021", "wed 06.01.2021"], "%a %d.%m.%Y", ["2021-01-05", "2021-01-06"]),
         (["01jan2021"], "%d%b%Y", ["2021-01-01"]),
         ([20210111, None], "%Y%m%d", ["2021-01-11", ""]),
+        ([20210111.0, None], "%Y%m%d", ["2021-01-11", ""]),
+        (["20210111.0", ""], "%Y%m%d", ["2021-01-11", ""]),
     ],
 )
 def test_text_is_a_day_as_it_is_written(cells: list[object], form: str | None, expected: list[str]) -> None:
@@ -57,6 +59,7 @@ def test_half_a_second_before_1970_is_a_day_before() -> None:
         ("31.02.2021", "%d.%m.%Y"),
         ("07.01.21", "%d.%m.%Y"),
         ("2021111", "%Y%m%d"),
+        ("20210111.5", "%Y%m%d"),
         ("12/31/2020", "%d/%m/%Y"),
         ("2021 366", "%Y %j"),
         ("2021-W53-1", "%G-W%V-%u"),

@@ -122,6 +122,15 @@ def test_nan_in_an_array_is_a_label_that_nobody_knows(tmp_path: Path) -> None:
     assert load(npz(tmp_path, X=X, y=y)).labels()[2, 1] == UNKNOWN
 
 
+def test_labels_of_1_and_minus_1_alone_have_two_readings(tmp_path: Path) -> None:
+    signs = np.where(Y == 1, 1, UNKNOWN)
+    fails(npz(tmp_path, X=X, y=signs), ErrorCode.DATA_AMBIGUOUS, "-1 has two readings: no, or nobody knows?")
+    known = np.where(Y == 1, 1.0, np.nan)
+    data = load(npz(tmp_path, X=X, y=known))
+    save(data, tmp_path / "again.npz")
+    assert load(tmp_path / "again.npz").labels().tolist() == signs.tolist()
+
+
 @pytest.mark.parametrize("shape", [(3, 3), (4, 1), (4, 0), (4, 2, 2)])
 def test_labels_of_the_wrong_shape_are_refused(tmp_path: Path, shape: tuple[int, ...]) -> None:
     fails(npz(tmp_path, X=X, y=np.zeros(shape, int)), ErrorCode.DATA_SHAPE, "0 and 1 for each")

@@ -43,7 +43,7 @@ def test_a_column_is_read_in_the_notation_that_prints_it(
 ) -> None:
     read = read_numbers(column(*cells))
     np.testing.assert_array_equal(read.values, numbers)
-    assert read.notation == (f"numbers written with {notation}" if notation else "")
+    assert read.note == (f"numbers written with {notation}" if notation else "")
 
 
 @pytest.mark.parametrize(

@@ -7,24 +7,36 @@ from ostraka.common.mechanism import (
     L1,
     MECHANISMS,
     Binary,
+    Bins,
+    Boost,
     Check,
     Confident,
     DpTtac,
     GnMax,
+    Gradients,
     Interactive,
     LnMax,
     Mechanism,
+    Moments,
     NoiseCluster,
     Powerset,
     RandRes,
     RandResLabels,
     Recipe,
+    Statistics,
     Tau,
     Ttac,
 )
 
 CHECK, TWICE = Check(sigma=3.0, threshold=5.0), Check(sigma=6.0, threshold=10.0)
 RECIPE = Recipe(model="mlp", parameters=5, steps=3, batch_size=2, learning_rate=0.1)
+SUMS: tuple[Mechanism, ...] = (
+    Moments(columns=3, codes=2, sigma=4.0, gram_sigma=5.0),
+    Bins(columns=3, codes=2, sigma=4.0),
+    Boost(bins=3, outputs=2, sigma=4.0),
+    Gradients(parameters=3, sigma=4.0),
+    Statistics(cells=6, columns=2, sigma=4.0),
+)
 PAIRS: list[tuple[Mechanism, Mechanism]] = [
     (GnMax(sigma=4.0), GnMax(sigma=8.0)),
     (
@@ -45,6 +57,7 @@ PAIRS: list[tuple[Mechanism, Mechanism]] = [
     (RandResLabels(epsilon=4.0), RandResLabels(epsilon=4.0)),
     (Ttac(recipe=RECIPE), Ttac(recipe=RECIPE)),
     (DpTtac(recipe=RECIPE, radius=1.0, sigma=4.0), DpTtac(recipe=RECIPE, radius=1.0, sigma=4.0)),
+    *((one, one) for one in SUMS),
 ]
 
 

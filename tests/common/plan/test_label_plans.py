@@ -19,6 +19,7 @@ from ostraka.common.mechanism import (
     Interactive,
     LnMax,
     Mechanism,
+    Moments,
     NoiseCluster,
     Powerset,
     RandRes,
@@ -153,3 +154,14 @@ def test_records_that_vote_need_no_teachers(shared: bool) -> None:
     for adjacency in ("record", "label"):
         plan = Plan(**FIELDS | {"mechanism": NoiseCluster(sigma=3), "adjacency": adjacency})
         check_protected(plan, "a", shared_features=shared)
+
+
+@pytest.mark.parametrize("adjacency", ["label", "record"])
+def test_sums_tell_of_features_unless_all_sites_know_them(adjacency: str) -> None:
+    one_round = {"mechanism": Moments(columns=3, codes=2, sigma=9.0), "queries": 1, "batch_size": 1}
+    plan = Plan(**FIELDS | one_round | {"adjacency": adjacency, "ring_bits": 64})
+    known = adjacency == "label"
+    check_protected(plan, "a", shared_features=known)
+    with pytest.raises(OstrakaError) as refused:
+        check_protected(plan, "a", shared_features=not known)
+    assert refused.value.code is ErrorCode.PLAN_INVALID

@@ -19,5 +19,5 @@ def test_an_example_is_a_task(text: str) -> None:
     assert Task.model_validate(tomllib.loads(text)).features
 
 
-def test_there_are_four() -> None:
-    assert len(EXAMPLES) == 4
+def test_there_are_five() -> None:
+    assert len(EXAMPLES) == 5

@@ -55,6 +55,8 @@ def test_columns_to_ignore_are_named_by_a_wildcard_that_no_feature_is(tmp_path: 
     text = WRITTEN.format(age="", gene="", crp="").replace("note_*", "*")
     everything = load_task(written(tmp_path, text + DEFAULTS))
     assert len(everything.read(pa.table({**rows, "notes": ["x"]}))) == 1
+    with pytest.raises(OstrakaError, match="drop the column 'notes'"):
+        everything.read(pa.table({**rows, "*": [1], "notes": ["x"]}))
 
 
 @pytest.mark.parametrize(

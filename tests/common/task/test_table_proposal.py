@@ -174,9 +174,7 @@ def test_whole_numbers_that_all_differ_are_ids_by_their_name() -> None:
     [
         ({}, "diagnosi", "did you mean diagnosis?", ErrorCode.DATA_MISSING),
         ({}, "zzz", "has no column 'zzz': name its label column", ErrorCode.DATA_MISSING),
-        ({}, "age", "60 different values in its label column 'age': they look like a quantity", None),
         ({}, "notes", "55 different values in its label column 'notes': they look like ids", None),
-        ({"diagnosis": [0.5, 1, 0.25] * 20}, "diagnosis", "look like a quantity", None),
         ({"diagnosis": ["ill"] * 60}, "diagnosis", "has one class only, ill", None),
     ],
 )
@@ -187,6 +185,75 @@ def test_labels_that_are_no_classes_are_refused(
     with pytest.raises(OstrakaError, match=told.replace("?", r"\?")) as refused:
         proposed(pa.table(columns), label)
     assert refused.value.code is (code or ErrorCode.DATA_LABEL_RANGE)
+
+
+@pytest.mark.parametrize(
+    ("values", "numeric"),
+    [
+        ([0.5, 1, 0.25] * 20, True),
+        ([20 + row for row in range(RECORDS)], True),
+        ([row % 21 for row in range(RECORDS)], True),
+        ([row % 20 for row in range(RECORDS)], False),
+        ([f"{row % 21},5" for row in range(RECORDS)], True),
+        ([1, 2] * 30, False),
+        ([1, 2, None] * 20, False),
+        (["a", "1"] * 30, False),
+    ],
+)
+def test_many_different_numbers_are_a_target_and_few_are_classes(values: list[Any], numeric: bool) -> None:
+    table = TABLE.drop(["diagnosis"]).append_column("score", [values])
+    proposal = proposed(table, "score")
+    assert (proposal.task().target is not None) == numeric == ("classes" not in proposal.fields)
+    data = proposal.task().read(table)
+    assert data.numeric == numeric
+
+
+def test_numbers_that_may_be_either_are_asked_about() -> None:
+    table = TABLE.append_column("visits", [[row % 5 for row in range(RECORDS)]])
+    told = " ".join(proposed(table, "visits").notes)
+    assert "5 different numbers in 'visits' are taken for classes" in told
+    assert "--target number" in told
+    number = propose_task(table, ["visits"], "t", source="t", public=True, target="number").task()
+    assert number.target is not None
+    assert (number.target.min, number.target.max) == (0, 4)
+    for labels in (["age"], ["crp"]):
+        with pytest.raises(OstrakaError, match="look like a quantity") as refused:
+            propose_task(TABLE, labels, "t", source="t", target="class")
+        assert refused.value.code is ErrorCode.DATA_LABEL_RANGE
+
+
+@pytest.mark.parametrize(
+    ("labels", "told", "code"),
+    [
+        (["sex"], "column 'sex' has 'f'", ErrorCode.DATA_NOT_NUMERIC),
+        (["age", "crp"], "--target number is for one label column", ErrorCode.CONFIG_INVALID),
+        (["one"], "one number only in 'one', 7", ErrorCode.DATA_LABEL_RANGE),
+    ],
+)
+def test_targets_that_are_no_numbers_are_refused(labels: list[str], told: str, code: ErrorCode) -> None:
+    table = TABLE.append_column("one", [[7] * RECORDS])
+    with pytest.raises(OstrakaError, match=told) as refused:
+        propose_task(table, labels, "t", source="t", target="number")
+    assert refused.value.code is code
+
+
+def test_whole_numbers_that_are_ids_are_no_target() -> None:
+    numbers = np.random.default_rng(0).permutation(1000) + 100_000
+    table = pa.table({"x": [0.5, 1.5] * 500, "seen": numbers, "patient_id": numbers // 2})
+    for label in ("seen", "patient_id"):
+        with pytest.raises(OstrakaError) as refused:
+            proposed(table, label)
+        assert refused.value.code is ErrorCode.DATA_LABEL_RANGE
+
+
+def test_a_private_target_has_an_open_range_and_a_public_one_the_found() -> None:
+    private = proposed(TABLE, "crp", public=False)
+    assert private.fields["target"] == {"kind": "number"}
+    assert private.found["crp"] == {"min": 0.5, "max": 9.25}
+    target = proposed(TABLE, "crp").task().target
+    assert target is not None
+    assert (target.min, target.max) == (0.5, 9.25)
+    assert "20 of 60 records have no number in 'crp', and are left out." in private.notes
 
 
 def test_a_refusal_of_a_wide_table_stays_short() -> None:

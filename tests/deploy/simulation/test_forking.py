@@ -36,6 +36,7 @@ print(json.dumps({
     "threads": [torch.get_num_threads(), *(pool["num_threads"] for pool in threadpoolctl.threadpool_info())],
     "draws": [random.random(), np.random.random(), torch.rand(1).item(), secrets.randbits(64)],
     "noise": ExactNoise().gaussian(1e6, (4,)).tolist(),
+    "imported": sorted({"dp_accounting", "pandas", "polars", "skops"} & set(sys.modules)),
     "key": Ed25519PrivateKey.generate().private_bytes_raw().hex(),
 }))
 sys.exit(3)
@@ -66,6 +67,7 @@ def test_a_forked_process_is_as_good_as_new(
     assert one["interrupt"]
     assert all(one["handlers"])
     assert one["server threads"] == 1
+    assert one["imported"] == ["dp_accounting", "skops"], "what serves waits for all, and no module is hidden"
     assert set(one["threads"]) == {3}
     assert all(a != b for a, b in zip(one["draws"], other["draws"], strict=True))
     assert one["noise"] != other["noise"]

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostraka.client.students.gain import Interval
+from ostraka.common.learning.gain import Interval
+from ostraka.common.learning.verdict import tell_gain
 from ostraka.deploy.simulation.html import command_of
 from ostraka.deploy.simulation.quality import balanced_accuracy, count_classes
 from ostraka.deploy.simulation.report import headline, split_sentence, warnings
@@ -16,9 +17,7 @@ from tests.deploy.simulation.test_report import GAIN, report, unit
 
 def test_the_gain_is_told_with_its_interval_beside_trivial_answers() -> None:
     told = headline(report())
-    assert "right on 90.0% of 80 test records, by own data alone on 80.0% (+10.0 points, 95% interval" in told
-    assert "the most frequent class is right on 50.0% (+40.0 points, 95% interval +33.0 to +46.0)" in told
-    assert "Balanced accuracy over all classes: 85.0% (80.0% to 90.0%)." in told
+    assert tell_gain(GAIN, "test records") in told
 
 
 def test_budgets_that_differ_are_told() -> None:
@@ -48,9 +47,9 @@ def test_a_report_without_a_gain_still_tells_accuracies() -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"over_own": Interval(-0.1, -0.2, -0.05)}, "The labels made a worse student"),
+        ({"over_own": Interval(-0.1, -0.2, -0.05)}, "made the student worse"),
         ({"over_own": Interval(0.01, -0.02, 0.05)}, "80 test records are too few to tell"),
-        ({"over_majority": Interval(0.0, 0.0, 0.0)}, "not certainly better than always saying"),
+        ({"over_majority": Interval(0.0, 0.0, 0.0)}, "no better than always saying"),
     ],
 )
 def test_gains_that_are_none_are_warned_of(changes: dict[str, Any], told: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 import ostraka
 from ostraka.deploy.simulation.html import PLOTS
+from ostraka.deploy.simulation.run import beside
 
 SMALL: dict[str, Any] = {"parties": 2, "teachers": 2, "model": "logistic_regression", "queries": 10}
 
@@ -56,3 +57,12 @@ def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
 
 def test_every_plot_has_its_own_name() -> None:
     assert all(name == plot.__name__ for name, plot in PLOTS.items())
+
+
+def test_what_is_done_beside_is_done_at_the_end_and_its_failure_raised() -> None:
+    done: list[str] = []
+    with beside(lambda: done.append("work")):
+        done.append("block")
+    assert sorted(done) == ["block", "work"]
+    with pytest.raises(ZeroDivisionError), beside(lambda: 1 // 0):
+        pass

@@ -67,6 +67,27 @@ def test_a_task_is_proposed_completed_checked_and_shown(records: Path, tmp_path:
     ]
 
 
+def test_a_number_is_proposed_completed_checked_and_shown(records: Path, tmp_path: Path) -> None:
+    out = tmp_path / "task.toml"
+    told = run("init", records, "--label", "age", "--out", out)
+    assert "a number in 'age'" in told
+    assert "Open ranges: age, crp." in told
+    refused("the range of the target, 'crp' is open", "check", out, records)
+    text = out.read_text()
+    assert "[target]  # write min and max" in text
+    text = text.replace('kind = "number"\n', 'kind = "number"\nmin = 0\nmax = 120\nunit = "years"\n')
+    out.write_text(
+        text.replace('name = "crp" }', 'name = "crp", missing = "indicator", min = 0, max = 500 }')
+    )
+    assert "numbers in 'age': 20 to 59, 39.5 on average" in run("check", out, records)
+    checked = json.loads(run("check", out, records, "--json", "-"))
+    assert (checked["labels"], checked["numbers"]) == ({}, {"least": 20, "mean": 39.5, "most": 59})
+    assert "records: a number a record, 0 to 120 years" in run("show", out)
+    assert json.loads(run("show", out, "--json", "-"))["target"]["max"] == 120
+    run("init", records, "--label", "age", "--out", tmp_path / "public.toml", "--from-public")
+    assert load_task(tmp_path / "public.toml").target is not None
+
+
 def test_tasks_of_arrays_and_of_several_labels_are_shown_and_checked(tmp_path: Path) -> None:
     X, y = np.arange(24).reshape(6, 2, 2) / 24, np.array([[0, 1], [1, -1]] * 3)
     data = from_arrays(X, y, classes=("ill", "old"))

@@ -1,6 +1,6 @@
 """The plot of what a unit spent."""
 
-from ostraka.guardian.dashboard.overview_views import draw
+from ostraka.guardian.dashboard.overview_views import draw, with_charges
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 HOUR_MS = 3_600_000
@@ -38,3 +38,8 @@ def test_long_histories_are_marked_by_days() -> None:
     plot = draw([event(0, 1, 0), event(240, 1, 0.5)], 240 * HOUR_MS)
     assert plot.times[-1].text == "1970-01-11"
     assert draw([event(0, 1, 0)], 48 * HOUR_MS).times[-1].text == "03 Jan 00:00"
+
+
+def test_a_charge_is_what_it_added_to_what_was_spent() -> None:
+    events = [event(0, 10, 0), event(1, 10, 2.5), event(2, 8, 2.5), event(3, 8, 4.0)]
+    assert [charge for _, charge in with_charges(events)] == [0.0, 2.5, 0.0, 1.5]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ostraka.common.mechanism import GnMax, Mechanism, NoiseCluster, RandRes, RandResLabels
+from ostraka.common.mechanism import GnMax, Mechanism, Moments, NoiseCluster, RandRes, RandResLabels
 from ostraka.common.privacy import Influence
 from ostraka.guardian.ledger import UnitKey
 from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, cohort_messages, cohorts_of
@@ -23,7 +23,8 @@ def manifest(*groups: tuple[str, int, int, int], **changes: Any) -> common_pb2.M
 
 
 def found(of: common_pb2.Manifest, mechanism: Any = GnMax(sigma=1), persons: int = 1) -> Any:  # noqa: B008
-    participant = common_pb2.Participant(site="a", max_votes_per_person=persons, cohorts=cohort_messages(of))
+    cohorts = cohort_messages(of, mechanism)
+    participant = common_pb2.Participant(site="a", max_votes_per_person=persons, cohorts=cohorts)
     return cohorts_of(participant, of, mechanism)
 
 
@@ -67,3 +68,24 @@ def test_a_weighted_vote_changes_its_weight(weight: int) -> None:
     (cohort,) = cohorts_of(participant, manifest(GROUPS[0]), GnMax(sigma=1))
     assert cohort.units("record") == {UnitKey("a", "low", "record"): Influence(2, weight / 65536)}
     assert cohort.total == 4 * weight
+
+
+@pytest.mark.parametrize("mixed", [True, False])
+def test_sums_have_a_cohort_a_group_whoever_its_teachers_are(mixed: bool) -> None:
+    teachers = 20 if mixed else 4
+    of = manifest(("low", 40, teachers, 1), ("high", 60, teachers, 4 if mixed else 1), mixed=mixed)
+    moments = Moments(columns=3, codes=2, sigma=1)
+    low, high = found(of, moments, persons=2)
+    assert [(low.voters, low.groups[0]), (high.voters, high.groups[0])] == [
+        (40, ("low", Influence(2))),
+        (60, ("high", Influence(2))),
+    ]
+    assert [message.teachers for message in cohort_messages(of, moments)] == [
+        0,
+        0,
+    ]
+
+
+def test_records_without_teachers_vote_where_records_do() -> None:
+    alone = manifest(("all", 40, 0, 1), mixed=True)
+    assert [found(alone, one)[0].voters for one in (GnMax(sigma=1), NoiseCluster(sigma=1))] == [0, 40]

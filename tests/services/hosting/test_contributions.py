@@ -71,7 +71,7 @@ def test_a_party_is_told_how_its_table_was_read(tmp_path: Path) -> None:
     table.write_text("pid,x\n" + "p1,7\np2,6\n" * 5)
     refused = invoke("check", "--site", folder).exception
     assert isinstance(refused, OstrakaError)
-    assert "have no labels: add a label column" in refused.message
+    assert f"{table} has no labels: add 'label'" in refused.message
 
 
 def test_teachers_of_whole_persons_say_so_to_the_guardian(tmp_path: Path) -> None:

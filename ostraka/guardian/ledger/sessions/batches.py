@@ -202,7 +202,7 @@ def require_ticketed(session: StoredSession, row: BatchRow | None, batch_id: int
     sessions.require_open(session)
     if row is None:
         raise OstrakaError(
-            ErrorCode.TICKET_INVALID, f"Batch {batch_id} has no ticket; ask for one with OpenBatch."
+            ErrorCode.TICKET_INVALID, f"Batch {batch_id} has no ticket; label again, which opens another."
         )
     if row.state == "dead":
         raise dead(batch_id)

@@ -77,7 +77,8 @@ def find_row(connection: Connection, session_id: str, *, lock: bool = False) -> 
     row = connection.execute(statement.with_for_update() if lock else statement).one_or_none()
     if row is None:
         raise OstrakaError(
-            ErrorCode.SESSION_UNKNOWN, f"There is no session {session_id!r}; open one with OpenSession."
+            ErrorCode.SESSION_UNKNOWN,
+            f"There is no session {session_id!r}; `ostraka guardian session list` tells which there are.",
         )
     return row
 

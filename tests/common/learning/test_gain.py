@@ -5,9 +5,9 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import balanced_accuracy_score
 
-from ostraka.client.students.accuracy import measure
-from ostraka.client.students.gain import gain
 from ostraka.common.datasets.label_columns import UNKNOWN
+from ostraka.common.learning.accuracy import measure
+from ostraka.common.learning.gain import gain
 
 RNG = np.random.default_rng(5)
 
@@ -41,6 +41,7 @@ def test_labels_are_balanced_one_by_one() -> None:
     assert found.balanced_accuracy.estimate == pytest.approx(np.mean(each))
     assert found.accuracy.estimate == pytest.approx((said == y).mean())
     assert found.over_own is None
+    assert (found.multi_label, found.most_frequent) == (True, "")
 
 
 def test_an_interval_holds_the_truth_about_as_often_as_it_says() -> None:
@@ -55,7 +56,8 @@ def test_an_interval_holds_the_truth_about_as_often_as_it_says() -> None:
 
 def test_always_saying_the_most_frequent_class_gains_nothing() -> None:
     y = np.array([0] * 90 + [1] * 10)
-    found = gain(y, one_hot(np.zeros(100, int), 2), None)
+    found = gain(y, one_hot(np.zeros(100, int), 2), None, ("no", "yes"))
+    assert (found.multi_label, found.most_frequent) == (False, "no")
     assert (found.over_majority.estimate, found.over_majority.high) == (0, 0)
     assert found.balanced_accuracy.estimate == 0.5
 

@@ -35,8 +35,13 @@ class LabelFigures:
     average_precision: float | None
 
 
-METRICS = ("accuracy", "balanced_accuracy", "auc", "map")
-"""Names of the figures of `Metrics`."""
+METRICS = {
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "auc": "AUC",
+    "map": "average precision",
+}
+"""Names of the figures of `Metrics`, with the names that people know them by."""
 
 
 @dataclass(frozen=True)

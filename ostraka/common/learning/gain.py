@@ -1,13 +1,13 @@
 """How much better a student is than the most frequent class, and than the student of own labels alone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.students.accuracy import POSITIVE
 from ostraka.common.datasets.label_columns import UNKNOWN
+from ostraka.common.learning.accuracy import POSITIVE
 
 RESAMPLES = 1000
 """At `LEVEL` 25 of them lie beyond each end of an interval, so that no few of them decide where it is."""
@@ -40,6 +40,9 @@ class Gain:
         over_own: accuracy above the student of own labels alone, on the same resampled records; None where
             there is none.
         balanced_over_own: the same of the balanced accuracy.
+        most_frequent: the name of the class that `majority` is of; empty for several labels, or where it is
+            not known.
+        multi_label: whether records have several labels each.
     """
 
     records: int
@@ -49,18 +52,27 @@ class Gain:
     over_majority: Interval
     over_own: Interval | None
     balanced_over_own: Interval | None
+    most_frequent: str = ""
+    multi_label: bool = False
 
 
-def gain(y: NDArray[np.int64], after: NDArray[np.float64], before: NDArray[np.float64] | None) -> Gain:
+def gain(
+    y: NDArray[np.int64],
+    after: NDArray[np.float64],
+    before: NDArray[np.float64] | None,
+    names: Sequence[str] = (),
+) -> Gain:
     """Return the gain of a student by its probabilities on records of true labels.
 
     Args:
         y: class indices (N,), or 1, 0 and UNKNOWN (N, labels); a label counts where it is known.
         after: probabilities (N, classes or labels) of the student.
         before: those of the student of own labels alone, or None.
+        names: the classes', if known.
     """
     cells = _cells(y, after.shape[1])
-    most = np.broadcast_to(_most_frequent(y), y.shape)
+    frequent = _most_frequent(y)
+    most = np.broadcast_to(frequent, y.shape)
     hits = [_hits(y, one) for one in (after, before) if one is not None]
     trivial, known = (one.reshape(len(y), -1).astype(np.float64) for one in (most == y, y != UNKNOWN))
     drawn = [
@@ -79,6 +91,8 @@ def gain(y: NDArray[np.int64], after: NDArray[np.float64], before: NDArray[np.fl
         over_majority=interval(plain[0] - plain[-1]),
         over_own=None if before is None else interval(plain[0] - plain[1]),
         balanced_over_own=None if before is None else interval(balanced[0] - balanced[1]),
+        most_frequent=names[int(frequent)] if y.ndim == 1 and names else "",
+        multi_label=y.ndim == 2,
     )
 
 

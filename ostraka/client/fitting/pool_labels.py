@@ -1,0 +1,57 @@
+"""What a model says of a pool: labels.csv in the run folder, with how sure it is."""
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from ostraka.client.fitting.problems import KnownRecords
+from ostraka.client.run.labels import LABELS_FILE, STATUS
+from ostraka.common.estimators.sum_models import SumClassifier, SumRegressor
+from ostraka.common.files.durable import write_atomic
+
+BY_MODEL = "by model"
+PROBABILITY = "probability"
+DIGITS = 4
+"""Of a probability behind the point: more would promise what calibration does not keep."""
+
+
+def write_labels(folder: Path, known: KnownRecords, model: SumClassifier | SumRegressor) -> Path:
+    """Write labels.csv for the pool and return its path: of each record id, label, and how sure it is.
+
+    A class has its probability, each of several labels 0 or 1 and the least probability of any of them; a
+    number has none. Every record's status is "by model". There is a pool.
+    """
+    assert known.ids is not None  # noqa: S101 - they come with the pool
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    heads, rows = _number_rows(known, model) if isinstance(model, SumRegressor) else _rows(known, model)
+    table.writerow((known.ids.name, *heads, STATUS))
+    for name, row in zip(known.ids.values, rows, strict=True):
+        table.writerow((name, *row, BY_MODEL))
+    path = folder / LABELS_FILE
+    write_atomic(path, text.getvalue())
+    return path
+
+
+def _rows(known: KnownRecords, model: SumClassifier) -> tuple[tuple[str, ...], Iterator[tuple[object, ...]]]:
+    """Return the columns of classes or labels, and a row for each record of the pool."""
+    task = known.task
+    probabilities = model.predict_proba(known.pool)
+    if task.multi_label:
+        said = model.predict(known.pool)
+        sure = np.maximum(probabilities, 1 - probabilities).min(axis=1)
+        rows = ((*bits, f"{p:.{DIGITS}f}") for bits, p in zip(said.tolist(), sure, strict=True))
+        return (*task.classes, PROBABILITY), rows
+    best = probabilities.argmax(axis=1)
+    pairs = zip(best.tolist(), probabilities.max(axis=1), strict=True)
+    return ("label", PROBABILITY), ((task.classes[label], f"{p:.{DIGITS}f}") for label, p in pairs)
+
+
+def _number_rows(
+    known: KnownRecords, model: SumRegressor
+) -> tuple[tuple[str, ...], Iterator[tuple[object, ...]]]:
+    """Return the column of numbers, and a row for each record of the pool."""
+    return (known.task.label,), ((f"{number:.6g}",) for number in model.predict(known.pool))

@@ -1,0 +1,122 @@
+"""A fit as people read it: what it will ask and cost, and what it came to."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
+
+from ostraka.common.learning.accuracy import METRICS, share
+from ostraka.common.console.screen import table_of
+from ostraka.common.console.texts import epsilon_text, list_words, number_text
+from ostraka.common.privacy.filters import filter_text
+
+
+def show_plan(figures: Mapping[str, Any], console: Console) -> None:
+    """Print what a fit will ask, tell and cost, and what is likely a mistake in it."""
+    console.print(Group(*_plan_parts(figures)), soft_wrap=True)
+
+
+def show_fit(figures: Mapping[str, Any], console: Console) -> None:
+    """Print what a fit asked, cost and came to."""
+    console.print(Group(*_plan_parts(figures), *_result_parts(figures)), soft_wrap=True)
+
+
+def show_result(figures: Mapping[str, Any], console: Console) -> None:
+    """Print what a fit came to."""
+    console.print(Group(*_result_parts(figures)), soft_wrap=True)
+
+
+def _plan_parts(figures: Mapping[str, Any]) -> Iterator[RenderableType]:
+    rounds = figures["rounds_planned"]
+    yield Text(
+        f"Learner {figures['learner']}: {rounds} {'sum' if rounds == 1 else 'sums'} over "
+        f"{figures['declared_records']:,} labelled records that parties declare. {figures['reason']}"
+    )
+    yield table_of(*cost_rows(figures["costs"]), "Worst case, all sums released")
+    told = "; ".join(figures["tells"]) or "nothing"
+    yield Text(f"The sums tell the parties of your own records: {told}.")
+    yield from (Text(f"Warning: {warning}") for warning in figures["warnings"])
+
+
+COST_HEAD = ("party", "group", "records", "filter", "delta", "epsilon of this", "budget", "sums that fit")
+Rows = list[tuple[str, ...]]
+
+
+def cost_rows(costs: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, ...], Rows]:
+    """Return a head and a row for each party: what sums cost it, and how many its budget pays for."""
+    rows = [
+        (
+            cost["site"],
+            cost["group"],
+            f"{cost['records']:,}",
+            filter_text(cost["order"]),
+            number_text(cost["delta"]),
+            epsilon_text(cost["epsilon"]),
+            f"{cost['budget_epsilon']:g}",
+            "-" if cost["fits"] is None else f"{cost['fits']:,}",
+        )
+        for cost in costs
+    ]
+    return COST_HEAD, rows
+
+
+def _result_parts(figures: Mapping[str, Any]) -> Iterator[RenderableType]:
+    if figures["model"] is None:
+        yield Text("There is no model yet: run the same command again to go on.")
+        return
+    yield Text(
+        f"{figures['rounds']} of {figures['rounds_planned']} sums were released, over "
+        f"{figures['records']:,.0f} records of {list_words(figures['parties'])}."
+    )
+    yield from (Text(note) for note in figures["notes"])
+    yield from (Text(f"Left out {site}: {why}") for site, why in figures["left_out"].items())
+    yield from _accuracy_parts(figures)
+    yield Text("What the model says of any record costs nothing more.")
+
+
+def _accuracy_parts(figures: Mapping[str, Any]) -> Iterator[RenderableType]:
+    accuracy = figures["accuracy"]
+    if accuracy["model"] is None:
+        yield Text("The model was not measured: there are no labelled records.")
+        return
+    title = f"Measured on {accuracy['measured']} {accuracy['measured_on']}"
+    yield table_of(*accuracy_rows(accuracy), title)
+    gain = accuracy["gain"]
+    if gain is not None:
+        yield Text(f"Accuracy of the model: {_points(gain['accuracy'])}{_over_own(gain)}.")
+
+
+def accuracy_rows(accuracy: Mapping[str, Any]) -> tuple[tuple[str, ...], Rows]:
+    """Return a head, and rows of a model's figures, of own records alone, and of what knows no features."""
+    whose = (("own", "own records alone"), ("model", "the model"))
+    if accuracy["gain"] is None:
+        rows = [
+            (who, *(_number(accuracy[name], figure) for figure in ("r2", "mean_absolute_error")))
+            for name, who in whose
+        ]
+        return ("", "R^2 (95% interval)", "mean absolute error (95% interval)"), rows
+    nothing = ("-",) * (len(METRICS) - 1)
+    shares = [
+        (who, *(share((accuracy[name] or {}).get(metric)) for metric in METRICS)) for name, who in whose
+    ]
+    head = ("", *(metric.replace("_", " ") for metric in METRICS))
+    return head, [("most frequent", share(accuracy["gain"]["majority"]), *nothing), *shares]
+
+
+def _over_own(gain: Mapping[str, Any]) -> str:
+    over = gain["over_own"]
+    return "" if over is None else f"; above own records alone by {_points(over)}"
+
+
+def _points(interval: Mapping[str, float]) -> str:
+    """Return a share and its interval in percent."""
+    estimate, low, high = (100 * interval[end] for end in ("estimate", "low", "high"))
+    return f"{estimate:.1f} points (95% interval {low:.1f} to {high:.1f})"
+
+
+def _number(figures: Mapping[str, Any] | None, name: str) -> str:
+    if figures is None:
+        return "-"
+    found = figures[name]
+    return f"{found['estimate']:.3g} ({found['low']:.3g} to {found['high']:.3g})"

@@ -1,0 +1,95 @@
+"""Boosting and gradients: what rounds learn, and what is left of them where they end early."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ostraka.client.learners.boost import BoostLearner
+from ostraka.client.learners.fit import Learner
+from ostraka.client.learners.gradients import FEW_ROUNDS, MANY_ROUNDS, GradientsLearner, count_rounds
+from ostraka.client.learners.problem import Category, OwnRecords, Problem
+from ostraka.client.students.files import load_student, save_student
+from ostraka.client.sums.local import LocalSums
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.sums.questions import Rows
+from tests.client.learners.problems import EndingSource, draw
+
+BOTH = (BoostLearner(), GradientsLearner())
+MUCH = 20.0
+"""Of mu, so that noise hardly matters."""
+
+
+@pytest.mark.parametrize("learner", BOTH)
+def test_classes_labels_and_numbers_are_learned_and_saved(learner: Learner, tmp_path: Path) -> None:
+    for kind, outputs in (("classes", 2), ("classes", 3), ("labels", 2), ("number", 1)):
+        drawn = draw(kind, outputs, features=4)  # type: ignore[arg-type]
+        model = drawn.learn(learner, MUCH).model
+        file = tmp_path / f"{kind}{outputs}.skops"
+        save_student(model, file)
+        assert (load_student(file).predict(drawn.X) == model.predict(drawn.X)).all()
+        right = model.score(drawn.X, drawn.y)
+        assert right > (0.55 if kind == "labels" else 0.7), (kind, outputs, right)
+
+
+@pytest.mark.parametrize("learner", BOTH)
+def test_a_plan_spends_exactly_its_budget(learner: Learner) -> None:
+    assert learner.plan(draw("classes", 3).problem, 0.5).mu == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("learner", BOTH)
+def test_a_source_that_stops_leaves_the_model_so_far_and_the_report_says_so(learner: Learner) -> None:
+    drawn = draw("classes", 2, features=4)
+    plan = learner.plan(drawn.problem, MUCH)
+    fit = learner.fit(drawn.problem, plan, EndingSource(drawn.source(plan), 8))
+    assert (fit.report.rounds, fit.report.rounds_planned) == (8, plan.rounds)
+    assert f"after 8 of {plan.rounds} rounds" in fit.report.notes[0]
+    assert "The budget pays for no further round" in fit.report.notes[0]
+    assert fit.model.score(drawn.X, drawn.y) > 0.7
+
+
+@pytest.mark.parametrize("learner", BOTH)
+def test_a_source_that_answers_nothing_makes_no_model(learner: Learner) -> None:
+    drawn = draw("classes", 2)
+    plan = learner.plan(drawn.problem, 1.0)
+    with pytest.raises(OstrakaError) as refused:
+        learner.fit(drawn.problem, plan, EndingSource(drawn.source(plan), 0))
+    assert refused.value.code is ErrorCode.BUDGET_TOO_SMALL
+
+
+def test_boosting_needs_records_to_count_bins_by() -> None:
+    with pytest.raises(OstrakaError) as refused:
+        BoostLearner().plan(Problem("classes", 2, 3, 1000), 1.0)
+    assert refused.value.code is ErrorCode.DATA_TOO_FEW
+
+
+def test_a_category_is_asked_about_at_once_and_what_bends_is_learned() -> None:
+    random = np.random.default_rng(0)
+    values = random.integers(0, 4, 3000)
+    number = random.random(3000)
+    X = np.hstack([number[:, None], np.eye(4)[values], np.zeros((3000, 1))])
+    y = ((np.abs(number - 0.5) < 0.3) ^ (values == 3)).astype(np.int64)
+    problem = Problem(
+        "classes", 2, 6, 2500, X[:200], OwnRecords(X[200:260], y[200:260]), categories=(Category(1, 4),)
+    )
+    plan = BoostLearner().plan(problem, MUCH)
+    assert plan.rounds == 3 * 2  # the constant column is not asked about
+    source = LocalSums(Rows(np.zeros((2500, 0), np.float32), X[500:], y[500:]), plan.sigmas, random)
+    model = BoostLearner().fit(problem, plan, source).model
+    assert model.score(X[500:][values[500:] != 3], y[500:][values[500:] != 3]) > 0.85
+
+
+def test_own_records_pay_for_more_rounds() -> None:
+    problem = draw("classes", 3).problem
+    alone = replace(problem, own=None)
+    assert count_rounds(alone, 0.26) == FEW_ROUNDS
+    assert count_rounds(alone, 0.5) == MANY_ROUNDS
+    assert count_rounds(problem, 0.14) == MANY_ROUNDS
+
+
+def test_own_gradients_carry_a_model_that_noise_drowns() -> None:
+    drawn = draw("number", 1)
+    alone = drawn.learn(GradientsLearner(), 0.003, replace(drawn.problem, own=None))
+    joined = drawn.learn(GradientsLearner(), 0.003)
+    assert joined.model.score(drawn.X, drawn.y) > 0.3 > alone.model.score(drawn.X, drawn.y)

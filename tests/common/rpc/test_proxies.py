@@ -1,0 +1,56 @@
+"""Proxies that stand between a site and a server, by the environment."""
+
+import pytest
+
+from ostraka.common.errors import ErrorCode
+from ostraka.common.identity import Identity, Role
+from ostraka.common.rpc.failures import diagnose
+from ostraka.common.rpc.proxies import proxy_of
+from ostraka.common.rpc.watcher import Target
+
+PROXY = {"http_proxy": "http://me:secret@proxy.clinic:3128"}
+
+
+@pytest.mark.parametrize(
+    ("address", "environment", "told"),
+    [
+        ("hub.clinic:17700", PROXY, "the proxy proxy.clinic:3128, which http_proxy names"),
+        (
+            "hub.clinic:17700",
+            PROXY | {"https_proxy": "http://other"},
+            "the proxy other, which https_proxy names",
+        ),
+        ("10.77.0.1:17700", PROXY | {"no_proxy": "10.78.0.0/16,clinic"}, "proxy.clinic:3128"),
+    ],
+)
+def test_a_proxy_is_named_without_its_password(address: str, environment: dict[str, str], told: str) -> None:
+    said = proxy_of(address, environment)
+    assert told in said
+    assert "secret" not in said
+
+
+@pytest.mark.parametrize(
+    ("address", "environment"),
+    [
+        ("hub.clinic:17700", {}),
+        ("hub.clinic:17700", {"HTTP_PROXY": "http://proxy"}),
+        ("127.0.0.1:17700", PROXY),
+        ("[::1]:17700", PROXY),
+        ("hub.clinic:17700", PROXY | {"no_proxy": "example.org, clinic"}),
+        ("10.77.0.1:17700", PROXY | {"no_proxy": "10.77.0.0/16"}),
+        ("10.77.0.1:17700", PROXY | {"no_grpc_proxy": "10.77.0.1"}),
+    ],
+)
+def test_where_no_proxy_stands_none_is_named(address: str, environment: dict[str, str]) -> None:
+    assert proxy_of(address, environment) == ""
+
+
+def test_a_server_behind_a_proxy_is_not_reached_and_the_proxy_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    # No machine has this address (RFC 5737), and no name of it is looked up.
+    monkeypatch.setattr("ostraka.common.rpc.failures.TIMEOUT_S", 0.01)
+    target = Target("192.0.2.1:17700", Identity("f", "hub", Role.GUARDIAN), None)
+    error = diagnose(target)
+    assert error.code is ErrorCode.SERVER_UNREACHABLE
+    assert "check that the proxy 127.0.0.1:9, which http_proxy names" in error.message
+    assert "name the host in no_proxy" in error.message

@@ -1,0 +1,197 @@
+"""A party whose records answer sums alone: of a number, or because it trains nobody."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from ostraka.common.config import load_section
+from ostraka.common.datasets import from_arrays, save
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import GnMax, Moments, NoiseCluster
+from ostraka.common.plan.plan import Plan
+from ostraka.common.task import Task, write_task
+from ostraka.deploy.site.role_check import teachers as check_teachers
+from ostraka.guardian.members.registration import problem_of
+from ostraka.services.admission.manifest_terms import declaration
+from ostraka.services.admission.policy import PartyPolicy
+from ostraka.services.cli import app
+from ostraka.services.hosting.device import Device
+from ostraka.services.hosting.hosting import Hosted, Loader
+from ostraka.services.teachers.manifest import TeachersManifest
+from tests.services.folders import party_folder
+
+INPUT: dict[str, Any] = {
+    "kind": "table",
+    "preprocessing": "range",
+    "columns": [{"name": "age", "min": 0, "max": 100, "missing": "indicator"}],
+}
+CLASSES = Task.model_validate({"name": "t", "classes": ("a", "b"), "input": INPUT})
+NUMBER = Task.model_validate(
+    {"name": "t", "label": "wage", "target": {"kind": "number", "min": 0, "max": 300}, "input": INPUT}
+)
+AGES = np.append(np.arange(9, dtype=np.float32), np.nan)[:, None]
+LEVELS = np.array(["low", "high"] * 5)
+SUMS = '[policy]\nmechanisms = ["sums"]\n'
+
+
+def party(root: Path, task: Task = NUMBER, more: str = SUMS, training: str = "") -> Path:
+    folder = party_folder(root / "eretria", f'[training]\ndata = "records.npz"\n{training}{more}')
+    y = np.arange(10) * 25.5 if task.target else np.arange(10) % 2
+    data = from_arrays(
+        AGES, y, columns=("age",), consent=LEVELS, incomplete=True, numeric=task.target is not None
+    )
+    save(data, folder / "records.npz")
+    write_task(task, folder / "task.toml")
+    return folder
+
+
+def invoke(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def refused(*arguments: object) -> OstrakaError:
+    exception = invoke(*arguments).exception
+    assert isinstance(exception, OstrakaError)
+    return exception
+
+
+@pytest.fixture
+def device() -> Iterator[Device]:
+    with closing(Device()) as made:
+        yield made
+
+
+def load(folder: Path, task: Task, device: Device) -> Hosted:
+    policy = load_section(folder, "policy", PartyPolicy)
+    return Loader(folder, "eretria", task, policy, votes_per_person=1, device=device).load()
+
+
+def asked(task: Task, mechanism: Any, **changes: Any) -> Plan:
+    fields: dict[str, Any] = {
+        "nonce": bytes(16),
+        "task_digest": task.digest,
+        "classes": task.outputs,
+        "mechanism": mechanism,
+        "parties": ("eretria",),
+        "quorum": 1,
+        "queries": 1,
+        "batch_size": 1,
+    }
+    return Plan(**fields | changes)
+
+
+def test_a_number_is_declared_without_teachers_and_held_as_it_is(tmp_path: Path, device: Device) -> None:
+    folder = party(tmp_path)
+    assert "10 records and no teachers yet fit" in invoke("check", "--site", folder).stdout
+    assert "Declared 10 records, which answer sums alone" in invoke("train", "--site", folder).stdout
+    manifest = TeachersManifest.load(folder / "teachers")
+    assert (manifest.teachers, manifest.classes, manifest.cohorts[0].groups) == (0, 1, ("high", "low"))
+    assert problem_of(declaration(manifest, "eretria", 1).SerializeToString(), "eretria") is None
+    hosted = load(folder, NUMBER, device)
+    hosted.probe()
+    records = hosted.records
+    assert records is not None
+    order = np.argsort(records.y)
+    assert records.y[order].tolist() == (np.arange(10) * 25.5).tolist()
+    assert records.y.dtype == np.float64
+    np.testing.assert_array_equal(records.codes[order], AGES)
+    np.testing.assert_allclose(records.features[order][:9, 0], AGES[:9, 0] / 100, rtol=1e-6)
+    assert records.features[order][9].tolist() == [0, 1]
+    assert records.groups[order].tolist() == [1, 0] * 5
+    assert records.features is records.X
+
+
+def test_checks_and_status_speak_of_records_alone(tmp_path: Path) -> None:
+    folder = party(tmp_path)
+    invoke("train", "--site", folder)
+    said = invoke("check", "--site", folder)
+    assert "10 records and no teachers fit the task" in said.stdout
+    assert "Its records answer sums alone" in said.stdout
+    assert json.loads(invoke("check", "--site", folder, "--json", "-").stdout)["teachers"] == 0
+    assert "10 records of the task answer alone" in check_teachers(folder).sentence
+
+
+@pytest.mark.parametrize("training", ["", "teachers = 3\n"])
+def test_a_site_of_classes_may_train_nobody(tmp_path: Path, training: str, device: Device) -> None:
+    folder = party(tmp_path, CLASSES, training=training)
+    assert "Declared 10 records" in invoke("train", "--site", folder, "--teachers", 0).stdout
+    hosted = load(folder, CLASSES, device)
+    assert hosted.records is not None
+    assert (hosted.records.classes, hosted.records.holds_classes) == (2, True)
+
+
+def test_teachers_of_numbers_are_refused(tmp_path: Path) -> None:
+    stated = refused("train", "--site", party(tmp_path, training="teachers = 3\n"))
+    assert stated.code is ErrorCode.TASK_NUMERIC
+    assert "ostraka query fit" in stated.message
+    assert refused("train", "--site", party(tmp_path), "--teachers", 2).code is ErrorCode.TASK_NUMERIC
+    alone = refused("train", "--site", party(tmp_path), "--training", "dp-ttac")
+    assert "give --teachers, or leave out --training" in alone.message
+
+
+@pytest.mark.parametrize(
+    ("task", "more", "code", "said"),
+    [
+        (NUMBER, "", ErrorCode.CONFIG_INVALID, 'add mechanisms = ["sums"] to [policy]'),
+        (CLASSES, "", ErrorCode.CONFIG_INVALID, 'add mechanisms = ["sums"] to [policy]'),
+        (NUMBER, '[policy]\nlabel_counts = "record"\n', ErrorCode.TASK_NUMERIC, "label_counts or"),
+    ],
+)
+def test_records_that_may_answer_nothing_are_not_served(
+    tmp_path: Path, task: Task, more: str, code: ErrorCode, said: str, device: Device
+) -> None:
+    folder = party(tmp_path, task, more, "teachers = 0\n")
+    assert invoke("train", "--site", folder).exit_code == 0
+    with pytest.raises(OstrakaError, match=r"\w") as refusal:
+        load(folder, task, device)
+    assert refusal.value.code is code
+    assert said in refusal.value.message
+
+
+def test_a_person_has_as_many_records_as_may_count(tmp_path: Path) -> None:
+    task = CLASSES.model_copy(update={"id": "pid", "persons": True})
+    folder = party(tmp_path, CLASSES, more="", training="teachers = 0\n")
+    data = CLASSES.load(folder / "records.npz")
+    save(data.with_ids([f"p{row // 5}" for row in range(10)]), folder / "records.npz")
+    write_task(task, folder / "task.toml")
+    error = refused("train", "--site", folder)
+    assert error.code is ErrorCode.CONFIG_INVALID
+    assert "without teachers each record counts: set it to 5" in error.message
+
+
+def test_votes_are_refused_and_what_records_answer_is_not(tmp_path: Path, device: Device) -> None:
+    folder = party(tmp_path, CLASSES, '[policy]\nlabel_counts = "record"\n', "teachers = 0\n")
+    invoke("train", "--site", folder)
+    terms = load(folder, CLASSES, device).terms
+    with pytest.raises(OstrakaError, match="records and no teachers") as refusal:
+        terms._check_voters(asked(CLASSES, GnMax(sigma=1)))
+    assert refusal.value.code is ErrorCode.PARTY_NO_TEACHERS
+    terms._check_voters(asked(CLASSES, NoiseCluster(sigma=1)))
+    terms._check_voters(asked(CLASSES, Moments(columns=2, codes=2, sigma=1)))
+
+
+def test_sums_are_of_encoded_features_and_votes_of_prepared_records(tmp_path: Path, device: Device) -> None:
+    encoder = 'encoder = "tests.services.hosting.test_records_alone:doubling"\n'
+    folder = party(tmp_path, training=encoder)
+    invoke("train", "--site", folder)
+    manifest = TeachersManifest.load(folder / "teachers")
+    assert (manifest.encoder_sha256 != "", manifest.shape) == (True, (3,))
+    records = load(folder, NUMBER, device).records
+    assert records is not None
+    np.testing.assert_allclose(records.features[:, 0], 2 * records.X.sum(axis=1), rtol=1e-6)
+    assert records.X.shape == (10, 2)
+
+
+def doubling() -> Any:
+    """Return a network from 2 features to 3, each twice their sum."""
+    import torch
+
+    layer = torch.nn.Linear(2, 3, bias=False)
+    torch.nn.init.constant_(layer.weight, 2.0)
+    return layer
