@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from ostraka.client.learners.problem import OwnRecords
 from ostraka.client.students.evaluation import Measured, Trainer, cross_validate, test_student
-from ostraka.common.learning.gain import Gain, Interval, interval, samples
 from ostraka.client.students.models import is_learnable, train_constant
 from ostraka.client.students.trainers import Choice, trainer
 from ostraka.common.estimators.sum_models import SumClassifier, SumRegressor
+from ostraka.common.learning.gain import Gain, Interval, interval, samples
 from ostraka.common.task import Task
 
 BY_TEST = "test records"
-BY_OWN = "own records, which joined the model: expect it to be somewhat worse on others"
+BY_OWN = "own records, which joined the model"
 UNMEASURED = "records: none given"
 RIDGE = 1.0
 """Penalty of a regression on own numbers alone: as scikit-learn's, for features from 0 to 1."""

@@ -1,8 +1,7 @@
 """A fit from its records to its model: planned, told, asked, learned, measured, and kept."""
 
-import secrets
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,49 +14,33 @@ from ostraka.client.fitting.problems import KnownRecords
 from ostraka.client.fitting.sum_plans import ChosenPlan
 from ostraka.client.learners.choice import Choice
 from ostraka.client.peers.guardian_peer import GuardianPeer
-from ostraka.client.peers.retry import Retry
 from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.run.site import (
     connect_guardian,
-    connect_parties,
-    guardian_of,
     load_query_site,
     load_site_task,
     site_encoder,
-    threads,
 )
 from ostraka.client.run.sum_planning import PlannedSums, SumAsking, plan_sums, require_affordable
-from ostraka.client.session.permissions import Permissions
-from ostraka.client.sums.peer import SumPeer
+from ostraka.client.run.sum_session import SumRun, open_sums
 from ostraka.client.sums.sum_store import SumStore
-from ostraka.client.sums.summing import SummingSession
-from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import SiteConfig
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.estimators.sum_models import SumClassifier, SumRegressor
-from ostraka.common.identity import Credentials
 from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.plan.plan import Plan
 from ostraka.common.task import Source
 
 
 @dataclass(frozen=True)
-class FittingRun:
-    """How a fit is run: nothing of it changes the plan.
+class FittingRun(SumRun):
+    """How a fit is run, which its sums are asked by: nothing of it changes the plan.
 
     Attributes:
         before: given what a new fit will ask and cost before anybody is asked; may raise to ask nobody.
-        on_progress: told how many sums of how many were released.
-        retry: how often what is not reached is asked again.
-        clock: what tells the time.
-        random: returns so many bytes, of which nonces are made.
     """
 
     before: Callable[[FitState], object] = lambda _: None
-    on_progress: Callable[[int, int], None] = lambda done, total: None
-    retry: Retry = field(default_factory=Retry)
-    clock: Clock = field(default_factory=SystemClock)
-    random: Callable[[int], bytes] = secrets.token_bytes
 
 
 UNWATCHED = FittingRun()
@@ -158,7 +141,7 @@ def _fit(
         state, store = _open_fit(run_folder, known, options, asking, guardian, run)
         problem = known.problem(state.records, tell_pool=options.tell_pool)
         chosen = ChosenPlan.make(state.learner, problem, state.mu)
-        with _sums(site, guardian, store, run) as session:
+        with open_sums(site, guardian, store, run) as session:
             fitted = Choice(state.learner, state.reason).learner.fit(problem, chosen.plan, session)
             left_out = {name: error.message for name, error in session.left_out.items()}
             made = state.model_copy(update={"report": fitted.report, "left_out": left_out})
@@ -246,19 +229,6 @@ def _warn_of_budget(rounds: int, planned: PlannedSums | None) -> tuple[str, ...]
         f"What is left of budgets pays for {planned.fits} of {rounds} rounds: the model will be what they "
         "make, unless a smaller --epsilon leaves room for all.",
     )
-
-
-@contextmanager
-def _sums(
-    site: SiteConfig, guardian: GuardianPeer, store: SumStore, run: FittingRun
-) -> Iterator[SummingSession]:
-    """Open the session of a run's plan, with the parties that it names."""
-    parties = store.plan.parties
-    with ExitStack() as stack:
-        pool = stack.enter_context(threads(len(parties)))
-        peers = stack.enter_context(connect_parties(site, parties, SumPeer, run.clock, run.retry, pool))
-        permissions = Permissions(Credentials.of(site), guardian_of(site), run.clock)
-        yield SummingSession.open(guardian, peers, permissions, store, run.on_progress)
 
 
 def _load_model(folder: Path) -> SumClassifier | SumRegressor:

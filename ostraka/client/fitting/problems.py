@@ -85,10 +85,10 @@ class KnownRecords:
         """
         if self.pool is None or not tell_pool:
             self._require_ranges()
-        target = target_of(self.task)
+        target = self.task.target
         return Problem(
             kind=kind_of(self.task),
-            outputs=1 if target is not None else len(self.task.classes),
+            outputs=self.task.outputs,
             features=self.features,
             records=records,
             pool=self.pool,
@@ -126,14 +126,9 @@ class KnownRecords:
             )
 
 
-def target_of(task: Task) -> Any:
-    """Return the number that a task is about, with its `min` and `max`; None for classes and labels."""
-    return getattr(task, "target", None)
-
-
 def kind_of(task: Task) -> Kind:
     """Return what a task's target is."""
-    if target_of(task) is not None:
+    if task.target is not None:
         return "number"
     return "labels" if task.multi_label else "classes"
 
@@ -155,7 +150,7 @@ def categories_of(task: Task) -> tuple[Category, ...]:
 def _read_labelled(task: Task, encoder: SiteEncoder, source: Source) -> OwnRecords:
     """Return labelled records; of several labels those of which all are known."""
     data = task.records(source)
-    y: NDArray[Any] = data.labels() if target_of(task) is None else data.numbers()
+    y: NDArray[Any] = data.labels() if task.target is None else data.numbers()
     records = OwnRecords(encoder.encode(task.prepare(data.X)), y)
     if not task.multi_label:
         return records

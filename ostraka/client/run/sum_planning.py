@@ -85,8 +85,7 @@ class SumAsking:
         return Plan(
             nonce=nonce,
             task_digest=self.task.digest,
-            # A number has no classes, and counts as one.
-            classes=max(1, len(self.task.classes)),
+            classes=self.task.outputs,
             multi_label=self.task.multi_label,
             mechanism=mechanism,
             parties=parties,

@@ -23,8 +23,8 @@ def check_affordable(settings: Settings, classes: int) -> None:
     """Raise `budget.too_small` where not even one answered query fits a party's budget in the worst case.
 
     Nothing is checked where that depends on votes, on consent levels or a variant, on which labels are asked,
-    or on the releases of a label-DP scheme: the guardian decides there. Sums get the noise that a budget pays
-    for.
+    or on the releases of a label-DP scheme: the guardian decides there. Sums have as much noise as a budget
+    pays for.
     """
     budgets = settings.budgets
     if not _is_told(settings):

@@ -273,8 +273,8 @@ def split_sentence(report: SimulationReport) -> str:
 def warnings(report: SimulationReport) -> tuple[str, ...]:
     """Return what keeps the figures from meaning what they seem to mean; none for most reports."""
     found = report.gain
-    doubtful = () if found is None else doubts(found, "test records", *_named(report))
-    return (*_one_class(report), *doubtful)
+    told = () if found is None else doubts(found, "test records", *_who(report))
+    return (*_one_class(report), *told)
 
 
 def _student(report: SimulationReport) -> Iterator[str]:
@@ -282,16 +282,11 @@ def _student(report: SimulationReport) -> Iterator[str]:
     before = report.student_accuracy_before
     after = report.student_accuracy_after
     what = "labels of test records" if report.labels else "test records"
+    who = "student" if report.queries else "model"
     if found is None:
-        who = "student" if report.queries else "model"
         yield f"The {who} is right on {after:.1%} of the {what}, by own data alone on {before:.1%}."
         return
-    yield tell_gain(found, "test records", _named(report)[0])
-
-
-def _named(report: SimulationReport) -> tuple[str, str]:
-    """Return who is right, and what it learned from."""
-    return (STUDENT, "labels") if report.queries else ("the model is", "sums")
+    yield tell_gain(found, "test records", _who(report)[0])
 
 
 def _spending(report: SimulationReport) -> Iterator[str]:
@@ -317,3 +312,8 @@ def _one_class(report: SimulationReport) -> Iterator[str]:
             f"No record of class {', '.join(silent)} got a label, only of {', '.join(sorted(told))}: the"
             " labels teach nothing about it, and counted over all classes it is a class with no label right."
         )
+
+
+def _who(report: SimulationReport) -> tuple[str, str]:
+    """Return what learned, with its verb, and from what."""
+    return (STUDENT, "the labels") if report.queries else ("the model is", "the sums")
