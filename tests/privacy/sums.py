@@ -86,7 +86,7 @@ class SumSession:
         renyi = [
             self.queries * self.mechanism.worst_case(a, self.influence, classes=2).answer for a in ORDERS
         ]
-        return min(gaussian_epsilon(cost, delta), epsilon(renyi, ORDERS, delta))
+        return float(min(gaussian_epsilon(cost, delta), epsilon(renyi, ORDERS, delta)))
 
     def sums(self, side: int) -> NDArray[np.int64]:
         """Return a party's sum in steps by either question, (2, width), with one of the neighbours."""
@@ -168,7 +168,8 @@ def _observe(
     likelihood, squares = np.zeros(transcripts), 0.0
     for _ in range(session.queries):
         ballots = np.ldexp(sums[side][asked].astype(np.float64), -FRACTION_BITS)
-        own = expand(fresh_seed(), *ballots.shape, RING)
+        rows, width = ballots.shape
+        own = expand(fresh_seed(), rows, width, RING)
         total = RING.add(RING.subtract(encode(ballots, RING), own), own)
         released = np.ldexp(
             released_sums(total, session.mechanism, noise, RING).astype(np.float64), -FRACTION_BITS
