@@ -28,7 +28,7 @@ LABELS_RADIUS = 1.0
 MOMENTUM = 0.9
 """Of the steps: noise of about ten rounds is averaged in each."""
 CURVATURE = {"softmax": 0.5, "logistic": 0.25, "squared": 1.0}
-"""Largest of a loss by its scores (Boehning 1992)."""
+"""Largest of a loss by its scores (Böhning 1992)."""
 LONE_EIGENVALUE = 0.5
 """In place of the largest of records' second moments, where there are none to look at: it is at most 1."""
 

@@ -187,7 +187,7 @@ def _regress(
     def blend(covariance: Floats) -> Floats:
         return blend_with_pool(gram, covariance, pool.records)
 
-    penalty = choose_penalty_by_pool(moments, pool, blend)
+    penalty = choose_penalty_by_pool(moments, pool, blend, rare=coding.rare)
     return _Regression(blend(pool.whole), penalty, True, check, True, ())
 
 

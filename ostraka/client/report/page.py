@@ -292,8 +292,8 @@ def _student(student: Mapping[str, Any] | None) -> Iterable[Section]:
     caption = f"Own labels alone, and with {student['released']} released ones; {measured}."
     plots = [(draw(means, student), caption)] if student["after"] else []
     title = f"The student: {student['student']}, {student['model']}"
-    told = " ".join(verdict(student))
-    yield Section(title, ("student", "records", *METRICS.values()), student_rows(student), plots, told)
+    sentences = " ".join(verdict(student))
+    yield Section(title, ("student", "records", *METRICS.values()), student_rows(student), plots, sentences)
     guarantee = student.get("guarantee")
     if guarantee:
         told = ((name.replace("_", " "), f"{value:g}") for name, value in guarantee.items())

@@ -63,7 +63,7 @@ class Report:
             ],
             "quality": [
                 {"student": name} | {metric: getattr(metrics, metric) for metric in METRICS}
-                for name, metrics in found.quality.rows
+                for name, metrics in (*found.quality.rows, *found.quality.others)
             ],
             "classes": [count.model_dump() for count in found.classes],
             "labels": [count.model_dump() for count in found.labels],

@@ -116,16 +116,24 @@ def test_the_packed_gram_moves_by_the_square_root_of_2() -> None:
     assert np.linalg.norm(pack_symmetric(np.ones((3, 3)))) == pytest.approx(3)
 
 
-def test_squares_that_underflow_do_not_undo_the_clipping_of_a_gradient() -> None:
-    """The lengths of such records come out far too small: divided by them, a gradient grew 21-fold."""
-    features = 1000
-    values = np.ones((1, features), np.float32)
-    values[0, 0] = 1.6
-    map = FeatureMap(np.zeros(features), 1 / 1.5e-162, 0.0)
-    weights = np.zeros((features + 1, 1))
+@pytest.mark.parametrize(
+    ("largest", "map"),
+    [
+        (1.6, FeatureMap(np.zeros(1000), 1 / 1.5e-162, 0.0)),
+        (0.0, FeatureMap(np.zeros(1), 1.0, 2.7e-162)),
+    ],
+    ids=["21-fold", "1.2-fold"],
+)
+def test_squares_that_underflow_do_not_undo_the_clipping_of_a_gradient(
+    largest: float, map: FeatureMap
+) -> None:
+    """The lengths of such records come out far too small: divided by them, a gradient was too long."""
+    values = np.full((1, len(map.center)), min(largest, 1.0), np.float32)
+    values[0, 0] = largest
+    weights = np.zeros((map.columns, 1))
     question = GradientQuestion(map, Target("squared", 1, -1e150, 1.0), weights, 1e-14)
     (steps,) = sum_steps(question, Rows(values, values, np.zeros(1)), FRACTION_BITS)
-    assert np.linalg.norm(steps.astype(np.float64)) <= VOTE + math.sqrt(features)
+    assert np.linalg.norm(steps.astype(np.float64)) <= VOTE + math.sqrt(map.columns)
 
 
 def test_no_value_is_so_small_that_products_are_slow() -> None:
