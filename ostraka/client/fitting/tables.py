@@ -49,7 +49,7 @@ Rows = list[tuple[str, ...]]
 
 def cost_rows(costs: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, ...], Rows]:
     """Return a head and a row for each party: what sums cost it, and how many its budget pays for."""
-    rows = [
+    rows: Rows = [
         (
             cost["site"],
             cost["group"],

@@ -50,6 +50,16 @@ def test_a_source_that_stops_leaves_the_model_so_far_and_the_report_says_so(lear
 
 
 @pytest.mark.parametrize("learner", BOTH)
+def test_what_needs_somebody_ends_no_training(learner: Learner) -> None:
+    drawn = draw("classes", 2, features=4)
+    plan = learner.plan(drawn.problem, MUCH)
+    for code in (ErrorCode.SERVER_UNREACHABLE, ErrorCode.QUORUM_LOST, ErrorCode.RUN_MISMATCH):
+        with pytest.raises(OstrakaError) as raised:
+            learner.fit(drawn.problem, plan, EndingSource(drawn.source(plan), 2, code))
+        assert raised.value.code is code, "asked again, the source has the two answers and goes on"
+
+
+@pytest.mark.parametrize("learner", BOTH)
 def test_a_source_that_answers_nothing_makes_no_model(learner: Learner) -> None:
     drawn = draw("classes", 2)
     plan = learner.plan(drawn.problem, 1.0)
