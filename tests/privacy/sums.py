@@ -86,7 +86,7 @@ class SumSession:
         renyi = [
             self.queries * self.mechanism.worst_case(a, self.influence, classes=2).answer for a in ORDERS
         ]
-        return min(gaussian_epsilon(cost, delta), epsilon(renyi, ORDERS, delta))
+        return float(min(gaussian_epsilon(cost, delta), epsilon(renyi, ORDERS, delta)))
 
     def sums(self, side: int) -> NDArray[np.int64]:
         """Return a party's sum in steps by either question, (2, width), with one of the neighbours."""
@@ -97,7 +97,13 @@ class SumSession:
         values, label = self.neighbours[side]
         places = np.flatnonzero(cohorts == self.cohort)[: self.votes]
         X[places], y[places] = values, label
+<<<<<<< HEAD
+        records = Records(X, y, cohorts, 2, cohorts, codes=X, features=X)
+||||||| 3638d7ca
+        records = Records(X, y, cohorts, 2, codes=X)
+=======
         records = Records(X, y, cohorts, 2, groups=cohorts, codes=X, features=X)
+>>>>>>> main
         allowed = SimpleNamespace(
             participant=SimpleNamespace(cohorts=[SimpleNamespace(weight=weight) for weight in WEIGHTS]),
             scheduled=np.ones((2, 1), np.bool_),
@@ -168,7 +174,8 @@ def _observe(
     likelihood, squares = np.zeros(transcripts), 0.0
     for _ in range(session.queries):
         ballots = np.ldexp(sums[side][asked].astype(np.float64), -FRACTION_BITS)
-        own = expand(fresh_seed(), *ballots.shape, RING)
+        rows, width = ballots.shape
+        own = expand(fresh_seed(), rows, width, RING)
         total = RING.add(RING.subtract(encode(ballots, RING), own), own)
         released = np.ldexp(
             released_sums(total, session.mechanism, noise, RING).astype(np.float64), -FRACTION_BITS

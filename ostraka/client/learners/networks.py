@@ -1,4 +1,4 @@
-"""Gradient descent on noisy sums of clipped gradients of a small network (Abadi et al. 2016, full batches)."""
+"""Gradient descent on noisy sums of a small network's clipped gradients (Abadi et al. 2016, full batches)."""
 
 import math
 from dataclasses import dataclass
@@ -87,8 +87,8 @@ class NetworkLearner:
         if problem.kind == "number" or self.kind not in NETWORKS:
             raise OstrakaError(
                 ErrorCode.PLAN_INVALID,
-                f"The plan is invalid: networks ({', '.join(NETWORKS)}) learn classes and labels; choose moments"
-                " or boost for a number.",
+                f"The plan is invalid: networks ({', '.join(NETWORKS)}) learn classes and labels; choose"
+                " moments or boost for a number.",
             )
         net = network(self._shape_of(problem), problem.outputs, self.kind, seed=self.seed)
         flat: NDArray[np.float32] = parameters_to_vector(net.parameters()).detach().numpy()

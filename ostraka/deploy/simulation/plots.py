@@ -38,8 +38,8 @@ LEGEND_UP_TO = 40
 def accuracy(report: SimulationReport) -> Figure:
     """Plot the student's accuracy on test records before and after, next to that of labels, if any."""
     names = ["student before", "student after"] if report.queries else ["own data alone", "model of sums"]
-    plain = [report.student_accuracy_before, report.student_accuracy_after]
-    balanced = [report.student_balanced_accuracy_before, report.student_balanced_accuracy_after]
+    plain: list[float | None] = [report.student_accuracy_before, report.student_accuracy_after]
+    balanced: list[float | None] = [report.student_balanced_accuracy_before, report.student_balanced_accuracy_after]
     if report.queries:
         names.append("released labels")
         plain.append(report.label_accuracy)

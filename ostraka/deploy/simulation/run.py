@@ -238,6 +238,7 @@ def _ask(context: SimulationContext, training: TrainingReport | None) -> Simulat
     rounds: Sequence[RoundQuality] = ()
     mechanism = settings.plan_mechanism
     pooled = None
+    model: SumModel | None
     if settings.learning.sums:
         one, model, mechanism = learn_from_sums(context)
         asked: Sequence[QueryOutcome] = (one,)

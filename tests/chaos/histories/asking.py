@@ -10,7 +10,7 @@ from typing import cast
 
 import numpy as np
 
-from ostraka.common.mechanism import Confident, DpTtac, GnMax, Mechanism, Recipe
+from ostraka.common.mechanism import Confident, DpTtac, GnMax, Mechanism, Moments, Recipe
 from ostraka.common.plan.plan import Plan, digest
 from ostraka.common.plan.signed_lists import read_ticket, sign_list
 from ostraka.common.sharing import FRACTION_BITS
@@ -38,6 +38,7 @@ _MECHANISMS: tuple[Mechanism, ...] = (
     GnMax(sigma=8.0),
     Confident(sigma1=20.0, sigma2=10.0, threshold=5.0),
     _TRAINING,
+    Moments(columns=4, codes=2, sigma=25.0, gram_sigma=30.0),
 )
 _LATER = 0.2
 _MOST = 4
@@ -104,7 +105,7 @@ def release(made: Federation, draws: random.Random) -> str:
         if batch.state == "released":
             return
         batch.state, batch.voted, batch.answered = "released", frozen, answered
-        if batch.plan.mechanism is not _TRAINING:
+        if not batch.plan.releases_sums:
             figures = _figures(opened, paying, charges)
             if draws.random() < 0.8:
                 figures.write()
@@ -196,6 +197,7 @@ def _participant(
 def _drawn_plan(draws: random.Random, sites: Sequence[str]) -> Plan:
     mechanism, rare = draws.choice(_MECHANISMS), [draws.random() < 0.2 for _ in range(3)]
     by_label, encrypted, vanishing = [mechanism is not _TRAINING and each for each in rare]
+    encrypted &= not mechanism.sums_records
     return _plan(mechanism, by_label, encrypted, vanishing, tuple(sites))
 
 
@@ -215,7 +217,7 @@ def _plan(
         parties=sites,
         quorum=1,
         queries=1000,
-        batch_size=1 if mechanism is _TRAINING else _MOST,
+        batch_size=1 if mechanism is _TRAINING or mechanism.sums_records else _MOST,
         adjacency="label" if by_label else "record",
         encoding="ckks" if encrypted else "plain",
         variant="vanishing" if vanishing else "none",

@@ -125,7 +125,7 @@ SHOWN_BY: dict[Mutant, int] = {
     reprices_publications_for_any_votes: 2036,
     charges_publications_to_groups_that_are_gone: 44,
     spares_labels_that_inherited: 50010,
-    publishes_votes_that_others_raised: 111,
+    publishes_votes_that_others_raised: 226,
     recosts_what_was_spent_alone: 10,
     forgets_raises_at_larger_orders: 78,
     publishes_what_was_read_before: 432,

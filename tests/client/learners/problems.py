@@ -25,7 +25,7 @@ class Drawn:
 
     problem: Problem
     rows: Rows
-    X: NDArray[np.float64]
+    X: NDArray[Any]
     y: NDArray[Any]
 
     def source(self, plan: SumPlan, seed: int = 0) -> LocalSums:

@@ -12,6 +12,7 @@ import pytest
 from ostraka.common.datasets import digits, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Gradients, Moments
+from ostraka.common.mechanism.message import mechanism_of
 from ostraka.common.privacy import amount
 from ostraka.common.rpc import call_error, split
 from ostraka.common.sharing import FRACTION_BITS
@@ -19,9 +20,9 @@ from ostraka.common.sums.codes import ClassCodes
 from ostraka.common.sums.feature_map import FeatureMap
 from ostraka.common.sums.questions import GradientQuestion, MomentsQuestion, Target
 from ostraka.common.sums.wire import question_bytes
-from ostraka.protos.ostraka.v1 import party_pb2, party_pb2_grpc
+from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, party_pb2_grpc
 from ostraka.services.journal.journal import Journal
-from tests.services.wire import Caller, Federation
+from tests.services.wire import Caller, Federation, participant, scheduled
 
 FEATURES = 64
 QUESTION = MomentsQuestion(FeatureMap(np.full(FEATURES, 0.5), 4.0), ClassCodes(np.eye(10)))
@@ -40,11 +41,12 @@ class AskSum:
     sha256: bytes | None = None
 
     def messages(self) -> Iterator[party_pb2.SumRequest]:
-        plan = self.caller.federation.plan.serialize()
+        plan = self.caller.federation.plan
+        everyone = [of_records(site) for site in plan.parties]
         header = party_pb2.SumHeader(
-            plan=plan,
-            grant=self.caller.grant(),
-            ticket=self.caller.ticket(self.batch_id, 1),
+            plan=plan.serialize(),
+            grant=self.caller.grant(participants=everyone),
+            ticket=self.caller.ticket(self.batch_id, 1, schedule=[scheduled(one) for one in everyone]),
             size=len(self.data) if self.size is None else self.size,
             sha256=self.sha256 or hashlib.sha256(self.data).digest(),
         )
@@ -56,6 +58,14 @@ class AskSum:
             return party_pb2_grpc.PartyStub(self.caller.channel).Sum(self.messages(), timeout=60)
         except grpc.RpcError as exc:
             raise call_error(exc) from exc
+
+
+def of_records(site: str) -> common_pb2.Participant:
+    """Return a participant whose records are summed, and no teachers."""
+    known = participant(site)
+    known.teachers = 0
+    known.cohorts[0].teachers = 0
+    return known
 
 
 def asking(federation: Federation, queries: int = 3, **policy: object) -> None:
@@ -105,6 +115,19 @@ def test_a_party_that_restarted_answers_no_entry_again(attica: Federation) -> No
         assert spent(attica) == charged
         AskSum(caller, batch_id=2).answer()
     assert spent(attica) == 2 * charged
+
+
+def test_a_restored_guardian_is_told_of_sums_by_receipts(attica: Federation) -> None:
+    asking(attica)
+    with attica.serving() as caller:
+        AskSum(caller).answer()
+    attica.guardian.restore()
+    with attica.serving() as caller:
+        AskSum(caller, batch_id=2).answer()
+    (message,) = attica.guardian.receipts
+    (told,) = common_pb2.Receipts.FromString(message.payload).receipts
+    assert mechanism_of(told.mechanism) == MECHANISM
+    assert (told.batch_id, told.queries, told.classes, told.sensitivity) == (1, 1, 10, 1.0)
 
 
 GRADIENT = GradientQuestion(QUESTION.map, Target("softmax", 10), np.zeros((FEATURES + 1, 10)), 1.0)

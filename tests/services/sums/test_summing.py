@@ -21,7 +21,9 @@ COUNT = MomentsQuestion(FeatureMap(np.zeros(1), 1.0, 0.5), ClassCodes(np.array([
 def count(cohorts: list[int], weights: list[int], scheduled: list[bool]) -> float:
     """Return the weighed number of records, of records in these cohorts."""
     X = np.zeros((len(cohorts), 1), np.float32)
-    records = Records(X, np.zeros(len(cohorts), np.int64), np.array(cohorts, np.int64), 2, codes=X)
+    groups = np.array(cohorts, np.int64)
+    y = np.zeros(len(cohorts), np.int64)
+    records = Records(X, y, groups, 2, groups=groups, codes=X, features=X)
     allowed = SimpleNamespace(
         participant=SimpleNamespace(cohorts=[SimpleNamespace(weight=weight) for weight in weights]),
         scheduled=np.array(scheduled)[:, None],
