@@ -19,7 +19,7 @@ from ostraka.common.task import Task
 from ostraka.common.validation import FrozenModel
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
-MOST_CALLS = 8
+CALLS = 8
 """Plans that the guardian is asked about: two where noise and cost are in proportion; rounding takes more."""
 GUESSED_RECORDS = 10_000
 """Of all parties, before the guardian said how many there are."""
@@ -142,7 +142,7 @@ def plan_sums(
     mu = math.sqrt(2 * gaussian_budget(epsilon, DELTA))
     records = GUESSED_RECORDS
     found: PlannedSums | None = None
-    for _ in range(MOST_CALLS):
+    for _ in range(CALLS):
         plan = make(mu, records)
         reply = ask(plan)
         costs = tuple(SumCost.of(party) for party in reply.parties)
