@@ -60,7 +60,7 @@ def label_by_model(drawn: Split, mu: float, seed: int) -> NDArray[np.float64]:
     source = LocalSums(drawn.rows, plan.sigmas, np.random.default_rng(seed))
     fitted = choice.learner.fit(drawn.problem, plan, source)
     assert drawn.problem.pool is not None
-    found: NDArray[np.float64] = fitted.model.predict_proba(drawn.problem.pool)  # type: ignore[union-attr]
+    found: NDArray[np.float64] = fitted.model.predict_proba(drawn.problem.pool)
     return found
 
 

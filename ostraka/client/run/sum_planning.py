@@ -71,7 +71,7 @@ class SumCost(FrozenModel):
             epsilon=exact,
             charged_epsilon=cost.epsilon,
             budget_epsilon=cost.budget_epsilon,
-            share=paid / whole if whole else math.inf,
+            share=paid / whole if whole else 1.0,
             fits=cost.fits if cost.HasField("fits") else None,
         )
 
