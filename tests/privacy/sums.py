@@ -97,13 +97,7 @@ class SumSession:
         values, label = self.neighbours[side]
         places = np.flatnonzero(cohorts == self.cohort)[: self.votes]
         X[places], y[places] = values, label
-<<<<<<< HEAD
-        records = Records(X, y, cohorts, 2, cohorts, codes=X, features=X)
-||||||| 3638d7ca
-        records = Records(X, y, cohorts, 2, codes=X)
-=======
         records = Records(X, y, cohorts, 2, groups=cohorts, codes=X, features=X)
->>>>>>> main
         allowed = SimpleNamespace(
             participant=SimpleNamespace(cohorts=[SimpleNamespace(weight=weight) for weight in WEIGHTS]),
             scheduled=np.ones((2, 1), np.bool_),
