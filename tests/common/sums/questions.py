@@ -7,17 +7,17 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ostraka.common.mechanism import Bins, Boost, Gradients, Moments, RecordSums, Statistics
-from ostraka.common.sums.codes import ClassCodes, LabelCodes, NumberCodes
+from ostraka.common.sums.codes import ClassCodes, Codes, LabelCodes, NumberCodes
 from ostraka.common.sums.feature_map import FeatureMap, Floats
 from ostraka.common.sums.questions import (
     LABEL,
     AdditiveModel,
     AdditiveTerm,
-    AnyQuestion,
     BoostQuestion,
     ColumnStatistic,
     Condition,
     GradientQuestion,
+    LinearQuestion,
     MomentsQuestion,
     Rows,
     StatisticsQuestion,
@@ -25,7 +25,7 @@ from ostraka.common.sums.questions import (
 )
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
-"""What hypothesis draws with, in a test or in a strategy."""
+"""What draws from a strategy."""
 FEATURES = 3
 CLASSES = 3
 ODD = (0.0, -0.0, 1.0, -3.5, 1e38, -1e38, 1e-45, float("inf"), float("-inf"), float("nan"))
@@ -73,20 +73,22 @@ def target(draw: Draw, kind: str) -> Target:
     return Target("softmax" if kind == "classes" else "logistic", CLASSES)
 
 
-def moments(draw: Draw, kind: str) -> tuple[AnyQuestion, RecordSums]:
+def moments(draw: Draw, kind: str) -> tuple[LinearQuestion, RecordSums]:
     """Draw a question about moments or bins, and its mechanism."""
-    codes = {
-        "classes": lambda: ClassCodes(floats(draw, CLASSES, 2)),
-        "labels": lambda: LabelCodes(floats(draw, CLASSES), draw(st.sampled_from(ABOVE_ZERO))),
-        "numbers": lambda: NumberCodes(float(floats(draw, 1)[0]), draw(st.sampled_from(ABOVE_ZERO))),
-    }[kind]()
+    codes: Codes = ClassCodes(floats(draw, CLASSES, 2))
+    if kind == "labels":
+        codes = LabelCodes(floats(draw, CLASSES), draw(st.sampled_from(ABOVE_ZERO)))
+    elif kind == "numbers":
+        codes = NumberCodes(float(floats(draw, 1)[0]), draw(st.sampled_from(ABOVE_ZERO)))
     bins, gram = draw(st.booleans()), draw(st.booleans())
     question = MomentsQuestion(feature_map(draw, bins=bins), codes, gram)
-    sigmas = {"sigma": 2.0, "gram_sigma": 3.0 if gram else None}
-    return question, (Bins if bins else Moments)(columns=question.map.columns, codes=codes.width, **sigmas)
+    mechanism = Bins if bins else Moments
+    return question, mechanism(
+        columns=question.map.columns, codes=codes.width, sigma=2.0, gram_sigma=3.0 if gram else None
+    )
 
 
-def gradient(draw: Draw, kind: str) -> tuple[AnyQuestion, RecordSums]:
+def gradient(draw: Draw, kind: str) -> tuple[LinearQuestion, RecordSums]:
     """Draw a question about gradients, and its mechanism."""
     map = feature_map(draw, bins=draw(st.booleans()))
     goal = target(draw, kind)
@@ -95,7 +97,7 @@ def gradient(draw: Draw, kind: str) -> tuple[AnyQuestion, RecordSums]:
     return question, Gradients(parameters=weights.size, sigma=2.0)
 
 
-def boost(draw: Draw, kind: str) -> tuple[AnyQuestion, RecordSums]:
+def boost(draw: Draw, kind: str) -> tuple[LinearQuestion, RecordSums]:
     """Draw a question about residuals in bins, and its mechanism."""
     goal = target(draw, kind)
     indicators = draw(st.sampled_from([0, 2]))
@@ -107,7 +109,7 @@ def boost(draw: Draw, kind: str) -> tuple[AnyQuestion, RecordSums]:
     return question, Boost(bins=4, outputs=goal.outputs, sigma=2.0)
 
 
-def statistics(draw: Draw, kind: str) -> tuple[AnyQuestion, RecordSums]:
+def statistics(draw: Draw, kind: str) -> tuple[LinearQuestion, RecordSums]:
     """Draw a question about counts, and its mechanism; ranges may be as wide as numbers go, or as narrow."""
     ranges = st.sampled_from([(-5.0, 5.0), (-1.7e308, 1.7e308), (0.0, 5e-324), (1e38, 1e39)])
     columns = [0, 1] + ([LABEL] if kind != "labels" else [])
@@ -118,7 +120,7 @@ def statistics(draw: Draw, kind: str) -> tuple[AnyQuestion, RecordSums]:
     return question, Statistics(cells=sum(question.widths), columns=len(asked), sigma=2.0)
 
 
-KINDS: dict[str, Callable[[Draw, str], tuple[AnyQuestion, RecordSums]]] = {
+KINDS: dict[str, Callable[[Draw, str], tuple[LinearQuestion, RecordSums]]] = {
     "moments": moments,
     "gradients": gradient,
     "boost": boost,
