@@ -43,7 +43,7 @@ Predict = Callable[[NDArray[np.float32]], NDArray[Any]]
 
 
 class Clock:
-    """Counts the processor's seconds of this thread since it was made."""
+    """Counts the processor's seconds of this process since it was made."""
 
     def __init__(self, now: Callable[[], float] = time.process_time) -> None:
         """Begin at once."""

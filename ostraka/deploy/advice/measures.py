@@ -66,21 +66,21 @@ def judged_by(kind: Kind, y: NDArray[Any]) -> Figure:
     return "balanced_accuracy" if float(np.mean(rest)) < RARE_REST else "accuracy"
 
 
-def expect(values: Sequence[float], test: int) -> Interval:
+def expect(values: Sequence[float], name: Figure, test: int) -> Interval:
     """Return the mean of splits, and where one more outcome lies with 95%.
 
-    Splits share records, so that they differ by less than other draws of all records would: their variance is
-    raised by what so many test records leave open of a share (Student's interval of prediction).
+    Splits share records, so that they differ by less than other draws of all records would: the variance of
+    shares is raised by what so many test records leave open of them (Student's interval of prediction).
     """
     from scipy.stats import t
 
     found = np.asarray(values, np.float64)
     mean = float(found.mean())
-    inside = min(max(mean, 0.0), 1.0)
-    left_open = inside * (1 - inside) / test
+    left_open = 0.0 if name == "r2" else mean * (1 - mean) / test
     spread = math.sqrt(float(found.var(ddof=1)) * (1 + 1 / len(found)) + left_open)
     width = float(t.ppf((1 + LEVEL) / 2, len(found) - 1)) * spread
-    return Interval(mean, max(mean - width, 0.0 if mean >= 0 else -math.inf), min(mean + width, 1.0))
+    low = mean - width if name == "r2" else max(mean - width, 0.0)
+    return Interval(mean, low, min(mean + width, 1.0))
 
 
 def compare(values: Sequence[float], others: Sequence[float], share: float) -> tuple[float, float]:

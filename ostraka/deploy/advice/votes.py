@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.learning.accuracy import POSITIVE
 from ostraka.common.mechanism import Binary, GnMax, Mechanism
+from ostraka.common.mechanism.arguments import mechanism_text
 from ostraka.common.mechanism.confident import CheckedArgmax
 from ostraka.common.planning.search.allowance import NewBudget
 from ostraka.common.planning.search.families import families
@@ -191,7 +192,7 @@ def _try_plan(
     predict = fit_linear(kind, outputs, X, y) if len(X) else say_most_frequent(split)
     settings: dict[str, Any] = {"teachers": electorate.most, "total": electorate.teachers, "records": records}
     if plan is not None:
-        settings["mechanism"] = plan.mechanism.model_dump()
+        settings["mechanism"] = mechanism_text(plan.mechanism)
         settings["order"] = plan.order
     return Attempt(
         "votes",
