@@ -1,7 +1,7 @@
 """Advice: a table dealt out to sites again and again, each way tried on it, and what follows."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -89,16 +89,31 @@ def advise(
         OstrakaError: as `AdviceRecords.read` and `draw_splits`, `budget.too_small` for an epsilon below
             `MIN_EPSILON`.
     """
-    if options.epsilon < MIN_EPSILON:
+    clock = Clock()
+    _require_epsilon(options.epsilon)
+    labels = (label,) if isinstance(label, str) else tuple(label)
+    table = AdviceRecords.read(records, labels, leave_out=leave_out)
+    found = advise_on(table.sample(options.seed), options, on_step)
+    return replace(found, seconds=clock.seconds())
+
+
+def _require_epsilon(epsilon: float) -> None:
+    if epsilon < MIN_EPSILON:
         raise OstrakaError(
             ErrorCode.BUDGET_TOO_SMALL,
-            f"Epsilon {number_text(options.epsilon)} buys no answer that noise would not give as well: advice "
-            f"begins at {MIN_EPSILON}.",
+            f"Epsilon {number_text(epsilon)} buys no answer that noise would not give as well: advice begins "
+            f"at {MIN_EPSILON}.",
         )
+
+
+def advise_on(table: AdviceRecords, options: AdviceOptions, on_step: Step) -> Advice:
+    """Return the advice on records that are read; raise as `draw_splits`."""
+    from threadpoolctl import threadpool_limits
+
     clock = Clock()
-    labels = (label,) if isinstance(label, str) else tuple(label)
-    table = AdviceRecords.read(records, labels, leave_out=leave_out, seed=options.seed)
-    attempts = try_ways(table, options, on_step)
+    # One thread: of small matrices more only wait for each other.
+    with threadpool_limits(1):
+        attempts = try_ways(table, options, on_step)
     amounts = Amounts.of(table, options)
     judged = judged_by(table.kind, table.y)
     ways = compare_ways(attempts, options.epsilon, judged, amounts)

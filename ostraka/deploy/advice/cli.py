@@ -15,7 +15,8 @@ from ostraka.deploy.advice.options import AdviceOptions
 @model_options
 def advise(
     records: Annotated[
-        Path, typer.Argument(help="Labelled records like the sites', own or public: a .csv, .parquet or .xlsx.")
+        Path,
+        typer.Argument(help="Labelled records like the sites', own or public: a .csv, .parquet or .xlsx."),
     ],
     *,
     label: Annotated[list[str], typer.Option(help="Label column; several for labels of 0 and 1.")],

@@ -13,7 +13,7 @@ from ostraka.common.learning.accuracy import POSITIVE
 from ostraka.common.learning.gain import LEVEL, Interval
 
 Figure = Literal["accuracy", "balanced_accuracy", "r2"]
-RARE_REST = 0.25
+RARE_REST = 0.2
 """Share that the most frequent class leaves to all others, below which accuracy says little."""
 
 

@@ -38,7 +38,9 @@ def render(advice: Advice) -> str:
     found = advice.recommendation
     sections = [Section("What to expect", head(advice), list(rows(advice)))]
     if advice.curve:
-        caption = f"The best variant of each way, on {min(CURVE_SPLITS, advice.splits)} splits for other epsilons."
+        caption = (
+            f"The best variant of each way, on {min(CURVE_SPLITS, advice.splits)} splits for other epsilons."
+        )
         drawn = [(draw(plot, advice), caption)]
         sections.append(Section("At other epsilons", ("way", "epsilon", ""), _points(advice), drawn))
     if found.commands:
@@ -46,7 +48,9 @@ def render(advice: Advice) -> str:
     best = next((one for one in advice.ways if (one.way, one.variant) == (found.way, found.variant)), None)
     tiles = [("recommended", "nothing" if found.way == "nothing" else f"{found.way} {found.variant}")]
     if best is not None:
-        tiles.append((NAMES[advice.judged_by], value_text(best.figure(advice.judged_by).estimate, advice.judged_by)))
+        tiles.append(
+            (NAMES[advice.judged_by], value_text(best.figure(advice.judged_by).estimate, advice.judged_by))
+        )
     return templates.render(
         TEMPLATE,
         title="Advice before anything is spent",

@@ -61,7 +61,7 @@ def name_way(one: WayFigures) -> str:
         case "own":
             return f"your own records alone ({one.variant})"
         case "nothing":
-            return "always the most frequent"
+            return "always saying the mean" if one.r2 is not None else "always saying the most frequent"
         case "pooled":
             return f"all records in one place ({one.variant})"
     return one.way
@@ -84,8 +84,8 @@ def points_text(value: float, judged: Figure) -> str:
 def _praise(best: WayFigures, ways: Sequence[WayFigures], judged: Figure) -> str:
     base = _base(ways)
     return (
-        f"Use {name_way(best)}: {_told(best, judged)} {NAMES[judged]} is expected, where {name_way(base)} has "
-        f"{_told(base, judged)} ({points_text(best.gain, judged)}, standard error "
+        f"Use {name_way(best)}: {_told(best, judged)} {NAMES[judged]} is expected, where {name_way(base)} "
+        f"has {_told(base, judged)} ({points_text(best.gain, judged)}, standard error "
         f"{value_text(best.gain_error, judged)})."
     )
 
@@ -110,7 +110,9 @@ def _reason(ways: Sequence[WayFigures], amounts: Amounts, epsilon: float) -> str
     votes = next((one for one in ways if one.way == "votes"), None)
     if pooled.gain < WORTH:
         return "Even all records in one place, without any noise, would gain less than a point."
-    reasons = [f"At epsilon {epsilon_text(epsilon)} the noise on sums of {amounts.private:,} records hides it"]
+    reasons = [
+        f"At epsilon {epsilon_text(epsilon)} the noise on sums of {amounts.private:,} records hides it"
+    ]
     if votes is None:
         reasons.append("there are too few records for teachers to vote")
     elif votes.labels < FEW_LABELS:
@@ -127,5 +129,6 @@ def _commands(best: WayFigures, epsilon: float) -> tuple[str, ...]:
         )
     return (
         f"ostraka party train --site SITE --data RECORDS --teachers {best.settings['teachers']}",
-        f"ostraka query label --site SITE --pool POOL --out runs/label --mechanism {best.settings['mechanism']}",
+        "ostraka query label --site SITE --pool POOL --out runs/label "
+        f"--mechanism {best.settings['mechanism']}",
     )

@@ -1,7 +1,7 @@
 """A table as ways of learning take it: prepared by a task that it makes itself, sampled, and checked."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,8 @@ MIN_RECORDS = 60
 """Of a table: a quarter is measured on, and with fewer than 15 records one is worth seven points."""
 MAX_RECORDS = 10_000
 """That are used of a table: two minutes on two cores."""
-MAX_FEATURES = 1_000
-"""Of a record: a sum of squares has half a million values then, and a table takes minutes."""
+MAX_FEATURES = 500
+"""Of a record: a sum of squares has 125,000 values then, and a table takes minutes."""
 TELLING = 0.995
 """Share of what the most frequent class leaves open, from which a column is the label in other words."""
 ON_A_LINE = 0.9999
@@ -67,13 +67,13 @@ class AdviceRecords:
 
     @classmethod
     def read(
-        cls, source: Path | str | Frame, labels: Sequence[str], *, leave_out: Sequence[str] = (), seed: int = 0
+        cls, source: Path | str | Frame, labels: Sequence[str], *, leave_out: Sequence[str] = ()
     ) -> "AdviceRecords":
-        """Read a table and the task that it makes, as `task init --from-public` does, and sample it.
+        """Read a table and the task that it makes, as `task init --from-public` does.
 
         Raises:
             OstrakaError: as `propose_task` and `read_table`; `data.too_few` for fewer than `MIN_RECORDS`,
-                `data.shape` for more than `MAX_FEATURES`, `data.label_range` where one column tells the label.
+                `data.shape` for more than `MAX_FEATURES`, `data.label_range` where a column is the label.
         """
         table = _leave_out(_table(source), leave_out)
         proposal = propose_task(
@@ -103,11 +103,14 @@ class AdviceRecords:
                 f"{table.origin} has {len(X)} labelled records, and advice needs {MIN_RECORDS}: models learn "
                 "from some of them and are measured on others; bring more, or public ones like them.",
             )
-        rows = len(X)
-        kept = np.sort(np.random.default_rng(seed).permutation(rows)[:MAX_RECORDS])
-        found = cls(task, X[kept], y[kept], rows, proposal.notes)
+        found = cls(task, X, y, len(X), proposal.notes)
         found.require_no_leak()
         return found
+
+    def sample(self, seed: int) -> "AdviceRecords":
+        """Return `MAX_RECORDS` of them, or all that there are."""
+        kept = np.sort(np.random.default_rng(seed).permutation(len(self))[:MAX_RECORDS])
+        return replace(self, X=self.X[kept], y=self.y[kept])
 
     def require_no_leak(self) -> None:
         """Raise `data.label_range` where one column says what is to be learned, in other words."""
@@ -118,7 +121,7 @@ class AdviceRecords:
         raise OstrakaError(
             ErrorCode.DATA_LABEL_RANGE,
             f"{names} {'tells' if len(telling) == 1 else 'tell'} what is to be learned alone, in nearly all "
-            "records: leave out with --leave-out what is the label in other words, or is known only after it.",
+            "records: leave out with --leave-out what is the label in other words, or known only after it.",
         )
 
     def _columns(self) -> list[tuple[str, int, int]]:
@@ -129,11 +132,12 @@ class AdviceRecords:
         return [(part.name, first, width) for part, first, width in zip(parts, firsts, widths, strict=True)]
 
     def _tells(self, first: int, width: int) -> bool:
-        """Whether these features alone say what is to be learned: a number on a line, else by a small tree."""
+        """Whether these features alone say it: a number on a line, all else by a small tree."""
         from sklearn.tree import DecisionTreeClassifier
 
-        values = self.X[:LOOKED_AT, first : first + width]
-        y = self.y[:LOOKED_AT]
+        shown = np.random.default_rng(0).permutation(len(self))[:LOOKED_AT]
+        values = self.X[shown, first : first + width]
+        y = self.y[shown]
         if self.kind == "number":
             varies = values[:, 0].std() > 0 and y.std() > 0
             return bool(varies and abs(np.corrcoef(values[:, 0], y)[0, 1]) >= ON_A_LINE)

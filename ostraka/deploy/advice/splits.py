@@ -26,7 +26,7 @@ MAX_POOL = 2_000
 MANY_RECORDS = 2_000
 """Of a table from which fewer splits are enough."""
 MANY_SPLITS = 10
-FEW_SPLITS = 5
+FEW_SPLITS = 6
 """Of a small table, whose splits differ much, and of a large one, which take long."""
 
 
@@ -64,8 +64,8 @@ class Amounts:
         if left < options.parties:
             raise OstrakaError(
                 ErrorCode.DATA_TOO_FEW,
-                f"The {n:,} records are too few: {test:,} to measure on, {own:,} own ones and a pool of {pool:,} "
-                f"leave {max(left, 0):,} for {options.parties} sites; ask for fewer with --own, --pool or "
+                f"The {n:,} records are too few: {test:,} to measure on, {own:,} own ones and a pool of "
+                f"{pool:,} leave {max(left, 0):,} for {options.parties} sites; ask for fewer with --own, --pool or "
                 "--parties, or bring more.",
             )
         if options.rows_per_party is None:

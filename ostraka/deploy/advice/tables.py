@@ -10,7 +10,7 @@ from ostraka.common.learning.gain import Interval
 from ostraka.common.privacy.guarantees import DELTA
 from ostraka.deploy.advice.advise import Advice
 from ostraka.deploy.advice.comparison import WayFigures
-from ostraka.deploy.advice.recommendation import NAMES, name_way, points_text, value_text
+from ostraka.deploy.advice.recommendation import NAMES, points_text
 
 LOCAL = "What is printed here tells of the table: unless that is public, keep it to yourself."
 NOTES = 3
@@ -37,14 +37,17 @@ def tell_setting(advice: Advice) -> Iterator[str]:
     skewed = "" if options.skew is None else f", whose classes differ (Dirichlet {options.skew:g})"
     yield (
         f"{options.parties} sites with {amounts.private:,} records together{skewed}, epsilon "
-        f"{number_text(options.epsilon)} each at delta {number_text(DELTA)}; you have {amounts.own:,} labelled "
-        f"records and a pool of {amounts.pool:,}."
+        f"{number_text(options.epsilon)} each at delta {number_text(DELTA)}; you have {amounts.own:,} "
+        f"labelled records and a pool of {amounts.pool:,}."
     )
     used = amounts.own + amounts.pool + amounts.test + amounts.shown
     sampled = "" if used >= advice.rows else f" {used:,} of its {advice.rows:,} rows were drawn."
     stand = ""
     if amounts.weight > 1:
-        stand = f" The sites' records are {amounts.shown:,} of it, each of which counts {amounts.weight:.3g} times."
+        stand = (
+            f" The sites' records are {amounts.shown:,} of it, each of which counts "
+            f"{amounts.weight:.3g} times."
+        )
     yield (
         f"The table was dealt out {advice.splits} times, {amounts.test:,} records each to measure on."
         f"{sampled}{stand} Ways are compared by {NAMES[advice.judged_by]}."
@@ -60,8 +63,8 @@ def tell_limits(advice: Advice) -> Iterator[str]:
     if randomised:
         gain = points_text(randomised[0].gain, advice.judged_by)
         yield (
-            f"Where everybody may see the features and labels alone are secret, randomised labels gain {gain} "
-            "(docs/label-dp.md)."
+            "Where everybody may see the features and labels alone are secret, randomised labels gain "
+            f"{gain} (docs/label-dp.md)."
         )
     yield LOCAL
     yield f"It took {advice.seconds / SECONDS_A_MINUTE:.1f} minutes of the processor."
@@ -70,7 +73,8 @@ def tell_limits(advice: Advice) -> Iterator[str]:
 def head(advice: Advice) -> Sequence[str]:
     """Return the columns of the table of ways."""
     figures = ("R^2",) if advice.judged_by == "r2" else ("accuracy", "balanced accuracy")
-    return ("way", *figures, "gain", "labels", "costs each site", "minutes")
+    gain = "gain" if advice.judged_by == "r2" else "gain in points"
+    return ("way", *figures, gain, "labels", "costs each site", "seconds")
 
 
 def rows(advice: Advice) -> Iterator[tuple[str, ...]]:
@@ -78,13 +82,25 @@ def rows(advice: Advice) -> Iterator[tuple[str, ...]]:
     for one in advice.ways:
         figures = (one.r2,) if advice.judged_by == "r2" else (one.accuracy, one.balanced_accuracy)
         yield (
-            name_way(one),
+            _name(one),
             *(_interval(figure, percent=advice.judged_by != "r2") for figure in figures),
-            points_text(one.gain, advice.judged_by),
+            points_text(one.gain, advice.judged_by).removesuffix(" points"),
             f"{one.labels:,.0f}" if one.labels else "-",
             cost_of(one),
-            f"{one.seconds / SECONDS_A_MINUTE:.2f}",
+            f"{one.seconds:.1f}",
         )
+
+
+def _name(one: WayFigures) -> str:
+    """Return a way as short as a table wants it."""
+    match one.way:
+        case "votes":
+            return f"votes: {one.settings['total']} teachers"
+        case "own" | "pooled" | "sums":
+            return f"{one.way}: {one.variant}"
+        case "nothing":
+            return "always the mean" if one.r2 is not None else "always the most frequent"
+    return one.way
 
 
 def cost_of(one: WayFigures) -> str:
@@ -93,7 +109,7 @@ def cost_of(one: WayFigures) -> str:
         case "sums" | "votes":
             return f"epsilon {epsilon_text(one.epsilon or 0.0)}"
         case "randomised labels":
-            return f"features, epsilon {epsilon_text(one.epsilon or 0.0)} of labels"
+            return f"features, label-DP {epsilon_text(one.epsilon or 0.0)}"
         case "pooled":
             return "all records"
     return "nothing"
@@ -104,4 +120,4 @@ def _interval(figure: Interval | None, *, percent: bool) -> str:
         return "-"
     values = (figure.estimate, figure.low, figure.high)
     mean, low, high = (f"{100 * value:.1f}" if percent else f"{value:.2f}" for value in values)
-    return f"{mean} ({low} to {high})"
+    return f"{mean} ({low}-{high})" if percent else f"{mean} ({low} to {high})"

@@ -67,14 +67,17 @@ def count_teachers(split: Split, records: int) -> tuple[int, ...]:
     return tuple(max(1, int(len(rows) * weight) // records) if len(rows) else 0 for rows in split.sites)
 
 
-def elect(split: Split, records: int) -> Electorate | None:
-    """Return teachers of so many records each, and their votes; None where they are too few."""
+def elect(split: Split, records: int, most: int = MAX_TRAINED) -> Electorate | None:
+    """Return teachers of so many records each, at most so many of them trained, and their votes.
+
+    None where they are too few.
+    """
     counted = count_teachers(split, records)
     total = sum(counted)
     if total < MIN_TEACHERS:
         return None
     clock = Clock()
-    share = min(1.0, MAX_TRAINED / total)
+    share = min(1.0, most / total)
     task = split.records.task
     X_pool, truth = split.take(split.pool)
     guard = VoteGuard(task.outputs, multi_label=task.multi_label)
@@ -156,7 +159,9 @@ class VotePlans:
         return self._found[key]
 
 
-def try_votes(split: Split, epsilons: tuple[float, ...], plans: VotePlans) -> Iterator[Attempt]:
+def try_votes(
+    split: Split, epsilons: tuple[float, ...], plans: VotePlans, most: int = MAX_TRAINED
+) -> Iterator[Attempt]:
     """Yield a student for each number of teachers and epsilon; nothing for records with a number each."""
     if split.records.kind == "number":
         return
@@ -166,7 +171,7 @@ def try_votes(split: Split, epsilons: tuple[float, ...], plans: VotePlans) -> It
         if counted in seen:
             continue
         seen.add(counted)
-        electorate = elect(split, records)
+        electorate = elect(split, records, most)
         if electorate is None:
             continue
         for epsilon in epsilons:
