@@ -9,7 +9,7 @@ from ostraka.common.console.options import KEY
 from ostraka.common.plan.choices import VARIANT
 from ostraka.common.validation import FrozenModel
 
-LEARNERS = Literal["auto", "moments", "bins", "boost", "gradients"]
+LEARNERS = Literal["auto", "moments", "bins", "boost", "gradients", "network"]
 MAX_EPSILON = 1e6
 """Of a fit: far beyond what promises anything, and far below where sums have no noise at all."""
 
@@ -20,7 +20,7 @@ class FitOptions(FrozenModel):
     learner: LEARNERS = Field(
         default="auto",
         description="Learner: moments (least squares of one sum), bins, boost (tables of many records), "
-        "gradients (images, rare classes), or auto, which chooses by public rules and says why.",
+        "gradients (images, rare classes), network (a small one), or auto, which chooses by public rules and says why.",
     )
     epsilon: float = Field(
         default=1.0,

@@ -99,6 +99,7 @@ class KnownRecords:
             categories=() if self.encoded else categories_of(self.task),
             tells_pool=tell_pool,
             image=self.encoded or len(self.task.input.shape) > 1,
+            shape=() if self.encoded else self.task.input.shape,
         )
 
     def digests(self) -> dict[str, str]:
