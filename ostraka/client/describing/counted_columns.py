@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
+from ostraka.common.datasets.unreadable import UnreadableValuesError
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sums.questions import LABEL, ColumnStatistic, Condition, StatisticsQuestion
 from ostraka.common.task import Task
@@ -166,7 +167,7 @@ def _column_code(task: Task, column: int, value: str) -> float:
     part = task.input.parts[column]
     try:
         code = float(part.read(pa.chunked_array([[value]])).codes[0])
-    except (OstrakaError, ValueError, pa.ArrowInvalid) as exc:
+    except UnreadableValuesError as exc:
         raise _config(f"'{value}' is no value of column '{part.name}'") from exc
     if np.isnan(code) or (code < 0 and part.categories):
         raise _config(f"'{value}' is no value of column '{part.name}'")

@@ -26,7 +26,7 @@ class FitOptions(FrozenModel):
         default=1.0,
         gt=0,
         le=MAX_EPSILON,
-        description="At most so much of every party's budget, at its delta, as if all was released.",
+        description="Epsilon of this fit alone for every party, at its delta, worst case.",
     )
     quorum: int | None = Field(
         default=None, ge=1, description="Least number of parties released together; default a majority."

@@ -73,8 +73,9 @@ class KnownRecords:
     @property
     def features(self) -> int:
         """Of a record, as models take it."""
-        known = [shown for shown in (self.pool, self.own and self.own.X) if shown is not None]
-        return int(known[0].shape[1]) if known else len(self.task.features)
+        if self.pool is not None:
+            return int(self.pool.shape[1])
+        return len(self.task.features) if self.own is None else int(self.own.X.shape[1])
 
     def problem(self, records: int, *, tell_pool: bool) -> Problem:
         """Return what is to be learned of so many records; `tell_pool` as `Problem.tells_pool`.

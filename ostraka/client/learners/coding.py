@@ -86,7 +86,7 @@ def _measure(
 
 def code_own(codes: Codes, own: OwnRecords) -> Floats:
     """Return the codes (n, k) of own records."""
-    coded: Floats = codes(own.y)  # type: ignore[arg-type]
+    coded: Floats = codes(own.y)
     return coded
 
 

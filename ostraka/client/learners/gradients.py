@@ -89,8 +89,8 @@ def count_rounds(problem: Problem, mu: float) -> int:
 
 def step_size(problem: Problem, feature_map: FeatureMap, target: Target) -> float:
     """Return what slopes with momentum are multiplied by: 2 (1 - momentum) over the largest curvature."""
-    shown = problem.pool
-    if shown is None or not len(shown):
+    shown = problem.unlabelled
+    if shown is None:
         largest = LONE_EIGENVALUE
     else:
         U = feature_map(shown)
@@ -118,9 +118,9 @@ class OwnGradients:
         own = problem.labelled
         if own is None:
             return None
-        shown = own.X if problem.pool is None or not len(problem.pool) else problem.pool
+        shown = problem.own_features
         rows = Rows(np.zeros((len(own), 0), np.float32), own.X, own.y)
-        return cls(rows, feature_map(shown), rounds)
+        return cls(rows, feature_map(own.X if shown is None else shown), rounds)
 
     def join(self, slope: Floats, question: GradientQuestion, noisy: NoisySum) -> Floats:
         """Return a noisy mean gradient joined by the own one at the same model.

@@ -50,7 +50,7 @@ ENOUGH = 20_000
 """Records times mu from which the noise on codes hardly matters, and that on the Gram sum does."""
 OWN_FOLDS = 5
 """Parts of own records, each scored by a model that was made without it, for calibration."""
-MOST_CLIPPED = 0.5
+CLIPPED_HALF = 0.5
 """Share of records from which a plan would clip more of them than it leaves as they are."""
 
 
@@ -102,9 +102,8 @@ def tell_map(problem: Problem) -> tuple[str, ...]:
 def warn(problem: Problem, feature_map: FeatureMap) -> tuple[str, ...]:
     """Say what is wrong with a plan, as far as the querying party's own records show it."""
     said = []
-    own = problem.pool if problem.pool is not None and len(problem.pool) else problem.labelled
-    shown = own.X if isinstance(own, OwnRecords) else own
-    if shown is not None and clipped_share(feature_map, shown) > MOST_CLIPPED:
+    own = problem.own_features
+    if own is not None and clipped_share(feature_map, own) > CLIPPED_HALF:
         said.append(
             "This plan would clip more than half of all records, as your own show: bring a pool whose mean "
             "may be told, or narrower ranges in the task."

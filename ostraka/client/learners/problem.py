@@ -80,6 +80,13 @@ class Problem:
                 )
 
     @property
+    def own_features(self) -> NDArray[np.floating] | None:
+        """Features of the pool, else of own labelled records; None without either."""
+        if self.unlabelled is not None or self.labelled is None:
+            return self.unlabelled
+        return self.labelled.X
+
+    @property
     def binary(self) -> bool:
         """Whether one score tells the class."""
         return self.kind == "classes" and self.outputs == 2
@@ -90,9 +97,14 @@ class Problem:
         return 1 if self.binary else self.outputs
 
     @property
+    def unlabelled(self) -> NDArray[np.floating] | None:
+        """The pool; None where there is none, or an empty one."""
+        return self.pool if self.pool is not None and len(self.pool) else None
+
+    @property
     def told_pool(self) -> NDArray[np.floating] | None:
         """The pool, where there is one and parties may be told of it."""
-        return self.pool if self.pool is not None and len(self.pool) and self.tells_pool else None
+        return self.unlabelled if self.tells_pool else None
 
     @property
     def labelled(self) -> OwnRecords | None:

@@ -37,7 +37,7 @@ def doubts(
     told = []
     own = gain.over_own
     if own is not None and own.high < 0:
-        told.append(f"{_begin(learned_from)} made {' '.join(who.split()[:2])} worse.")
+        told.append(f"{_begin(learned_from)} made a worse {who.split()[1]} than own data alone.")
     elif own is not None and own.low <= 0:
         told.append(
             f"{gain.records} {measured_on} are too few to tell whether the {what} helped: the interval of the"

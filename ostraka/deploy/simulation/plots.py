@@ -39,7 +39,10 @@ def accuracy(report: SimulationReport) -> Figure:
     """Plot the student's accuracy on test records before and after, next to that of labels, if any."""
     names = ["student before", "student after"] if report.queries else ["own data alone", "model of sums"]
     plain: list[float | None] = [report.student_accuracy_before, report.student_accuracy_after]
-    balanced: list[float | None] = [report.student_balanced_accuracy_before, report.student_balanced_accuracy_after]
+    balanced: list[float | None] = [
+        report.student_balanced_accuracy_before,
+        report.student_balanced_accuracy_after,
+    ]
     if report.queries:
         names.append("released labels")
         plain.append(report.label_accuracy)

@@ -441,7 +441,7 @@ def test_a_drawn_model_stands_beside_votes() -> None:
 def test_a_page_of_sums_tells_no_labels() -> None:
     page = worded(of_sums())
     for word in (
-        "The model is right on 90.0% of 80 test records",
+        "The model is right on 90.0% (95% interval 83.0% to 96.0%) of 80 test records",
         "of 12 sums, of 20 planned over 63 records",
         "Parties are told the mean of your pool.",
         "it answers any question, for ever, to whoever holds it",
@@ -464,7 +464,7 @@ def test_plots_of_sums_compare_everybody() -> None:
 
 def test_a_model_that_is_no_better_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     worse = replace(GAIN, over_own=Interval(-0.1, -0.2, -0.05))
-    assert warnings(of_sums(gain=worse)) == ("The sums made a worse model than own data alone.",)
+    assert warnings(of_sums(gain=worse)) == ("The sums made the model worse.",)
     show(of_sums(), Path("page"))
     shown = capsys.readouterr().out
     assert "Learner moments, of 12 sums" in " ".join(shown.split())
