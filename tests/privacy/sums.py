@@ -78,7 +78,7 @@ class SumSession:
     @property
     def influence(self) -> float:
         """What the unit is charged for."""
-        return self.votes * WEIGHTS[self.cohort] / VOTE
+        return float(self.votes * WEIGHTS[self.cohort] / VOTE)
 
     def claimed(self, delta: float) -> float:
         """Return the least epsilon that is promised under any filter."""

@@ -113,7 +113,8 @@ def statistics(draw: Draw, kind: str) -> tuple[LinearQuestion, RecordSums]:
     """Draw a question about counts, and its mechanism; ranges may be as wide as numbers go, or as narrow."""
     ranges = st.sampled_from([(-5.0, 5.0), (-1.7e308, 1.7e308), (0.0, 5e-324), (1e38, 1e39)])
     columns = [0, 1] + ([LABEL] if kind != "labels" else [])
-    asked = tuple(ColumnStatistic(column, *draw(ranges), draw(st.integers(1, 3))) for column in columns)
+    drawn = [(column, draw(ranges), draw(st.integers(1, 3))) for column in columns]
+    asked = tuple(ColumnStatistic(column, low, high, bins) for column, (low, high), bins in drawn)
     ends = st.sampled_from([0.0, float("nan"), float("inf"), -1.0])
     conditions = (Condition(2, draw(ends), draw(ends)),) if draw(st.booleans()) else ()
     question = StatisticsQuestion(asked, conditions)
