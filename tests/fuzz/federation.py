@@ -182,7 +182,7 @@ class Federation:
             )
             store = SumStore.create(run, plan.serialize())
             permissions = Permissions(Credentials.of(site), guardian_of(site), clock)
-            session = SummingSession.open(guardian, parties, permissions, store)
+            session = SummingSession(guardian, parties, permissions, store)
             for scale in (1.0, 10.0):
                 session.ask(
                     MomentsQuestion(FeatureMap(np.zeros(FEATURES), scale), ClassCodes(np.eye(CLASSES)))

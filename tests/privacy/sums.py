@@ -78,7 +78,7 @@ class SumSession:
     @property
     def influence(self) -> float:
         """What the unit is charged for."""
-        return self.votes * WEIGHTS[self.cohort] / VOTE
+        return float(self.votes * WEIGHTS[self.cohort] / VOTE)
 
     def claimed(self, delta: float) -> float:
         """Return the least epsilon that is promised under any filter."""
@@ -86,7 +86,8 @@ class SumSession:
         renyi = [
             self.queries * self.mechanism.worst_case(a, self.influence, classes=2).answer for a in ORDERS
         ]
-        return float(min(gaussian_epsilon(cost, delta), epsilon(renyi, ORDERS, delta)))
+        least: float = min(gaussian_epsilon(cost, delta), epsilon(renyi, ORDERS, delta))
+        return least
 
     def sums(self, side: int) -> NDArray[np.int64]:
         """Return a party's sum in steps by either question, (2, width), with one of the neighbours."""

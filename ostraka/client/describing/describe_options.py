@@ -35,7 +35,7 @@ class DescribeOptions(FrozenModel):
         default=0.1,
         gt=0,
         le=MAX_EPSILON,
-        description="At most so much of every party's budget, at its delta.",
+        description="Epsilon of this alone for every party, at its delta, worst case.",
     )
     quorum: int | None = Field(
         default=None, ge=1, description="Least number of parties released together; default a majority."

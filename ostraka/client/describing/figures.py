@@ -15,7 +15,7 @@ SEED = 0
 """The same counts have the same intervals."""
 DEVIATIONS = 1.959964
 """Of a normal distribution, within which 95% of it lie."""
-LEAST = 4.0
+CERTAIN = 4.0
 """Deviations of the noise above which so many records have a value that a mean of them is no mere noise."""
 QUANTILES = (0.25, 0.5, 0.75)
 """The quartiles."""
@@ -73,7 +73,7 @@ def _read(column: CountedColumn, counts: Floats, sigma: float, random: np.random
     named = zip(column.values, values.tolist(), strict=True)
     # First as they came, then with noise once more: what is told of them varies as much.
     drawn = np.vstack([values, values + random.normal(0, sigma, (REDRAWS, bins))])
-    numbers = column.numeric and float(values.sum()) > LEAST * sigma * np.sqrt(bins)
+    numbers = column.numeric and float(values.sum()) > CERTAIN * sigma * np.sqrt(bins)
     return ColumnFigures(
         name=column.name,
         records=_normal(float(values.sum()), sigma * float(np.sqrt(bins))),

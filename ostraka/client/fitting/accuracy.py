@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.client.learners.fit import Model
 from ostraka.client.learners.problem import OwnRecords
 from ostraka.client.students.evaluation import Measured, Records, Trainer, cross_validate, test_student
 from ostraka.client.students.models import is_learnable, train_constant
 from ostraka.client.students.trainers import Choice, trainer
-from ostraka.common.estimators.sum_models import SumClassifier, SumRegressor
+from ostraka.common.estimators.sum_models import SumRegressor
 from ostraka.common.learning.gain import Gain, Interval, interval, samples
 from ostraka.common.task import Task
 
@@ -56,9 +57,7 @@ class Accuracy:
         return asdict(self)
 
 
-def measure_model(
-    model: SumClassifier | SumRegressor, task: Task, own: OwnRecords | None, test: OwnRecords | None
-) -> Accuracy:
+def measure_model(model: Model, task: Task, own: OwnRecords | None, test: OwnRecords | None) -> Accuracy:
     """Measure on test records, or else on own ones, on which own records alone are cross-validated."""
     shown = test if test is not None and len(test) else own
     if shown is None or not len(shown):

@@ -8,11 +8,12 @@ from typing import Any
 
 from ostraka.client.fitting.accuracy import Accuracy, measure_model
 from ostraka.client.fitting.fit_options import FitOptions
-from ostraka.client.fitting.fit_state import MODEL_FILE, FitState, fit_figures, load_fit, require_same
+from ostraka.client.fitting.fit_state import FitState, fit_figures, load_fit, require_same
 from ostraka.client.fitting.pool_labels import write_labels
 from ostraka.client.fitting.problems import KnownRecords
 from ostraka.client.fitting.sum_plans import ChosenPlan
 from ostraka.client.learners.choice import Choice
+from ostraka.client.learners.fit import Model
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.run.site import (
@@ -59,14 +60,14 @@ class FitResult:
     """
 
     run: Path
-    model: SumClassifier | SumRegressor = field(repr=False)
+    model: Model = field(repr=False)
     state: FitState = field(repr=False)
     accuracy: Accuracy
 
     @property
     def path(self) -> Path:
         """Of the model's file."""
-        return self.run / MODEL_FILE
+        return self.run / self.state.model_file
 
     def as_json(self) -> dict[str, Any]:
         """Return it in JSON's types."""
@@ -135,7 +136,7 @@ def _fit(
     kept = load_fit(run_folder)
     if kept is not None and kept.is_done:
         require_same(run_folder, kept, _state_of(known, options, kept.mu, kept.records))
-        return _keep(run_folder, kept, known, _load_model(run_folder))
+        return _keep(run_folder, kept, known, _load_model(run_folder / kept.model_file))
     with ExitStack() as stack:
         guardian = stack.enter_context(connect_guardian(site, run.clock, run.retry))
         state, store = _open_fit(run_folder, known, options, asking, guardian, run)
@@ -231,25 +232,23 @@ def _warn_of_budget(rounds: int, planned: PlannedSums | None) -> tuple[str, ...]
     )
 
 
-def _load_model(folder: Path) -> SumClassifier | SumRegressor:
+def _load_model(path: Path) -> Model:
     """Return the model that was saved; raise `data.missing` or `model.invalid` where there is no such one."""
     from ostraka.client.students.files import load_student, unusable
+    from ostraka.client.students.neural import Neural
 
-    path = folder / MODEL_FILE
     model = load_student(path)
-    if not isinstance(model, SumClassifier | SumRegressor):
+    if not isinstance(model, SumClassifier | SumRegressor | Neural):
         raise unusable(path, "it is no model of sums")
     return model
 
 
-def _keep(
-    folder: Path, state: FitState, known: KnownRecords, model: SumClassifier | SumRegressor
-) -> FitResult:
+def _keep(folder: Path, state: FitState, known: KnownRecords, model: Model) -> FitResult:
     """Save a model, then what it was made of: a folder that tells of a model has it."""
     from ostraka.client.students.files import save_student
 
     accuracy = measure_model(model, known.task, known.own, known.test)
     made = state.model_copy(update={"accuracy": accuracy.as_json()})
-    save_student(model, folder / MODEL_FILE)
+    save_student(model, folder / made.model_file)
     made.keep(folder)
     return FitResult(folder, model, made, accuracy)

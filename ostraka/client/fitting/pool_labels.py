@@ -4,14 +4,19 @@ import csv
 import io
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ostraka.client.fitting.problems import Features, KnownRecords
+from ostraka.client.learners.fit import Model
 from ostraka.client.run.labels import LABELS_FILE, STATUS
 from ostraka.common.estimators.sum_models import SumClassifier, SumRegressor
 from ostraka.common.files.durable import write_atomic
 from ostraka.common.task import Task
+
+if TYPE_CHECKING:
+    from ostraka.client.students.neural import Neural
 
 BY_MODEL = "by model"
 PROBABILITY = "probability"
@@ -19,7 +24,7 @@ DIGITS = 4
 """Of a probability behind the point: more would promise what calibration does not keep."""
 
 
-def write_labels(folder: Path, known: KnownRecords, model: SumClassifier | SumRegressor) -> Path:
+def write_labels(folder: Path, known: KnownRecords, model: Model) -> Path:
     """Write labels.csv for the pool and return its path: of each record id, label, and how sure it is.
 
     A class has its probability, each of several labels 0 or 1 and the least probability of any of them; a
@@ -43,7 +48,7 @@ def write_labels(folder: Path, known: KnownRecords, model: SumClassifier | SumRe
 Rows = Iterator[tuple[object, ...]]
 
 
-def _rows(task: Task, model: SumClassifier, pool: Features) -> tuple[tuple[str, ...], Rows]:
+def _rows(task: Task, model: "SumClassifier | Neural", pool: Features) -> tuple[tuple[str, ...], Rows]:
     """Return the columns of classes or labels, and a row for each record of the pool."""
     probabilities = model.predict_proba(pool)
     if task.multi_label:

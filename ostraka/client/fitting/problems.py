@@ -74,8 +74,8 @@ class KnownRecords:
     def features(self) -> int:
         """Of a record, as models take it."""
         if self.pool is not None:
-            return self.pool.shape[1]
-        return len(self.task.features) if self.own is None else self.own.X.shape[1]
+            return int(self.pool.shape[1])
+        return len(self.task.features) if self.own is None else int(self.own.X.shape[1])
 
     def problem(self, records: int, *, tell_pool: bool) -> Problem:
         """Return what is to be learned of so many records; `tell_pool` as `Problem.tells_pool`.
@@ -99,6 +99,7 @@ class KnownRecords:
             categories=() if self.encoded else categories_of(self.task),
             tells_pool=tell_pool,
             image=self.encoded or len(self.task.input.shape) > 1,
+            shape=() if self.encoded else self.task.input.shape,
         )
 
     def digests(self) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from ostraka.client.fitting.fit_options import LEARNERS
-from ostraka.client.learners.choice import LEARNERS as KNOWN
 from ostraka.client.learners.choice import Choice, choose
 from ostraka.client.learners.fit import LearnerName, SumPlan
 from ostraka.client.learners.problem import Problem
@@ -23,7 +22,7 @@ class ChosenPlan:
     def make(cls, learner: LEARNERS | LearnerName, problem: Problem, mu: float) -> "ChosenPlan":
         """Return the plan of a learner, or of the one that suits; raise as `Learner.plan`."""
         choice = choose(problem, mu) if learner == "auto" else Choice(learner, ASKED_FOR)
-        return cls(choice, KNOWN[choice.name].plan(problem, mu))
+        return cls(choice, choice.learner.plan(problem, mu))
 
     @property
     def mechanism(self) -> Mechanism:

@@ -43,7 +43,18 @@ def _plan_parts(figures: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield from (Text(f"Warning: {warning}") for warning in figures["warnings"])
 
 
-COST_HEAD = ("party", "group", "records", "filter", "delta", "epsilon of this", "budget", "sums that fit")
+COST_HEAD = (
+    "party",
+    "group",
+    "records",
+    "delta",
+    "epsilon of this alone",
+    "as its budget counts",
+    "budget",
+    "filter",
+    "share of budget",
+    "sums that fit",
+)
 Rows = list[tuple[str, ...]]
 
 
@@ -54,10 +65,12 @@ def cost_rows(costs: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, ...], Rows
             cost["site"],
             cost["group"],
             f"{cost['records']:,}",
-            filter_text(cost["order"]),
             number_text(cost["delta"]),
             epsilon_text(cost["epsilon"]),
+            epsilon_text(cost["charged_epsilon"]),
             f"{cost['budget_epsilon']:g}",
+            filter_text(cost["order"]),
+            f"{cost['share']:.1%}",
             "-" if cost["fits"] is None else f"{cost['fits']:,}",
         )
         for cost in costs

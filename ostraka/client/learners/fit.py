@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from ostraka.common.sums.sensitivity import MOVED_CODES, MOVED_GRAM, moved_on_la
 if TYPE_CHECKING:
     from ostraka.client.students.neural import Neural
 
+Model: TypeAlias = "SumClassifier | SumRegressor | Neural"
+"""What a learner makes: an estimator of scikit-learn, or a network."""
 LearnerName = Literal["moments", "bins", "boost", "gradients", "network"]
 
 
@@ -99,7 +101,7 @@ class FitReport:
 class Fit:
     """A fitted model, and what it was made of."""
 
-    model: "SumClassifier | SumRegressor | Neural" = field(repr=False)
+    model: Model = field(repr=False)
     report: FitReport
 
 

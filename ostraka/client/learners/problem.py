@@ -53,6 +53,7 @@ class Problem:
         categories: which features belong together, none of them to two.
         tells_pool: whether parties may be told the mean of the pool and how far its records lie from it.
         image: whether features are pixels, or an encoder's of images.
+        shape: of a record of pixels; empty: a row of features.
     """
 
     kind: Kind
@@ -66,6 +67,7 @@ class Problem:
     categories: tuple[Category, ...] = ()
     tells_pool: bool = True
     image: bool = False
+    shape: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise `data.shape` or `data.nan` for own records or a pool that are none of this problem."""

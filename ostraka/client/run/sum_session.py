@@ -44,4 +44,4 @@ def open_sums(
         pool = stack.enter_context(threads(len(parties)))
         peers = stack.enter_context(connect_parties(site, parties, SumPeer, run.clock, run.retry, pool))
         permissions = Permissions(Credentials.of(site), guardian_of(site), run.clock)
-        yield SummingSession.open(guardian, peers, permissions, store, run.on_progress)
+        yield SummingSession(guardian, peers, permissions, store, run.on_progress)

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from ostraka.client.describing.counted_columns import BINS, ask_counts, choose_columns, read_condition
+from ostraka.client.describing.counted_columns import (
+    BINS,
+    MAX_COLUMNS,
+    MAX_VALUES,
+    ask_counts,
+    choose_columns,
+    read_condition,
+)
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sums.questions import LABEL, Condition, Rows
 from ostraka.common.task import Task
@@ -106,3 +113,15 @@ def test_a_number_as_target_is_counted_and_compared() -> None:
     assert read_condition(task, "wage<=10") == Condition(LABEL, 0.0, 10.0)
     with pytest.raises(OstrakaError):
         read_condition(task, "wage<=much")
+
+
+def test_many_whole_values_are_put_into_bins_and_many_columns_are_refused() -> None:
+    columns = [{"name": f"x{place}", "dtype": "int32", "min": 0, "max": MAX_VALUES} for place in range(65)]
+    task = Task.model_validate(
+        {"name": "wide", "classes": ["no", "yes"], "input": {"kind": "table", "columns": columns}}
+    )
+    assert choose_columns(task, ["x0"])[0].counted.bins == BINS
+    names = [f"x{place}" for place in range(MAX_COLUMNS)]
+    assert len(choose_columns(task, names)) == MAX_COLUMNS
+    with pytest.raises(OstrakaError):
+        choose_columns(task, [*names, "x64"])

@@ -11,7 +11,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Gradients
 from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.plan.plan import Plan
-from ostraka.common.privacy import epsilon
+from ostraka.common.privacy import budget_rdp, epsilon
 from ostraka.common.privacy.filters import GAUSSIAN, sent_order
 from ostraka.common.privacy.gaussian import gaussian_budget
 from ostraka.common.sums.sensitivity import MOVED_GRADIENT
@@ -99,11 +99,12 @@ def test_a_plan_is_made_for_as_many_records_as_parties_declare() -> None:
     assert found.records == seen[-1] == 600
 
 
-def test_a_filter_that_tells_no_such_epsilon_is_named() -> None:
-    with pytest.raises(OstrakaError) as refused:
-        planned(Guardian({"a": (GAUSSIAN, 1e-5, 1.0), "b": (4.0, 1e-5, 1.0)}), 1.0)
-    assert refused.value.code is ErrorCode.BUDGET_TOO_SMALL
-    assert "budget of b has the filter renyi 4" in refused.value.message
+def test_a_filter_of_renyi_takes_no_noise_and_tells_its_share() -> None:
+    found = planned(Guardian({"a": (GAUSSIAN, 1e-5, 1.0), "b": (4.0, 1e-5, 1.0)}), 1.0)
+    exact, renyi = found.costs
+    assert renyi.epsilon == pytest.approx(exact.epsilon, rel=1e-6), "the same noise promises the same"
+    assert renyi.charged_epsilon > 3 > exact.charged_epsilon
+    assert renyi.share == pytest.approx(4 * found.mu**2 / 2 / budget_rdp(8.0, 1e-5, 4.0), rel=1e-3)
 
 
 def test_a_budget_that_pays_for_no_sum_is_refused_before_anything_is_asked() -> None:

@@ -19,8 +19,8 @@ from ostraka.common.sums.codes import ClassCodes, NumberCodes
 from ostraka.common.sums.feature_map import FeatureMap, clip_rows
 from ostraka.common.sums.questions import (
     CHUNK,
-    AnyQuestion,
     GradientQuestion,
+    LinearQuestion,
     MomentsQuestion,
     Rows,
     Target,
@@ -42,7 +42,9 @@ def blocks_of(mechanism: RecordSums, steps: Sequence[NDArray[np.int64]]) -> list
     return [joined[start:end] for start, end in pairwise(ends.tolist())]
 
 
-def moved(question: AnyQuestion, mechanism: RecordSums, rows: Rows, other: Rows, weight: int) -> list[float]:
+def moved(
+    question: LinearQuestion, mechanism: RecordSums, rows: Rows, other: Rows, weight: int
+) -> list[float]:
     """Return how far each block of the weighed sums of neighbours is apart, in units."""
     sums = [
         [weigh_steps(block, weight, FRACTION_BITS) for block in sum_steps(question, each, FRACTION_BITS)]
@@ -78,7 +80,7 @@ def test_no_record_moves_a_sum_further_than_is_charged(kind: str, data: st.DataO
         assert apart <= most
 
 
-def opposites() -> list[tuple[AnyQuestion, RecordSums, Rows, Rows]]:
+def opposites() -> list[tuple[LinearQuestion, RecordSums, Rows, Rows]]:
     """Return questions with two records that move the sum as far as is charged, but for rounding."""
     X = np.array([[1.0, 0.0], [0.0, 1.0]], np.float32)
     plain = FeatureMap(np.zeros(2), 1.0, 0.0)
@@ -100,7 +102,7 @@ def opposites() -> list[tuple[AnyQuestion, RecordSums, Rows, Rows]]:
 
 @pytest.mark.parametrize(("question", "mechanism", "one", "two"), opposites())
 def test_opposite_records_move_a_sum_as_far_as_is_charged(
-    question: AnyQuestion, mechanism: RecordSums, one: Rows, two: Rows
+    question: LinearQuestion, mechanism: RecordSums, one: Rows, two: Rows
 ) -> None:
     (apart,) = moved(question, mechanism, one, two, VOTE)
     assert apart == mechanism.blocks[0].moved

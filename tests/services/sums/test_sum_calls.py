@@ -22,7 +22,7 @@ from ostraka.common.sums.questions import GradientQuestion, MomentsQuestion, Tar
 from ostraka.common.sums.wire import question_bytes
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, party_pb2_grpc
 from ostraka.services.journal.journal import Journal
-from tests.services.wire import Caller, Federation, participant, scheduled
+from tests.services.wire import Caller, Federation
 
 FEATURES = 64
 QUESTION = MomentsQuestion(FeatureMap(np.full(FEATURES, 0.5), 4.0), ClassCodes(np.eye(10)))
@@ -41,12 +41,11 @@ class AskSum:
     sha256: bytes | None = None
 
     def messages(self) -> Iterator[party_pb2.SumRequest]:
-        plan = self.caller.federation.plan
-        everyone = [of_records(site) for site in plan.parties]
+        plan = self.caller.federation.plan.serialize()
         header = party_pb2.SumHeader(
-            plan=plan.serialize(),
-            grant=self.caller.grant(participants=everyone),
-            ticket=self.caller.ticket(self.batch_id, 1, schedule=[scheduled(one) for one in everyone]),
+            plan=plan,
+            grant=self.caller.grant(),
+            ticket=self.caller.ticket(self.batch_id, 1),
             size=len(self.data) if self.size is None else self.size,
             sha256=self.sha256 or hashlib.sha256(self.data).digest(),
         )
@@ -58,14 +57,6 @@ class AskSum:
             return party_pb2_grpc.PartyStub(self.caller.channel).Sum(self.messages(), timeout=60)
         except grpc.RpcError as exc:
             raise call_error(exc) from exc
-
-
-def of_records(site: str) -> common_pb2.Participant:
-    """Return a participant whose records are summed, and no teachers."""
-    known = participant(site)
-    known.teachers = 0
-    known.cohorts[0].teachers = 0
-    return known
 
 
 def asking(federation: Federation, queries: int = 3, **policy: object) -> None:

@@ -1,0 +1,56 @@
+"""`ostraka advise`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ostraka.common.console.cli import write_json
+from ostraka.common.console.options import model_options
+from ostraka.common.console.screen import Screen
+from ostraka.common.planning.options import Json
+from ostraka.deploy.advice.options import AdviceOptions
+
+
+@model_options
+def advise(
+    records: Annotated[
+        Path,
+        typer.Argument(help="Labelled records like the sites', own or public: a .csv, .parquet or .xlsx."),
+    ],
+    *,
+    label: Annotated[list[str], typer.Option(help="Label column; several for labels of 0 and 1.")],
+    leave_out: Annotated[
+        list[str] | None, typer.Option(help="Column that models may not see; several may be given.")
+    ] = None,
+    asked: AdviceOptions,
+    page: Annotated[
+        Path | None, typer.Option(help="Write a page, with a plot of accuracy against epsilon.")
+    ] = None,
+    json: Json = None,
+) -> None:
+    """Say what learning together would be worth, before anything is spent: nobody is asked or charged.
+
+    Tries on the table what Ostraka offers: votes, sums, own records alone; and recommends one way, or none.
+    """
+    from ostraka.common.telemetry import progress
+    from ostraka.deploy.advice.advise import advise as advise_on
+    from ostraka.deploy.advice.tables import show
+
+    options = asked if page is None else asked.model_copy(update={"curve": True})
+    with progress() as shown:
+        bar = shown.add_task("Trying each way", total=None)
+        advice = advise_on(
+            records,
+            label,
+            options,
+            leave_out=leave_out or (),
+            on_step=lambda done, total: shown.update(bar, completed=done, total=total),
+        )
+    if page is not None:
+        from ostraka.deploy.advice.page import write_page
+
+        write_page(advice, page)
+    write_json(advice.as_json(), json)
+    if json != "-":
+        show(advice, Screen())

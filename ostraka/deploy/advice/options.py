@@ -1,0 +1,42 @@
+"""What advice is asked about: the sites, their budget, and the querying party's own records."""
+
+from pydantic import Field
+
+from ostraka.common.validation import FrozenModel
+
+MAX_PARTIES = 1000
+"""More sites than any federation of this size of release has; each costs a training or more a split."""
+
+
+class AdviceOptions(FrozenModel):
+    """The federation that advice is asked for.
+
+    Attributes:
+        parties: sites that would answer.
+        epsilon: of each site's budget, for one record replaced, at delta 1e-5.
+        rows_per_party: records of a site; None: what the table leaves for each.
+        own: labelled records that the querying party has; None: a tenth of the table, at most 200.
+        pool: unlabelled records that it has; None: a fifth of the table, at most 2,000.
+        skew: Dirichlet concentration by which sites' classes differ; None: all sites are alike.
+        curve: whether other epsilons are tried as well, for a plot.
+        seed: of all that is drawn.
+    """
+
+    parties: int = Field(ge=1, le=MAX_PARTIES, description="Sites that would answer.")
+    epsilon: float = Field(
+        gt=0, allow_inf_nan=False, description="Budget of each site, for one record replaced; delta 1e-5."
+    )
+    rows_per_party: int | None = Field(
+        default=None, ge=1, description="Records of a site; default: what the table leaves for each."
+    )
+    own: int | None = Field(
+        default=None, ge=0, description="Your own labelled records; default: a tenth of the table, up to 200."
+    )
+    pool: int | None = Field(
+        default=None, ge=1, description="Your unlabelled records; default: a fifth of the table, up to 2000."
+    )
+    skew: float | None = Field(
+        default=None, ge=1e-3, le=1e6, description="Dirichlet concentration by which sites' classes differ."
+    )
+    curve: bool = Field(default=False, description="Try other epsilons as well, for --json; --page does.")
+    seed: int = Field(default=0, ge=0, description="Of all that is drawn.")

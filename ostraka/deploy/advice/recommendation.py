@@ -1,0 +1,134 @@
+"""One recommendation: what to do, why, and the command, or to do nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ostraka.common.console.texts import epsilon_text
+from ostraka.deploy.advice.comparison import WayFigures
+from ostraka.deploy.advice.measures import Figure
+from ostraka.deploy.advice.splits import Amounts
+
+WORTH = 0.01
+"""Of the figure that ways are judged by: a point less is worth no budget."""
+SURE = 1.0
+"""Standard errors that a gain is above none: below, splits hardly tell it from chance."""
+FEW_LABELS = 10
+"""Bought labels, up to which their number is the reason."""
+NAMES = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "r2": "R^2"}
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What to do.
+
+    Attributes:
+        way: "sums", "votes" or "nothing".
+        variant: of the way.
+        sentence: what to do, and why.
+        commands: to run, in their order; none where nothing is to be done.
+    """
+
+    way: str
+    variant: str
+    sentence: str
+    commands: tuple[str, ...] = ()
+
+
+def recommend(ways: Sequence[WayFigures], judged: Figure, amounts: Amounts, epsilon: float) -> Recommendation:
+    """Return the way that gains most, or nothing where none surely gains a point."""
+    private = [one for one in ways if one.way in ("sums", "votes")]
+    trivial = next(one for one in ways if one.way == "nothing")
+    best = max(private, key=lambda one: one.gain, default=None)
+    if best is None or best.gain < WORTH or best.gain < SURE * best.gain_error:
+        return _do_nothing(ways, best, judged, amounts, epsilon)
+    if best.figure(judged).estimate - trivial.figure(judged).estimate < WORTH:
+        return _do_nothing(ways, best, judged, amounts, epsilon)
+    return Recommendation(best.way, best.variant, _praise(best, ways, judged), _commands(best, epsilon))
+
+
+def _base(ways: Sequence[WayFigures]) -> WayFigures:
+    own = [one for one in ways if one.way == "own"]
+    return own[0] if own else next(one for one in ways if one.way == "nothing")
+
+
+def name_way(one: WayFigures) -> str:
+    """Return a way in words."""
+    match one.way:
+        case "sums":
+            return f"noisy sums by {one.variant}"
+        case "votes":
+            return f"votes of {one.settings['total']} teachers"
+        case "own":
+            return f"your own records alone ({one.variant})"
+        case "nothing":
+            return "always saying the mean" if one.r2 is not None else "always saying the most frequent"
+        case "pooled":
+            return f"all records in one place ({one.variant})"
+    return one.way
+
+
+def _told(one: WayFigures, judged: Figure) -> str:
+    return value_text(one.figure(judged).estimate, judged)
+
+
+def value_text(value: float, judged: Figure) -> str:
+    """Return a figure as people read it."""
+    return f"{value:.3f}" if judged == "r2" else f"{value:.1%}"
+
+
+def points_text(value: float, judged: Figure) -> str:
+    """Return a difference of figures as people read it."""
+    return f"{value:+.3f}" if judged == "r2" else f"{100 * value:+.1f} points"
+
+
+def _praise(best: WayFigures, ways: Sequence[WayFigures], judged: Figure) -> str:
+    base = _base(ways)
+    return (
+        f"Use {name_way(best)}: {_told(best, judged)} {NAMES[judged]} is expected, where {name_way(base)} "
+        f"has {_told(base, judged)} ({points_text(best.gain, judged)}, standard error "
+        f"{value_text(best.gain_error, judged)})."
+    )
+
+
+def _do_nothing(
+    ways: Sequence[WayFigures], best: WayFigures | None, judged: Figure, amounts: Amounts, epsilon: float
+) -> Recommendation:
+    base = _base(ways)
+    yours = f"your {amounts.own:,} records do as well" if amounts.own else "nobody's records help"
+    trivial = next(one for one in ways if one.way == "nothing")
+    if base.figure(judged).estimate - trivial.figure(judged).estimate < 0:
+        yours = "not even your own records tell more than the most frequent class"
+    told = f"Do nothing: {yours} ({_told(base, judged)} {NAMES[judged]}"
+    if best is not None:
+        told += f"; {name_way(best)}, the best of the rest, {_told(best, judged)}"
+    told += f"). {_reason(ways, amounts, epsilon)}"
+    return Recommendation("nothing", "", told)
+
+
+def _reason(ways: Sequence[WayFigures], amounts: Amounts, epsilon: float) -> str:
+    pooled = next(one for one in ways if one.way == "pooled")
+    votes = next((one for one in ways if one.way == "votes"), None)
+    if pooled.gain < WORTH:
+        return "Even all records in one place, without any noise, would gain less than a point."
+    reasons = [
+        f"At epsilon {epsilon_text(epsilon)} the noise on sums of {amounts.private:,} records hides it"
+    ]
+    if votes is None:
+        reasons.append("there are too few records for teachers to vote")
+    elif votes.labels < FEW_LABELS:
+        reasons.append(f"votes buy {votes.labels:.0f} labels")
+    return f"{', and '.join(reasons)}: more records, more sites or a larger epsilon would."
+
+
+def _commands(best: WayFigures, epsilon: float) -> tuple[str, ...]:
+    budget = f"--epsilon {epsilon_text(epsilon)}"
+    if best.way == "sums":
+        return (
+            f"ostraka query fit --site SITE --pool POOL --labelled OWN --learner {best.variant} {budget} "
+            "--out runs/fit",
+        )
+    return (
+        f"ostraka party train --site SITE --data RECORDS --teachers {best.settings['teachers']}",
+        "ostraka query label --site SITE --pool POOL --out runs/label "
+        f"--mechanism {best.settings['mechanism']}",
+    )

@@ -1,0 +1,161 @@
+"""What each site, and the querying party, would have: a table dealt out again and again."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.client.learners.problem import OwnRecords, Problem
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.deploy.advice.options import AdviceOptions
+from ostraka.deploy.advice.records import AdviceRecords
+from ostraka.deploy.simulation.schemes import dirichlet, iid
+
+TEST_SHARE = 0.25
+"""Of the table that models are measured on."""
+MAX_TEST = 2_000
+"""Records: a share is known within two points by them."""
+OWN_SHARE = 0.1
+MAX_OWN = 200
+"""Of the table that the querying party has labelled, where nobody says."""
+POOL_SHARE = 0.2
+MAX_POOL = 2_000
+"""The same of its unlabelled records."""
+MANY_RECORDS = 2_000
+"""Of a table from which fewer splits are enough."""
+MANY_SPLITS = 10
+FEW_SPLITS = 6
+"""Of a small table, whose splits differ much, and of a large one, which take long."""
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """How many records there are of each kind.
+
+    Attributes:
+        own: labelled ones of the querying party.
+        pool: unlabelled ones.
+        test: that models are measured on.
+        private: of all sites together, as the federation would have them.
+        shown: of these, that the table has: each stands for `weight` of them.
+    """
+
+    own: int
+    pool: int
+    test: int
+    private: int
+    shown: int
+
+    @property
+    def weight(self) -> float:
+        """How many private records one that is shown stands for."""
+        return self.private / self.shown
+
+    @classmethod
+    def of(cls, records: AdviceRecords, options: AdviceOptions) -> "Amounts":
+        """Return them; raise `data.too_few` where the table does not go round."""
+        n = len(records)
+        own = min(MAX_OWN, round(OWN_SHARE * n)) if options.own is None else options.own
+        pool = min(MAX_POOL, round(POOL_SHARE * n)) if options.pool is None else options.pool
+        test = min(MAX_TEST, round(TEST_SHARE * n))
+        left = n - own - pool - test
+        if left < options.parties:
+            raise OstrakaError(
+                ErrorCode.DATA_TOO_FEW,
+                f"The {n:,} records are too few: {test:,} to measure on, {own:,} own ones and a pool of "
+                f"{pool:,} leave {max(left, 0):,} for {options.parties} sites; ask for fewer with --own, "
+                "--pool or --parties, or bring more.",
+            )
+        if options.rows_per_party is None:
+            private = round(left * records.rows / n)
+            return cls(own, pool, test, private, left)
+        private = options.parties * options.rows_per_party
+        return cls(own, pool, test, private, min(left, private))
+
+
+@dataclass(frozen=True)
+class Split:
+    """One draw of who has what.
+
+    Attributes:
+        records: of which all is drawn.
+        amounts: of each kind.
+        own: rows of the querying party's labelled records.
+        pool: of its unlabelled ones.
+        sites: of each site.
+        test: that models are measured on.
+        seed: of what is drawn within the split.
+    """
+
+    records: AdviceRecords = field(repr=False)
+    amounts: Amounts
+    own: NDArray[np.int64] = field(repr=False)
+    pool: NDArray[np.int64] = field(repr=False)
+    sites: tuple[NDArray[np.int64], ...] = field(repr=False)
+    test: NDArray[np.int64] = field(repr=False)
+    seed: int
+
+    def take(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[Any]]:
+        """Return features and labels of rows."""
+        return self.records.X[rows], self.records.y[rows]
+
+    @property
+    def private(self) -> NDArray[np.int64]:
+        """Rows of all sites."""
+        return np.concatenate(self.sites)
+
+    def problem(self) -> Problem:
+        """Return what learners of sums are told."""
+        records = self.records
+        target = records.task.target
+        return Problem(
+            kind=records.kind,
+            outputs=records.task.outputs,
+            features=records.X.shape[1],
+            records=self.amounts.private,
+            pool=records.X[self.pool],
+            own=OwnRecords(*self.take(self.own)) if len(self.own) else None,
+            low=0.0 if target is None else target.min,
+            high=1.0 if target is None else target.max,
+            categories=records.categories,
+        )
+
+
+def draw_splits(records: AdviceRecords, options: AdviceOptions) -> Iterator[Split]:
+    """Yield splits that differ in all that is drawn; raise as `Amounts.of`."""
+    amounts = Amounts.of(records, options)
+    for number in range(count_splits(records)):
+        random = np.random.default_rng([options.seed, number])
+        ends = np.cumsum([amounts.test, amounts.own, amounts.pool, amounts.shown])
+        test, own, pool, private, _ = np.split(random.permutation(len(records)), ends)
+        sites = share_out(records, private, options, random)
+        yield Split(records, amounts, own, pool, sites, test, number)
+
+
+def count_splits(records: AdviceRecords) -> int:
+    """Return how many splits a table is tried on."""
+    return MANY_SPLITS if len(records) <= MANY_RECORDS else FEW_SPLITS
+
+
+def share_out(
+    records: AdviceRecords,
+    private: NDArray[np.int64],
+    options: AdviceOptions,
+    random: np.random.Generator,
+) -> tuple[NDArray[np.int64], ...]:
+    """Return the rows of each site; skewed ones differ in classes, and in numbers of records.
+
+    Raises `config.invalid` for skew where records have no single class.
+    """
+    if options.skew is None:
+        parts = iid(len(private), options.parties, random)
+    elif records.kind == "classes":
+        parts = dirichlet(records.y[private], options.parties, options.skew, random)
+    else:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            "--skew is by class, and these records have no single class each: leave it out.",
+        )
+    return tuple(private[rows] for rows in parts)

@@ -1,0 +1,210 @@
+"""Votes of teachers: trained on slices of each site, counted on the pool, and bought by a searched plan."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.learning.accuracy import POSITIVE
+from ostraka.common.mechanism import Binary, GnMax, Mechanism
+from ostraka.common.mechanism.arguments import mechanism_text
+from ostraka.common.mechanism.confident import CheckedArgmax
+from ostraka.common.planning.search.allowance import NewBudget
+from ostraka.common.planning.search.families import families
+from ostraka.common.planning.search.forecast import Forecaster
+from ostraka.common.planning.search.search import Outcome, Search, best_of_each, worst_rates
+from ostraka.common.planning.search.search_options import KEPT
+from ostraka.common.planning.search.vote_sample import VoteSample
+from ostraka.common.privacy.guarantees import DELTA
+from ostraka.deploy.advice.attempts import Attempt, Clock, measure_model
+from ostraka.deploy.advice.models import fit_linear, say_most_frequent
+from ostraka.deploy.advice.splits import Split
+from ostraka.services.teachers.assignment import Slice, slices
+from ostraka.services.teachers.estimators import fit_estimators
+from ostraka.services.teachers.guard import VoteGuard
+
+SLICES = (25, 60, 150)
+"""Records of a teacher that are tried: fewer are no teacher, and more leave few votes to hide in."""
+MIN_TEACHERS = 10
+"""Of all sites: fewer pay for no label at any epsilon that protects somebody."""
+MAX_TRAINED = 250
+"""Teachers that are trained of all that would vote: each stands for so many more."""
+SEARCHED = 300
+"""Queries that a plan is searched on: a share of right labels is known within three points by them."""
+MODEL = "logistic_regression"
+"""What teachers are unless somebody says otherwise."""
+
+
+@dataclass(frozen=True)
+class Electorate:
+    """Teachers of all sites, and how they vote on the pool.
+
+    Attributes:
+        teachers: of all sites.
+        most: of one site.
+        counts: votes for each class, or yeses for each label, float64 (pool, k).
+        truth: of the pool.
+        seconds: that their training took.
+    """
+
+    teachers: int
+    most: int
+    counts: NDArray[np.float64] = field(repr=False)
+    truth: NDArray[Any] = field(repr=False)
+    seconds: float
+
+    def sample(self) -> VoteSample:
+        """Return some of the votes, to search on."""
+        truth = self.truth if self.truth.ndim == 1 else self.truth.astype(np.bool_)
+        return VoteSample(self.counts, self.teachers, truth).thin(SEARCHED)
+
+
+def count_teachers(split: Split, records: int) -> tuple[int, ...]:
+    """Return how many teachers of so many records each site would have: at least one where it has any."""
+    weight = split.amounts.weight
+    return tuple(max(1, int(len(rows) * weight) // records) if len(rows) else 0 for rows in split.sites)
+
+
+def elect(split: Split, records: int, most: int = MAX_TRAINED) -> Electorate | None:
+    """Return teachers of so many records each, at most so many of them trained, and their votes.
+
+    None where they are too few.
+    """
+    counted = count_teachers(split, records)
+    total = sum(counted)
+    if total < MIN_TEACHERS:
+        return None
+    clock = Clock()
+    share = min(1.0, most / total)
+    task = split.records.task
+    X_pool, truth = split.take(split.pool)
+    guard = VoteGuard(task.outputs, multi_label=task.multi_label)
+    parts: list[Slice] = []
+    stands_for: list[float] = []
+    for site, (rows, teachers) in enumerate(zip(split.sites, counted, strict=True)):
+        if not teachers:
+            continue
+        trained = min(max(1, round(share * teachers)), max(1, len(rows) // records))
+        for number, part in enumerate(slices(len(rows), trained, split.seed)):
+            X, y = split.take(rows[part][: max(records, 1)] if trained < teachers else rows[part])
+            parts.append(Slice(X, y, (split.seed, site, number)))
+            stands_for.append(teachers / trained)
+    fitted = fit_estimators(parts, MODEL, task.outputs, lambda done, total: None)
+    votes = fitted.predict(X_pool, guard)
+    ballots = votes >= POSITIVE if task.multi_label else votes[..., None] == np.arange(task.outputs)
+    counts = np.einsum("t,tqk->qk", np.asarray(stands_for), ballots)
+    return Electorate(total, max(counted), counts, truth, clock.seconds())
+
+
+def search_plan(electorate: Electorate, epsilon: float) -> Outcome | None:
+    """Return the mechanism that buys the most right labels; None where no label is bought."""
+    sample = electorate.sample()
+    forecaster = Forecaster(sample)
+    search = Search(
+        forecaster, len(electorate.counts), KEPT * forecaster.noiseless(), worst_rates(sample.classes)
+    )
+    choices = NewBudget(epsilon, DELTA).choices(1.0)
+    found = [one for _, one in best_of_each(search, families(sample), choices, {}) if search.good(one)]
+    best = max(found, key=search.rank, default=None)
+    return best if best is not None and int(best.asked) else None
+
+
+def release(
+    mechanism: Mechanism, electorate: Electorate, random: np.random.Generator
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Return which queries are answered (pool,), and all answers, with NumPy's noise."""
+    counts = electorate.counts
+    answered = np.ones(len(counts), np.bool_)
+    match mechanism:
+        case GnMax():
+            noisy = counts + random.normal(0, mechanism.sigma, counts.shape)
+            return answered, noisy.argmax(axis=1)
+        case CheckedArgmax():
+            checked = counts.max(axis=1) + random.normal(0, mechanism.sigma1, len(counts))
+            noisy = counts + random.normal(0, mechanism.sigma2, counts.shape)
+            return checked >= mechanism.threshold, noisy.argmax(axis=1)
+        case Binary():
+            return _release_labels(mechanism, electorate, random)
+    raise ValueError(f"mechanism {mechanism.kind} is not searched")
+
+
+def _release_labels(
+    mechanism: Binary, electorate: Electorate, random: np.random.Generator
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Return answers of all labels; a label whose check fails counts as unanswered, and as a no."""
+    yeses = electorate.counts
+    noise = random.normal(0, mechanism.sigma, (2, *yeses.shape))
+    said = yeses + noise[0] > electorate.teachers - yeses + noise[1]
+    if mechanism.check is None:
+        return np.ones(len(yeses), np.bool_), said.astype(np.int64)
+    surest = np.maximum(yeses, electorate.teachers - yeses)
+    passed = surest + random.normal(0, mechanism.check.sigma, yeses.shape) >= mechanism.check.threshold
+    return passed.all(axis=1), said.astype(np.int64)
+
+
+class VotePlans:
+    """Plans by teachers and epsilon: searched on the first split, and used on all."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._found: dict[tuple[int, float], Outcome | None] = {}
+
+    def plan(self, records: int, electorate: Electorate, epsilon: float) -> Outcome | None:
+        """Return the plan of teachers of so many records."""
+        key = (records, epsilon)
+        if key not in self._found:
+            self._found[key] = search_plan(electorate, epsilon)
+        return self._found[key]
+
+
+def try_votes(
+    split: Split, epsilons: tuple[float, ...], plans: VotePlans, most: int = MAX_TRAINED
+) -> Iterator[Attempt]:
+    """Yield a student for each number of teachers and epsilon; nothing for records with a number each."""
+    if split.records.kind == "number":
+        return
+    seen = set()
+    for records in SLICES:
+        counted = count_teachers(split, records)
+        if counted in seen:
+            continue
+        seen.add(counted)
+        electorate = elect(split, records, most)
+        if electorate is None:
+            continue
+        for epsilon in epsilons:
+            yield _try_plan(split, records, electorate, epsilon, plans.plan(records, electorate, epsilon))
+
+
+def _try_plan(
+    split: Split, records: int, electorate: Electorate, epsilon: float, plan: Outcome | None
+) -> Attempt:
+    clock = Clock()
+    kind = split.records.kind
+    outputs = split.records.task.outputs
+    random = np.random.default_rng([split.seed, electorate.teachers, round(1e6 * epsilon)])
+    own_X, own_y = split.take(split.own)
+    bought = np.zeros(0, np.int64)
+    answers = electorate.truth[:0]
+    if plan is not None:
+        answered, said = release(plan.mechanism, electorate, random)
+        bought = np.flatnonzero(answered[: int(plan.asked)])
+        answers = said[bought]
+    X = np.concatenate([own_X, split.records.X[split.pool[bought]]])
+    y = np.concatenate([own_y, answers])
+    predict = fit_linear(kind, outputs, X, y) if len(X) else say_most_frequent(split)
+    settings: dict[str, Any] = {"teachers": electorate.most, "total": electorate.teachers, "records": records}
+    if plan is not None:
+        settings["mechanism"] = mechanism_text(plan.mechanism)
+        settings["order"] = plan.order
+    return Attempt(
+        "votes",
+        f"about {records} records a teacher",
+        epsilon,
+        measure_model(split, predict),
+        len(bought),
+        clock.seconds() + electorate.seconds,
+        settings,
+    )

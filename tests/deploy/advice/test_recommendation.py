@@ -1,0 +1,77 @@
+"""What is recommended, by figures that are made up."""
+
+from typing import Any
+
+from ostraka.common.learning.gain import Interval
+from ostraka.deploy.advice.attempts import WayName
+from ostraka.deploy.advice.comparison import WayFigures
+from ostraka.deploy.advice.recommendation import Recommendation, recommend
+from ostraka.deploy.advice.splits import Amounts
+
+AMOUNTS = Amounts(own=40, pool=100, test=200, private=1000, shown=1000)
+
+
+def way(name: WayName, accuracy: float, variant: str = "", error: float = 0.002, **more: Any) -> WayFigures:
+    interval = Interval(accuracy, accuracy - 0.05, accuracy + 0.05)
+    settings = more.pop("settings", {})
+    return WayFigures(
+        name,
+        variant,
+        2.0,
+        interval,
+        interval,
+        None,
+        accuracy - 0.8,
+        error,
+        more.pop("labels", 0),
+        0.1,
+        settings,
+    )
+
+
+def advice(*ways: WayFigures, trivial: float = 0.6, pooled: float = 0.9) -> Recommendation:
+    every = (way("nothing", trivial), way("own", 0.8, "linear"), way("pooled", pooled), *ways)
+    return recommend(every, "accuracy", AMOUNTS, 2.0)
+
+
+def test_the_way_that_gains_most_is_recommended_with_its_command() -> None:
+    found = advice(way("sums", 0.83, "moments"), way("sums", 0.86, "gradients"))
+    assert (found.way, found.variant) == ("sums", "gradients")
+    assert "86.0% accuracy is expected, where your own records alone (linear) has 80.0%" in found.sentence
+    assert "+6.0 points" in found.sentence
+    assert "query fit" in found.commands[0]
+    assert "--learner gradients --epsilon 2" in found.commands[0]
+
+
+def test_votes_come_with_the_commands_of_both_sides() -> None:
+    settings = {"teachers": 24, "total": 120, "mechanism": "gnmax:sigma=40"}
+    found = advice(way("votes", 0.85, labels=300, settings=settings), way("sums", 0.83, "moments"))
+    train, label = found.commands
+    assert "party train" in train and "--teachers 24" in train
+    assert "query label" in label and "--mechanism gnmax:sigma=40" in label
+
+
+def test_own_records_that_do_as_well_are_kept_to() -> None:
+    votes = way("votes", 0.79, labels=3, settings={"teachers": 2, "total": 10})
+    found = advice(way("sums", 0.805, "moments"), votes)
+    assert (found.way, found.commands) == ("nothing", ())
+    assert found.sentence.startswith(
+        "Do nothing: your 40 records do as well (80.0% accuracy; noisy sums by moments"
+    )
+    assert "votes buy 3 labels" in found.sentence
+
+
+def test_a_gain_that_splits_cannot_tell_from_chance_is_none() -> None:
+    assert advice(way("sums", 0.83, "moments", error=0.05)).way == "nothing"
+    assert advice(way("sums", 0.83, "moments", error=0.02)).way == "sums"
+
+
+def test_nothing_beats_the_most_frequent_class() -> None:
+    found = advice(way("sums", 0.84, "moments"), trivial=0.9)
+    assert found.way == "nothing"
+    assert "not even your own records tell more than the most frequent class" in found.sentence
+
+
+def test_where_even_all_records_help_little_noise_is_not_to_blame() -> None:
+    found = advice(way("sums", 0.79, "moments"), pooled=0.805)
+    assert "Even all records in one place, without any noise, would gain less than a point" in found.sentence
