@@ -464,7 +464,7 @@ def test_plots_of_sums_compare_everybody() -> None:
 
 def test_a_model_that_is_no_better_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     worse = replace(GAIN, over_own=Interval(-0.1, -0.2, -0.05))
-    assert warnings(of_sums(gain=worse)) == ("The sums made the model worse.",)
+    assert warnings(of_sums(gain=worse)) == ("The sums made a worse model than own data alone.",)
     show(of_sums(), Path("page"))
     shown = capsys.readouterr().out
     assert "Learner moments, of 12 sums" in " ".join(shown.split())
