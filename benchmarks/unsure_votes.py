@@ -19,10 +19,11 @@ from ostraka.common.privacy.gaussian import gaussian_budget
 from ostraka.common.sums.questions import Rows
 
 POOL = 200
-OWN = 40
-TEACHERS = 20
-SEEDS = 4
-DELTA = 1e-5
+"""Records that are labelled, by the model or by votes."""
+OWN = 40  # labelled records of the querying party
+TEACHERS = 20  # of all parties together
+SEEDS = 4  # draws of records and noise
+DELTA = 1e-5  # as of budgets by default
 EPSILONS = (1.0, 8.0)
 SHARES = (0.25,)
 """Of mu^2 that votes get."""

@@ -269,7 +269,8 @@ def _wage(seed: int) -> Split:
     import pandas as pd
 
     table = pd.read_csv(package_file("ISLP", "data/Wage.csv"))
-    low, high = 3.0, 5.8  # of the logarithm of a wage in thousands of dollars a year: 20 to 330
+    low = 3.0  # of the logarithm of a wage in thousands of dollars a year: 20
+    high = 5.8  # 330
     y = np.clip(table["logwage"].to_numpy(), low, high)
     X = pd.get_dummies(table.drop(columns=["logwage", "wage", "region"]), dtype=float)
     X["age squared"] = X["age"] ** 2

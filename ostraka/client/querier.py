@@ -183,7 +183,7 @@ class Querier:
             OstrakaError: as `ostraka.client.fitting.fitting.fit`.
         """
         with show_progress() as bars:
-            told = FittingRun(bars.summed, before=before)
+            told = FittingRun(bars.show_sums, before=before)
             return fitting.fit(
                 self.site,
                 pool,

@@ -34,7 +34,7 @@ from ostraka.common.sums.questions import (
     StatisticsQuestion,
     Target,
 )
-from ostraka.guardian.mechanisms import released_sums
+from ostraka.guardian.mechanisms import release_sums
 from ostraka.guardian.noise import NoiseSource
 from ostraka.services.admission.grants import Permission
 from ostraka.services.hosting.records import Records
@@ -173,7 +173,7 @@ def _observe(
         own = expand(fresh_seed(), rows, width, RING)
         total = RING.add(RING.subtract(encode(ballots, RING), own), own)
         released = np.ldexp(
-            released_sums(total, session.mechanism, noise, RING).astype(np.float64), -FRACTION_BITS
+            release_sums(total, session.mechanism, noise, RING).astype(np.float64), -FRACTION_BITS
         )
         middle = np.ldexp((sums[0][asked] + sums[1][asked]).astype(np.float64), -FRACTION_BITS - 1)
         likelihood += ((released - middle) * slopes[asked]).sum(axis=1)

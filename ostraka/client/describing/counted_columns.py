@@ -77,7 +77,9 @@ def read_condition(task: Task, text: str) -> Condition:
     found = _CONDITION.fullmatch(text.strip())
     if found is None:
         raise _config(f"'{text}' is no condition: write one such as age>=60, or sex=female")
-    name, sign, value = found["name"].strip(), found["sign"], found["value"].strip()
+    name = found["name"].strip()
+    sign = found["sign"]
+    value = found["value"].strip()
     if name in _labels(task):
         column = LABEL
         code = _label_code(task, value)
@@ -139,7 +141,8 @@ def _count_column(task: Task, name: str) -> CountedColumn:
         values = words or tuple(task.input.text_of(column, code) for code in codes)
         return CountedColumn(name, counted, values, numeric=not words)
     if low == high:
-        low, high = low - 0.5, high + 0.5
+        low -= 0.5
+        high += 0.5
     return CountedColumn(name, ColumnStatistic(column, low, high, BINS), _ranges(low, high), numeric=True)
 
 

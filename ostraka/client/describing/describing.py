@@ -24,7 +24,7 @@ from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sums.questions import StatisticsQuestion
-from ostraka.common.sums.sensitivity import moved_on_lattice, moved_statistics
+from ostraka.common.sums.sensitivity import move_on_lattice, move_of_statistics
 from ostraka.common.task import Task
 from ostraka.common.validation import FrozenModel
 
@@ -156,7 +156,7 @@ def plan_counts(
 ) -> PlannedSums:
     """Return the plan of a question of counts, and what the guardian says that it costs."""
     cells = sum(question.widths)
-    moved = moved_on_lattice(moved_statistics(len(question.columns)), cells, FRACTION_BITS)
+    moved = move_on_lattice(move_of_statistics(len(question.columns)), cells, FRACTION_BITS)
 
     def make(mu: float, records: int) -> Plan:
         mechanism = Statistics(cells=cells, columns=len(question.columns), sigma=moved / mu)

@@ -18,7 +18,9 @@ from ostraka.common.sums.questions import GradientQuestion, Rows, Target, sigmoi
 from ostraka.common.sums.sensitivity import MOVED_GRADIENT
 
 FEW_ROUNDS = 20
+"""With a small budget: each round more makes the noise of all larger."""
 MANY_ROUNDS = 50
+"""With a larger one: the model is near its best by then."""
 LITTLE_MU = 0.3
 """Of a budget that pays for few rounds: epsilon 1 at delta 1e-5 is mu 0.27, epsilon 2 is 0.5."""
 RADIUS = 0.5

@@ -105,11 +105,11 @@ def _draw(budgets: BudgetSettings, split: Split, task: Task) -> SumModel:
         tells=chosen.plan.tells,
         metrics=measured.model,
         gain=measured.gain,
-        **_told(fitted.report, chosen.plan.warnings),
+        **_tell(fitted.report, chosen.plan.warnings),
     )
 
 
-def pooled_metrics(split: Split, task: Task) -> Metrics | None:
+def measure_pooled(split: Split, task: Task) -> Metrics | None:
     """Return figures of a student of all records together, without privacy; None where there is none."""
     own = _rows(task, (*split.shards, split.labelled))
     test = split.test
@@ -139,7 +139,7 @@ def _rows(task: Task, shards: Sequence[Dataset]) -> Rows:
     return Rows(codes, task.prepare(codes), np.maximum(y, 0))
 
 
-def _told(report: FitReport, warnings: Sequence[str]) -> dict[str, Any]:
+def _tell(report: FitReport, warnings: Sequence[str]) -> dict[str, Any]:
     """Return what a learner reports, as `SumModel` has it."""
     return {
         "learner": report.learner,
@@ -160,7 +160,7 @@ def _model_of(result: FitResult) -> SumModel:
         tells=state.tells,
         metrics=result.accuracy.model,
         gain=result.accuracy.gain,
-        **_told(state.report, state.warnings),
+        **_tell(state.report, state.warnings),
     )
 
 

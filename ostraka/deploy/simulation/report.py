@@ -230,7 +230,7 @@ def switch_words(report: SimulationReport) -> str:
 
 def headline(report: SimulationReport) -> str:
     """Return how good the student or model is, beside what it would be without asking, and what that cost."""
-    return " ".join([*_student(report), *_spending(report), *_drawn(report.quality.model)])
+    return " ".join([*_student(report), *_spending(report), *_tell_drawn(report.quality.model)])
 
 
 def model_words(model: SumModel) -> str:
@@ -245,7 +245,7 @@ def model_words(model: SumModel) -> str:
     )
 
 
-def _drawn(model: SumModel | None) -> Iterator[str]:
+def _tell_drawn(model: SumModel | None) -> Iterator[str]:
     if model is None or model.asked:
         return
     gain = model.gain

@@ -16,7 +16,7 @@ import numpy as np
 from ostraka.client.session.meter import StepProgress
 from ostraka.client.training.leading import TrainingReport
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.imports import uncollected
+from ostraka.common.imports import without_collection
 from ostraka.common.learning.accuracy import Metrics
 from ostraka.common.mechanism import Mechanism, labelling
 from ostraka.common.task import Task
@@ -27,7 +27,7 @@ from ostraka.deploy.simulation.models import (
     constant_metrics,
     draw_model,
     learn_from_sums,
-    pooled_metrics,
+    measure_pooled,
 )
 from ostraka.deploy.simulation.plan import plan_of, plan_options
 from ostraka.deploy.simulation.processes import Start, Supervisor, forking
@@ -202,7 +202,7 @@ def beside(work: Callable[[], object]) -> Iterator[None]:
 
 def _get_ready(federation: Federation) -> None:
     """Do what needs no teachers while they train."""
-    with uncollected():
+    with without_collection():
         for name in LATER:
             import_module(name)
     federation.start_guardian()
@@ -243,7 +243,7 @@ def _ask(context: SimulationContext, training: TrainingReport | None) -> Simulat
         one, model, mechanism = learn_from_sums(context)
         asked: Sequence[QueryOutcome] = (one,)
         with context.watch.step("learn from all records without privacy"):
-            pooled = pooled_metrics(context.split, context.task)
+            pooled = measure_pooled(context.split, context.task)
     else:
         asked, rounds = _ask_queriers(context)
         with context.watch.step("draw sums of the same budget"):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.imports import uncollected
+from ostraka.common.imports import without_collection
 from ostraka.deploy.simulation.processes import Start, forking
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.settings_file import load_settings
@@ -143,7 +143,7 @@ def new_folder() -> Path:
 def require_every_role() -> None:
     """Raise `config.invalid` where packages are missing that a role needs: a simulation plays every role."""
     try:
-        with uncollected():
+        with without_collection():
             import_module("ostraka.deploy.simulation.run")
             import_module("ostraka.deploy.simulation.display")
     except ModuleNotFoundError as error:

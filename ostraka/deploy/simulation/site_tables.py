@@ -11,7 +11,7 @@ from ostraka.deploy.simulation.settings import Settings
 SHARED = "shared.npz"
 """A party's file of the records whose features all sites know."""
 
-LEAST_SIGMA = 1e-3
+MIN_SIGMA = 1e-3
 """Of sums, in units: no budget that anybody simulates pays for less noise."""
 
 Tables = Mapping[str, Mapping[str, Any]]
@@ -34,7 +34,7 @@ def _of_guardian(settings: Settings) -> Tables:
         **_policy_mechanisms(settings),
         **_encodings(settings),
         # However large the budget is, it is what the simulation was asked for.
-        **({"min_sigma": LEAST_SIGMA} if settings.learning.sums else {}),
+        **({"min_sigma": MIN_SIGMA} if settings.learning.sums else {}),
     }
     levels = {"policy.consent": settings.budgets.level_epsilons} if settings.budgets.consent else {}
     return {"policy": policy, **levels}

@@ -28,7 +28,7 @@ from ostraka.common.sums.questions import (
     sum_steps,
     weigh_steps,
 )
-from ostraka.common.sums.sensitivity import moved_on_lattice
+from ostraka.common.sums.sensitivity import move_on_lattice
 from tests.common.sums.questions import KINDS, records
 
 VOTE = 2**FRACTION_BITS
@@ -76,7 +76,7 @@ def test_no_record_moves_a_sum_further_than_is_charged(kind: str, data: st.DataO
     other = replaced(rows, records(data.draw, count, labels), data.draw(st.permutations(range(4)))[:count])
     weight = data.draw(st.sampled_from([VOTE, 1, VOTE // 3, 5 * VOTE + 7]))
     for block, apart in zip(mechanism.blocks, moved(question, mechanism, rows, other, weight), strict=True):
-        most = moved_on_lattice(block.moved, block.width, FRACTION_BITS, count * weight / VOTE)
+        most = move_on_lattice(block.moved, block.width, FRACTION_BITS, count * weight / VOTE)
         assert apart <= most
 
 

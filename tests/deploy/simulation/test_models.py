@@ -12,7 +12,7 @@ from ostraka.deploy.simulation.models import (
     affordable_epsilon,
     constant_metrics,
     draw_model,
-    pooled_metrics,
+    measure_pooled,
 )
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import Split
@@ -37,7 +37,7 @@ def halves(shape: str = "records") -> tuple[Split, Task]:
 def test_a_model_of_a_large_budget_is_nearly_as_good_as_one_of_all_records(shape: str) -> None:
     split, task = halves(shape)
     drawn = draw_model(Settings(epsilon=20), split, task)
-    pooled = pooled_metrics(split, task)
+    pooled = measure_pooled(split, task)
     assert drawn is not None
     assert pooled is not None
     assert not drawn.asked
