@@ -16,6 +16,8 @@ from ostraka.common.clock import SystemClock
 from ostraka.common.config import load_site
 from ostraka.common.console.cli import run
 from ostraka.common.identity import Credentials, Role
+from ostraka.common.task import Task, write_task
+from ostraka.common.task.input import TensorInput
 from ostraka.deploy.cli import app
 from ostraka.deploy.provisioning.signing import revoke_site
 from ostraka.guardian.ledger import open_guardian_ledger
@@ -131,6 +133,7 @@ def test_a_revoked_site_is_refused_by_a_guardian_that_runs(sites: Sites, leaves:
     assert found.unknown.code == "identity.revoked"
     assert "ostraka://demo/q/query" in found.unknown.message
     shutil.copyfile(lists, sites["q-query"] / "crl.pem")
-    assert leaves("guardian", "policy", "show", "--site", sites["q-query"]).startswith(
-        "error [identity.revoked]"
-    )
+    task = Task(name="t", classes=("a", "b"), input=TensorInput(shape=(2, 2), range=(0, 1)))
+    write_task(task, sites["q-query"] / "task.toml")
+    asked = ("query", "plan", "--site", sites["q-query"], "--queries", "9", "--mechanism", "gnmax:sigma=9")
+    assert leaves(*asked).startswith("error [identity.revoked]")

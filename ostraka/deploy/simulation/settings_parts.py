@@ -50,7 +50,7 @@ class RecordSettings(SettingsPart):
     similarity: float | None = Field(
         default=None, ge=0, le=100, description="label-sorted: percentage of records shared out at random."
     )
-    alpha: float | None = Field(
+    alpha: Annotated[float | None, KEY] = Field(
         default=None,
         ge=1e-3,
         le=1e6,
