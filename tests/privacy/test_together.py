@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from torch import nn
 
+from ostraka.common.learning import record_gradients
 from ostraka.common.learning.record_gradients import STEPS
 from ostraka.common.mechanism import DpTtac, Recipe
 from ostraka.common.privacy import ORDERS, epsilon
@@ -24,7 +25,7 @@ from ostraka.common.privacy.filters import GAUSSIAN
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms.sums import release_sums
 from ostraka.guardian.noise import ExactNoise, NoiseSource
-from ostraka.services.teachers import joint_training, record_gradients
+from ostraka.services.teachers import joint_training
 from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, first_parameters

@@ -3,7 +3,7 @@
 import pytest
 
 from ostraka.common.mechanism import DpTtac, GnMax, Mechanism, Moments, Recipe, Statistics, Ttac
-from ostraka.common.mechanism.allowed import describe_allowed, allows, allows_sums
+from ostraka.common.mechanism.allowed import allows, allows_sums, describe_allowed
 
 RECIPE = Recipe(model="mlp", parameters=7, steps=1, batch_size=8, learning_rate=0.1)
 VOTE, SUM, COUNT = (

@@ -25,8 +25,8 @@ from ostraka.common.sums.sensitivity import (
     MOVED_GRADIENT,
     MOVED_GRAM,
     MOVED_HISTOGRAM,
-    move_on_lattice,
     move_of_statistics,
+    move_on_lattice,
 )
 
 BITS = 16

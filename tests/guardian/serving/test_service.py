@@ -482,7 +482,7 @@ def test_an_expired_grant_asks_nothing_more(tmp_path: Path) -> None:
         {"groups": [group("Everybody!")]},
         {"groups": [group("all", copies=0)]},
         {"groups": [group("all", copies=2)]},
-        {"groups": [group("all", teachers=0)]},
+        {"groups": [group("low", teachers=0), group("high")]},
         {"groups": [group("all", records=9)]},
         {"groups": [group("low"), group("high", teachers=9)], "mixed": True},
         {"groups": [group("low", copies=11)], "mixed": True},

@@ -11,9 +11,9 @@ from ostraka.services.teachers import Ensemble, train
 from ostraka.services.teachers.assignment import slices
 from ostraka.services.teachers.config import TrainingSection
 from ostraka.services.teachers.held_out import (
-    tell_held_out,
     measure_held_out,
     read_held_out,
+    tell_held_out,
     write_held_out,
 )
 
