@@ -100,9 +100,9 @@ def test_numbers_are_told_by_their_explained_variance() -> None:
 
 @pytest.mark.heavy
 def test_several_labels_are_told_together() -> None:
-    X = features(400)
+    X = features(700)
     labels = {f"l{place}": (X[:, place] > 0.1).astype(int) for place in range(2)}
-    noisy = table(X + 0.5 * features(400, seed=4), **labels)
+    noisy = table(X + 0.5 * features(700, seed=4), **labels)
     found = ostraka.advise(noisy, ["l0", "l1"], AdviceOptions(parties=4, epsilon=4))
     assert found.judged_by == "accuracy"
     assert {"own", "pooled", "sums", "votes"} <= {one.way for one in found.ways}
