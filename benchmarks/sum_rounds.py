@@ -1,7 +1,7 @@
 """What a round of sums takes: `python -m benchmarks.sum_rounds --parties 50 --features 64,784`.
 
-Parties are threads of this process, each with records, certificates and a TLS connection of its own; the guardian is a
-process, with its noise and its ledger. Seconds are from the ticket to the released sum.
+Parties are threads of this process, each with records, certificates and a TLS connection of its own; the
+guardian is a process, with its noise and its ledger. Seconds are from the ticket to the released sum.
 """
 
 import secrets

@@ -11,6 +11,8 @@ from ostraka.common.imports import lazy_names
 
 if TYPE_CHECKING:
     from ostraka import accounting, datasets, mechanisms, students
+    from ostraka.client.describing.describe_options import DescribeOptions
+    from ostraka.client.describing.describing import Description
     from ostraka.client.fitting.fit_options import FitOptions
     from ostraka.client.fitting.fitting import FitResult
     from ostraka.client.querier import Querier
@@ -46,6 +48,8 @@ __all__ = [
     "AuditCheck",
     "ChargeReport",
     "CheckResult",
+    "DescribeOptions",
+    "Description",
     "ErrorCode",
     "FederationFolders",
     "FitOptions",
@@ -85,6 +89,8 @@ __getattr__ = lazy_names(
         "AuditCheck": "guardian.admin.verification",
         "ChargeReport": "guardian.admin.report",
         "CheckResult": "client.run.site",
+        "DescribeOptions": "client.describing.describe_options",
+        "Description": "client.describing.describing",
         "ErrorCode": "common.errors",
         "FederationFolders": "deploy.provisioning",
         "FitOptions": "client.fitting.fit_options",

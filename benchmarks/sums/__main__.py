@@ -19,7 +19,10 @@ WIDTH = 110  # characters of the widest table
 
 @dataclass(frozen=True)
 class Cell:
-    """One model's figure: of `data` by `method`, at `epsilon` where it has a guarantee."""
+    """One model's figure: of `data` by `method`, at `epsilon` where it has a guarantee.
+
+    `learner` is the one that made it, where noisy sums did.
+    """
 
     data: str
     figure: str
@@ -27,6 +30,7 @@ class Cell:
     epsilon: float | None
     seed: int
     value: float
+    learner: str = ""
 
 
 @app.command()
@@ -58,9 +62,11 @@ def _measure(
 ) -> list[Cell]:
     cells: list[Cell] = []
 
-    def add(method: str, epsilon: float | None, seed: int, model: object, split: Split) -> None:
+    def add(
+        method: str, epsilon: float | None, seed: int, model: object, split: Split, learner: str = ""
+    ) -> None:
         value = measure(model, split, data.figure)
-        cells.append(Cell(name, data.figure, method, epsilon, seed, value))
+        cells.append(Cell(name, data.figure, method, epsilon, seed, value, learner))
 
     for seed in range(seeds):
         split = data.draw(seed)
@@ -73,8 +79,7 @@ def _measure(
         for epsilon in epsilons:
             for learner in learners:
                 model, chosen = fit_sums(split, learner, epsilon, seed)
-                method = f"{learner} ({chosen})" if learner == AUTO else learner
-                add(method, epsilon, seed, model, split)
+                add(learner, epsilon, seed, model, split, chosen)
             if central and not number:
                 add("central DP-SGD", epsilon, seed, Central(split, epsilon, seed), split)
     return cells
@@ -90,7 +95,8 @@ def _table(name: str, cells: list[Cell], epsilons: list[float]) -> Table:
         values = [
             _mean([c for c in cells if c.method == method and c.epsilon == one]) for one in (*epsilons, None)
         ]
-        table.add_row(method, *values)
+        learners = sorted({cell.learner for cell in cells if cell.method == method and cell.learner})
+        table.add_row(f"{method} ({', '.join(learners)})" if method == AUTO else method, *values)
     return table
 
 

@@ -105,12 +105,12 @@ def _split(
         OwnRecords(X_own, y[own]),
         low=low,
         high=high,
-        categories=_categories(names),
+        categories=group_indicators(names),
     )
     return Split(problem, X_private, y[private], X_test, y[test])
 
 
-def _categories(names: Sequence[str]) -> tuple[Category, ...]:
+def group_indicators(names: Sequence[str]) -> tuple[Category, ...]:
     """Return the runs of features whose names have the same part before "=" or "_"."""
     heads = [re.split("[=_]", name)[0] for name in names]
     starts = [i for i in range(len(heads)) if i == 0 or heads[i] != heads[i - 1]]
@@ -146,7 +146,7 @@ def _adult(seed: int) -> Split:
         len(private),
         X[pool],
         OwnRecords(X[own], y[own]),
-        categories=_categories(names),
+        categories=group_indicators(names),
     )
     return Split(problem, X[private], y[private], X_test, arrays["y_test"].astype(np.int64))
 
@@ -269,7 +269,8 @@ def _wage(seed: int) -> Split:
     import pandas as pd
 
     table = pd.read_csv(package_file("ISLP", "data/Wage.csv"))
-    low, high = 3.0, 5.8  # of the logarithm of a wage in thousands of dollars a year: 20 to 330
+    low = 3.0  # of the logarithm of a wage in thousands of dollars a year: 20
+    high = 5.8  # 330
     y = np.clip(table["logwage"].to_numpy(), low, high)
     X = pd.get_dummies(table.drop(columns=["logwage", "wage", "region"]), dtype=float)
     X["age squared"] = X["age"] ** 2

@@ -49,7 +49,7 @@ class ProgressLines:
     def stepped(self, progress: meter.StepProgress) -> None:
         """Tell nothing of the steps of a batch."""
 
-    def summed(self, done: int, total: int) -> None:
+    def show_sums(self, done: int, total: int) -> None:
         """Tell how many sums of how many were released, every `EVERY_S` seconds."""
         now = self._now()
         if done < total and now >= self._told + EVERY_S:
@@ -102,7 +102,7 @@ class Bars:
         """Show how far a training of a student is."""
         self._update(f"training: {name}", done, total)
 
-    def summed(self, done: int, total: int) -> None:
+    def show_sums(self, done: int, total: int) -> None:
         """Show how many sums were released."""
         self._update("sums", done, total)
 

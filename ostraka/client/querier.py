@@ -10,6 +10,9 @@ from ostraka.client import retraining
 from ostraka.client.console import show_progress
 from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
 from ostraka.client.dependencies.grouped_labelling import label_by_settings
+from ostraka.client.describing import describing
+from ostraka.client.describing.describe_options import DescribeOptions
+from ostraka.client.describing.describing import DescribingRun, Description
 from ostraka.client.fitting import fitting
 from ostraka.client.fitting.fit_options import FitOptions
 from ostraka.client.fitting.fit_state import FitState
@@ -180,7 +183,7 @@ class Querier:
             OstrakaError: as `ostraka.client.fitting.fitting.fit`.
         """
         with show_progress() as bars:
-            told = FittingRun(before, bars.summed)
+            told = FittingRun(bars.show_sums, before=before)
             return fitting.fit(
                 self.site,
                 pool,
@@ -192,6 +195,26 @@ class Querier:
                 label_pool=label_pool,
                 run=told,
             )
+
+    def describe(
+        self,
+        options: DescribeOptions,
+        run: Path | str,
+        *,
+        before: Callable[[Description], object] = lambda _: None,
+    ) -> Description:
+        """Count all parties' records by the values of columns, with noise; calling again costs nothing more.
+
+        Args:
+            options: columns, conditions, epsilon and who takes part.
+            run: folder of the run, made if need be.
+            before: given what it costs before anybody is asked; may raise to ask nobody.
+
+        Raises:
+            OstrakaError: as `ostraka.client.describing.describing.describe`.
+        """
+        told = DescribingRun(before=before)
+        return describing.describe(self.site, options, Path(run), task_file=self._task_file, run=told)
 
     def retrain(
         self,

@@ -23,7 +23,7 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def without_collection() -> Iterator[None]:
     """Look for no garbage within the block: a quarter of an import is looking, and modules are none."""
     collected = gc.isenabled()
     gc.disable()

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 from ostraka.common.clock import SystemClock
 from ostraka.common.config import load_site
@@ -14,6 +15,7 @@ from ostraka.guardian.admin.client import admin_call, unknown_party
 from ostraka.guardian.admin.report import ChargeReport, SessionCharge, read_report
 from ostraka.guardian.admin.texts import amount_left, span
 from ostraka.guardian.admin.verification import AuditCheck, locate, verify_ledger
+from ostraka.guardian.operations.unit_operations import require_filter
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 
@@ -24,7 +26,7 @@ class UnitBudget:
     Attributes:
         party: whose records they are; `group` which of them.
         adjacency: what neighbouring datasets differ in: a "record", or the "label" of one.
-        epsilon: what may be spent at `delta`, kept at Renyi order `order`.
+        epsilon: what may be spent at `delta`, kept at Renyi order `order`, 0 by a Gaussian filter.
         spent: worst-case epsilon of everything released; `reserved` of what is under way.
         left: what is left of `epsilon`; None where that depends on votes.
         enforce: which costs count: "worst_case" or "data_dependent".
@@ -81,6 +83,7 @@ class Guardian:
         delta: float = 0.0,
         group: str = "all",
         adjacency: str = "record",
+        filter: Literal["", "renyi", "gaussian"] = "",
         reason: str = "",
         new: bool = False,
     ) -> UnitBudget:
@@ -92,6 +95,8 @@ class Guardian:
             delta: at which delta; 0 is the unit's own, else the policy's.
             group: which of the party's records.
             adjacency: what is charged: a "record", or the "label" of one.
+            filter: how costs add up, fixed for good: "gaussian" suits sums and trainings, "renyi" votes; "" is
+                the unit's own, else the guardian's choice.
             reason: why; kept in the audit log for good.
             new: whether the party may be one that has not registered yet.
 
@@ -104,9 +109,17 @@ class Guardian:
                 f"{problem} Nothing was set; for a party that is to come, give new=True.",
             )
         request = admin_pb2.SetBudgetRequest(
-            party=party, group=group, adjacency=adjacency, epsilon=epsilon, delta=delta, reason=reason
+            party=party,
+            group=group,
+            adjacency=adjacency,
+            epsilon=epsilon,
+            delta=delta,
+            reason=reason,
+            filter=filter,
         )
-        return _budget(admin_call(self.site, lambda stub: stub.SetBudget(request)).budget)
+        reply = admin_call(self.site, lambda stub: stub.SetBudget(request))
+        require_filter(filter, reply)
+        return _budget(reply.budget)
 
     def charges(self, first: datetime | None = None, last: datetime | None = None) -> Sequence[SessionCharge]:
         """Return what every session cost every unit at worst, from day `first` to day `last` (UTC).

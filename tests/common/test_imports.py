@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ostraka.common.imports import uncollected
+from ostraka.common.imports import without_collection
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def test_garbage_is_looked_for_again_as_before_even_after_an_error(before: bool,
     seen = []
 
     def fail() -> None:
-        with uncollected():
+        with without_collection():
             seen.append(gc.isenabled())
             raise ModuleNotFoundError
 

@@ -97,7 +97,8 @@ class Project:
 
     def clean(self) -> None:
         """Remove all that the project made: containers, networks, volumes."""
-        self._compose("--profile", "confidential", "down", "--volumes", "--remove-orphans", "--timeout", "5")
+        profiles = ("--profile", "confidential", "--profile", "model")
+        self._compose(*profiles, "down", "--volumes", "--remove-orphans", "--timeout", "5")
         own = f"label=com.docker.compose.project={NAME}"
         if left := docker("ps", "--all", "--quiet", "--filter", own).split():
             docker("rm", "--force", "--volumes", *left)

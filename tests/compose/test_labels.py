@@ -58,3 +58,16 @@ def test_the_confidential_profile_labels_too_and_leaves_the_first_report(project
     require_report(project, "delta-confidential", "confidential")
     assert state_of(project.container("delta"), "plain") == before
     require_intact(project)
+
+
+def test_the_model_profile_learns_from_what_is_left(project: Project) -> None:
+    before = balances(project)
+    project.compose("--profile", "model", "up", "--detach", "--no-build")
+    assert exit_status(project.container("delta-model"), ENDED_S) == 0
+    after = balances(project)
+    for name in HOSPITALS:
+        spent = after[name]["epsilon_worst_case"]
+        assert before[name]["epsilon_worst_case"] < spent <= after[name]["epsilon"]
+    for name, part in (("fit.json", '"learner": "moments"'), ("report.html", "</html>")):
+        assert part in docker("cp", f"{project.container('delta-model')}:/report/model/{name}", "-")
+    require_intact(project)

@@ -44,7 +44,9 @@ def test_a_model_is_learned_paid_for_once_and_told(sites: Sites, tmp_path: Path)
     assert "of your own records: the mean of your pool" in made.stderr
     charged = sites.charged()
     for cost in figures["costs"]:
-        assert charged[cost["site"]] == pytest.approx(cost["epsilon"]), "what it was told is what it paid"
+        assert charged[cost["site"]] == pytest.approx(cost["charged_epsilon"]), (
+            "what it was told is what it paid"
+        )
         assert 0.99 * EPSILON < cost["epsilon"] <= EPSILON
     assert figures["records"] == figures["declared_records"] == sum(map(len, sites.split.shards))
     assert figures["accuracy"]["gain"]["over_majority"]["low"] > 0
@@ -98,7 +100,7 @@ def test_a_fit_that_was_killed_goes_on_without_paying_again(
     assert len(after) == result.state.rounds == 50, "the third sum was fetched, and not asked for again"
     assert set(released) <= set(after)
     for cost in result.state.costs:
-        assert sites.charged()[cost.site] == pytest.approx(cost.epsilon)
+        assert sites.charged()[cost.site] == pytest.approx(cost.charged_epsilon)
 
 
 @pytest.mark.processes

@@ -78,7 +78,7 @@ def ask(sites: Sites, run: Path, rounds: int = 2) -> list[float]:
             )
             store = SumStore.create(run, plan.serialize())
         permissions = Permissions(Credentials.of(site), guardian_of(site), clock)
-        session = SummingSession.open(guardian, parties, permissions, store)
+        session = SummingSession(guardian, parties, permissions, store)
         answers = [session.ask(question) for _ in range(rounds)]
     own = [sites.task.prepare(shard.X) for shard in sites.split.shards]
     mapped = question.map(np.concatenate(own))

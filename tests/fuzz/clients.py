@@ -26,6 +26,7 @@ from ostraka.client.peers.verification import Verification
 from ostraka.client.session.answers import read_answers
 from ostraka.client.session.permissions import Permissions
 from ostraka.client.session.summed_rounds import read_sum
+from ostraka.client.sums.peer import AskedSum, SumPeer
 from ostraka.client.training import peer as training_peer
 from ostraka.client.training.peer import TrainingPeer, Work
 from ostraka.client.training.training_state import AveragedModel
@@ -349,7 +350,7 @@ class QuerierClients:
         total = Sum(data, header.rows, header.width)
         key = header.session_id, header.batch_id
         plan = self._sessions.by_id[header.session_id].plan
-        if isinstance(plan.mechanism, JointTraining):
+        if plan.releases_sums:
             return self._client(
                 exchange, lambda peer: read_sum(peer.release_update(*key, total), header.width)
             )
@@ -378,7 +379,7 @@ class QuerierClients:
     def _settle(self, exchange: Exchange) -> Client:
         asked = self._request(exchange)
         plan = self._sessions.by_id[asked.session_id].plan
-        size = 0 if isinstance(plan.mechanism, JointTraining) else self._ticket_size(asked)
+        size = 0 if plan.releases_sums else self._ticket_size(asked)
 
         def settled(peer: GuardianPeer) -> Any:
             stored = peer.settle(asked.session_id, asked.batch_id)
@@ -450,6 +451,8 @@ class QuerierClients:
         if isinstance(session.plan.mechanism, JointTraining):
             if self._learner[1].site in sites:
                 yield from self._learning(session, entries)
+        elif session.plan.mechanism.sums_records and self._party[1].site in sites:
+            yield self._adding_up(session, entries)
         elif session.plan.encoding == "plain" and self._party[1].site in sites:
             yield self._voting(session, ticket.size, entries)
 
@@ -473,6 +476,28 @@ class QuerierClients:
 
         answered = answered_by(f"{PARTY}Vote")
         return Client("Vote", answered, "party", honest, lambda: run_async(asked.vote(batch)), wrong)
+
+    def _adding_up(self, session: Session, ticket: SignedEntries) -> Client:
+        address, identity = self._party
+        own, width = self._members[session.sender], session.plan.mechanism.width(session.plan.classes)
+        asked = AskedSum(session.plan_bytes, session.entries, ticket, b"question", width)
+        peer = SumPeer(
+            Target(address, identity, own),
+            lambda: open_async_channel(own, address, identity),
+            self._waits.retry,
+            self._pool,
+        )
+        header = party_pb2.VoteReplyHeader(rows=1, width=width, seed=bytes(SEED_BYTES))
+
+        def wrong(came: Sequence[bytes], seed: bytes) -> str | None:
+            only: Any = first_of(came, party_pb2.VoteReplyHeader)
+            if only is None or only.seed != seed or len(seed) != SEED_BYTES:
+                return "a seed that nobody sent"
+            return None if (only.rows, only.width) == (1, width) else f"a sum of {only.rows} rows"
+
+        answered = answered_by(f"{PARTY}Sum")
+        honest = (header.SerializeToString(),)
+        return Client("Sum", answered, "party", honest, lambda: run_async(peer.add_up(asked)), wrong)
 
     def _probe(self) -> Client:
         address, identity = self._party

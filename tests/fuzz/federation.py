@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -16,6 +17,11 @@ import numpy as np
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.labelling import LabellingRun, label
 from ostraka.client.run.options import PlanOptions
+from ostraka.client.run.site import connect_guardian, connect_parties, guardian_of, load_query_site, threads
+from ostraka.client.session.permissions import Permissions
+from ostraka.client.sums.peer import SumPeer
+from ostraka.client.sums.sum_store import SumStore
+from ostraka.client.sums.summing import SummingSession
 from ostraka.client.training.joining import TrainingOptions
 from ostraka.client.training.leading import lead
 from ostraka.common.clock import SystemClock
@@ -23,8 +29,13 @@ from ostraka.common.config import SITE_FILE, SiteConfig, load_site, write_site
 from ostraka.common.datasets import Dataset, from_arrays, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
-from ostraka.common.mechanism import Confident, GnMax, LnMax, Mechanism
+from ostraka.common.mechanism import Confident, GnMax, LnMax, Mechanism, Moments
 from ostraka.common.plan.choices import ENCODING, TALLY
+from ostraka.common.plan.fields import NONCE_BYTES
+from ostraka.common.plan.plan import Plan
+from ostraka.common.sums.codes import ClassCodes
+from ostraka.common.sums.feature_map import FeatureMap
+from ostraka.common.sums.questions import MomentsQuestion
 from ostraka.common.task import infer_task, load_task, write_task
 from ostraka.deploy.provisioning import provision
 from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
@@ -45,8 +56,12 @@ EPSILON = 1e7
 """Of budgets that nothing here uses up."""
 POLICY = (
     'encodings = ["plain", "ckks"]\nmin_sigma = 0.01\nmin_quorum = 2\nfreeze_after_s = 1.0\n'
+    'mechanisms = ["votes", "sums", "dp_ttac"]\n'
     "max_open_sessions = 1_000_000\nmax_open_batches = 1_000_000\n"
     "[policy.consent]\nlow = 2.0\nhigh = 8.0\n"
+)
+VOTERS_POLICY = (
+    'encodings = ["plain", "ckks"]\nmechanisms = ["votes", "sums"]\n[training]\ndata = "records.npz"\n'
 )
 FEATURES, CLASSES, RECORDS, QUERIES, BATCH = 4, 3, 60, 8, 4
 SOON = Retry(attempts=2, base_s=0.01)
@@ -144,6 +159,37 @@ class Federation:
         with streaming_shares():
             self.ask("plain")
 
+    def add_up(self) -> None:
+        """Ask for sums over records, a question after the other."""
+        self.restore_policy()
+        site = load_query_site(self.site("query"))
+        run = self.site("query") / f"run-{next(self._runs)}"
+        run.mkdir()
+        clock = SystemClock()
+        with ExitStack() as stack:
+            guardian = stack.enter_context(connect_guardian(site, clock, SOON))
+            pool = stack.enter_context(threads(len(site.parties)))
+            parties = stack.enter_context(connect_parties(site, site.parties, SumPeer, clock, SOON, pool))
+            plan = Plan(
+                nonce=secrets.token_bytes(NONCE_BYTES),
+                task_digest=load_task(self.site("query") / "task.toml").digest,
+                classes=CLASSES,
+                mechanism=Moments(columns=FEATURES + 1, codes=CLASSES, sigma=0.5),
+                parties=VOTERS,
+                quorum=2,
+                queries=2,
+                batch_size=1,
+            )
+            store = SumStore.create(run, plan.serialize())
+            permissions = Permissions(Credentials.of(site), guardian_of(site), clock)
+            session = SummingSession(guardian, parties, permissions, store)
+            for scale in (1.0, 10.0):
+                session.ask(
+                    MomentsQuestion(FeatureMap(np.zeros(FEATURES), scale), ClassCodes(np.eye(CLASSES)))
+                )
+            session.close()
+        shutil.rmtree(run)
+
     def learn(self) -> None:
         """Lead a training."""
         self.restore_policy()
@@ -173,7 +219,7 @@ def federation(folder: Path) -> Iterator[Federation]:
         _serve(made, processes, "guardian", "guardian")
         _tell(made, "guardian", (*VOTERS, *LEARNERS, SPARE, "query", "admin", "rival"))
         for site in VOTERS:
-            _set_policy(made.site(site), 'encodings = ["plain", "ckks"]\n')
+            _set_policy(made.site(site), VOTERS_POLICY)
         _serve(made, processes, "party", "a")
         addresses = {"b": stack.enter_context(voting(made.site("b"), stop=Event()))}
         addresses |= {site: stack.enter_context(_learning(made.site(site))) for site in LEARNERS}
@@ -184,6 +230,7 @@ def federation(folder: Path) -> Iterator[Federation]:
         made.sessions = {name: partial(made.ask, name) for name in ASKED}
         made.sessions |= {
             "as streams": made.stream,
+            "sums": made.add_up,
             "training": made.learn,
             "administration": partial(administer, made.folder / "sites"),
         }
@@ -213,6 +260,7 @@ def _place(made: Federation) -> None:
     for site in VOTERS:
         config = TrainingConfig(teachers=2, head="linear")
         train(records(site), task, config, seed=1).save(made.site(site) / TEACHERS)
+        save(records(site), made.site(site) / "records.npz")
     pool = records("a")
     save(from_arrays(pool.X[:QUERIES], None), made.site("query") / "pool.npz")
 

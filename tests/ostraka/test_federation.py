@@ -98,7 +98,8 @@ def test_an_administrator_lowers_a_budget(sites: Sites) -> None:
     with pytest.raises(ostraka.OstrakaError, match=r"knows no party spata .did you mean sparta") as refused:
         sites.admin.set_budget("spata", 3.0)
     assert refused.value.code is ostraka.ErrorCode.PARTY_UNKNOWN
-    assert sites.admin.set_budget("corinth", 3.0, new=True).party == "corinth"
+    added = sites.admin.set_budget("corinth", 3.0, filter="gaussian", new=True)
+    assert (added.party, added.order) == ("corinth", 0.0)
 
 
 def test_asking_again_goes_on_and_costs_nothing(sites: Sites) -> None:

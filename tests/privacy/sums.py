@@ -34,7 +34,7 @@ from ostraka.common.sums.questions import (
     StatisticsQuestion,
     Target,
 )
-from ostraka.guardian.mechanisms import released_sums
+from ostraka.guardian.mechanisms import release_sums
 from ostraka.guardian.noise import NoiseSource
 from ostraka.services.admission.grants import Permission
 from ostraka.services.hosting.records import Records
@@ -78,7 +78,7 @@ class SumSession:
     @property
     def influence(self) -> float:
         """What the unit is charged for."""
-        return self.votes * WEIGHTS[self.cohort] / VOTE
+        return float(self.votes * WEIGHTS[self.cohort] / VOTE)
 
     def claimed(self, delta: float) -> float:
         """Return the least epsilon that is promised under any filter."""
@@ -86,7 +86,8 @@ class SumSession:
         renyi = [
             self.queries * self.mechanism.worst_case(a, self.influence, classes=2).answer for a in ORDERS
         ]
-        return min(gaussian_epsilon(cost, delta), epsilon(renyi, ORDERS, delta))
+        least: float = min(gaussian_epsilon(cost, delta), epsilon(renyi, ORDERS, delta))
+        return least
 
     def sums(self, side: int) -> NDArray[np.int64]:
         """Return a party's sum in steps by either question, (2, width), with one of the neighbours."""
@@ -97,7 +98,7 @@ class SumSession:
         values, label = self.neighbours[side]
         places = np.flatnonzero(cohorts == self.cohort)[: self.votes]
         X[places], y[places] = values, label
-        records = Records(X, y, cohorts, 2, codes=X)
+        records = Records(X, y, cohorts, 2, groups=cohorts, codes=X, features=X)
         allowed = SimpleNamespace(
             participant=SimpleNamespace(cohorts=[SimpleNamespace(weight=weight) for weight in WEIGHTS]),
             scheduled=np.ones((2, 1), np.bool_),
@@ -168,10 +169,11 @@ def _observe(
     likelihood, squares = np.zeros(transcripts), 0.0
     for _ in range(session.queries):
         ballots = np.ldexp(sums[side][asked].astype(np.float64), -FRACTION_BITS)
-        own = expand(fresh_seed(), *ballots.shape, RING)
+        rows, width = ballots.shape
+        own = expand(fresh_seed(), rows, width, RING)
         total = RING.add(RING.subtract(encode(ballots, RING), own), own)
         released = np.ldexp(
-            released_sums(total, session.mechanism, noise, RING).astype(np.float64), -FRACTION_BITS
+            release_sums(total, session.mechanism, noise, RING).astype(np.float64), -FRACTION_BITS
         )
         middle = np.ldexp((sums[0][asked] + sums[1][asked]).astype(np.float64), -FRACTION_BITS - 1)
         likelihood += ((released - middle) * slopes[asked]).sum(axis=1)

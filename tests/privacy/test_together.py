@@ -22,7 +22,7 @@ from ostraka.common.mechanism import DpTtac, Recipe
 from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.common.privacy.filters import GAUSSIAN
 from ostraka.common.sharing.ring import Ring
-from ostraka.guardian.mechanisms.sums import released_sums
+from ostraka.guardian.mechanisms.sums import release_sums
 from ostraka.guardian.noise import ExactNoise, NoiseSource
 from ostraka.services.teachers import joint_training, record_gradients
 from ostraka.services.teachers.assignment import Slice
@@ -194,7 +194,7 @@ def sampled(
     d = of.recipe.parameters
     rows = RING.wrap(np.tile(sums[side], (samples, 1)))
     half = RING.wrap(np.random.default_rng(0).integers(-(2**63), 2**63, (samples, d)))
-    released = released_sums(RING.add(half, rows - half), of, noise, RING)
+    released = release_sums(RING.add(half, rows - half), of, noise, RING)
     way = (sums[1] - sums[0]) / np.linalg.norm(sums[1] - sums[0])
     middle = (sums[0] + sums[1]) / 2
     places = (released - middle) @ way / (of.sigma * STEPS)

@@ -275,6 +275,12 @@ class Caller:
     channel: grpc.Channel
     address: str
 
+    def participants(self) -> list[common_pb2.Participant]:
+        """Return the plan's parties, whose teachers have no part in a sum over records."""
+        plan = self.federation.plan
+        teachers = 0 if plan.mechanism.sums_records else TEACHERS
+        return [participant(site, teachers) for site in plan.parties]
+
     def grant(self, signer: Credentials | None = None, **changes: object) -> common_pb2.SignedEntry:
         """Return the grant as this party is shown it, which a grant's first participant is."""
         return shown(self.whole_grant(signer, **changes))
@@ -289,7 +295,7 @@ class Caller:
             "key_id": hashlib.sha256((signer or guardian).signing_public_key).digest(),
             "protocol_version": PROTOCOL_VERSION,
             "ring_bits": plan.ring_bits,
-            "participants": [participant(site) for site in plan.parties],
+            "participants": self.participants(),
             "max_batch": plan.batch_size,
             "max_queries": plan.queries,
             "not_before_unix_s": now,
@@ -312,7 +318,7 @@ class Caller:
         schedule: Sequence[common_pb2.Schedule] | None = None,
         signer: Credentials | None = None,
     ) -> common_pb2.SignedList:
-        everyone = [scheduled(participant(site)) for site in self.federation.plan.parties]
+        everyone = [scheduled(one) for one in self.participants()]
         ticket = common_pb2.Ticket(
             session_id=session_id,
             batch_id=batch_id,
@@ -348,9 +354,9 @@ def yesterday() -> ManualClock:
 TEACHERS = 3
 
 
-def participant(site: str) -> common_pb2.Participant:
-    cohort = common_pb2.Cohort(groups=["all"], teachers=TEACHERS, weight=VOTE, copies=[1])
-    return common_pb2.Participant(site=site, teachers=TEACHERS, max_votes_per_person=1, cohorts=[cohort])
+def participant(site: str, teachers: int = TEACHERS) -> common_pb2.Participant:
+    cohort = common_pb2.Cohort(groups=["all"], teachers=teachers, weight=VOTE, copies=[1])
+    return common_pb2.Participant(site=site, teachers=teachers, max_votes_per_person=1, cohorts=[cohort])
 
 
 def scheduled(who: common_pb2.Participant, *queries: bytes) -> common_pb2.Schedule:

@@ -68,6 +68,11 @@ for name, target, summary in (
         "cli.fit:fit",
         "Learn a model of all parties' records from noisy sums; writes model.skops and fit.json into --out.",
     ),
+    (
+        "describe",
+        "cli.describe:describe",
+        "Count all parties' records by the values of columns, with noise: histograms, means, quartiles.",
+    ),
     ("learn", "rounds.cli:learn", "Label in active-learning rounds; write report.html into --out."),
     (
         "probe",

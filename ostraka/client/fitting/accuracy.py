@@ -6,16 +6,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.client.learners.fit import Model
 from ostraka.client.learners.problem import OwnRecords
-from ostraka.client.students.evaluation import Measured, Trainer, cross_validate, test_student
-from ostraka.common.learning.gain import Gain, Interval, interval, samples
+from ostraka.client.students.evaluation import Measured, Records, Trainer, cross_validate, test_student
 from ostraka.client.students.models import is_learnable, train_constant
 from ostraka.client.students.trainers import Choice, trainer
-from ostraka.common.estimators.sum_models import SumClassifier, SumRegressor
+from ostraka.common.estimators.sum_models import SumRegressor
+from ostraka.common.learning.gain import Gain, Interval, interval, samples
 from ostraka.common.task import Task
 
 BY_TEST = "test records"
-BY_OWN = "own records, which joined the model: expect it to be somewhat worse on others"
+BY_OWN = "own records, which joined the model"
 UNMEASURED = "records: none given"
 RIDGE = 1.0
 """Penalty of a regression on own numbers alone: as scikit-learn's, for features from 0 to 1."""
@@ -56,9 +57,7 @@ class Accuracy:
         return asdict(self)
 
 
-def measure_model(
-    model: SumClassifier | SumRegressor, task: Task, own: OwnRecords | None, test: OwnRecords | None
-) -> Accuracy:
+def measure_model(model: Model, task: Task, own: OwnRecords | None, test: OwnRecords | None) -> Accuracy:
     """Measure on test records, or else on own ones, on which own records alone are cross-validated."""
     shown = test if test is not None and len(test) else own
     if shown is None or not len(shown):
@@ -66,10 +65,10 @@ def measure_model(
     measured_on = BY_OWN if shown is own else BY_TEST
     if isinstance(model, SumRegressor):
         alone = _predict_alone(own, test)
-        figures = None if alone is None else measure_numbers(shown.y, alone)
-        found = measure_numbers(shown.y, model.predict(shown.X))
+        figures = None if alone is None else measure_numbers(np.asarray(shown.y, np.float64), alone)
+        found = measure_numbers(np.asarray(shown.y, np.float64), model.predict(shown.X))
         return Accuracy(measured_on, len(shown), figures, found, None)
-    after = test_student(model, (shown.X, shown.y), task.classes)
+    after = test_student(model, _as_classes(shown), task.classes)
     before = _measure_alone(task, own, test)
     return Accuracy(
         measured_on,
@@ -99,16 +98,21 @@ def _number_figures(
     return explained, weights @ np.abs(y - predicted) / total
 
 
+def _as_classes(records: OwnRecords) -> Records:
+    """Return records whose labels are classes, or several labels, as students take them."""
+    return np.asarray(records.X, np.float32), np.asarray(records.y, np.int64)
+
+
 def _measure_alone(task: Task, own: OwnRecords | None, test: OwnRecords | None) -> Measured | None:
     """Measure the student of own records alone: on test records, else by cross-validation."""
     if own is None or not len(own):
         return None
     alone: Trainer = trainer(Choice(), task, None, seed=0)
-    records = (own.X, own.y)
+    records = _as_classes(own)
     if test is None or not len(test):
         return cross_validate(alone, records, task.classes, "own")
-    student = alone(records, "own") if is_learnable(own.y) else train_constant(*records)
-    return test_student(student, (test.X, test.y), task.classes)
+    student = alone(records, "own") if is_learnable(records[1]) else train_constant(*records)
+    return test_student(student, _as_classes(test), task.classes)
 
 
 def _predict_alone(own: OwnRecords | None, test: OwnRecords | None) -> NDArray[np.float64] | None:

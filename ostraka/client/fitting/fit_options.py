@@ -9,7 +9,7 @@ from ostraka.common.console.options import KEY
 from ostraka.common.plan.choices import VARIANT
 from ostraka.common.validation import FrozenModel
 
-LEARNERS = Literal["auto", "moments", "bins", "boost", "gradients"]
+LEARNERS = Literal["auto", "moments", "bins", "boost", "gradients", "network"]
 MAX_EPSILON = 1e6
 """Of a fit: far beyond what promises anything, and far below where sums have no noise at all."""
 
@@ -20,13 +20,13 @@ class FitOptions(FrozenModel):
     learner: LEARNERS = Field(
         default="auto",
         description="Learner: moments (least squares of one sum), bins, boost (tables of many records), "
-        "gradients (images, rare classes), or auto, which chooses by public rules and says why.",
+        "gradients (images, rare classes), network (a small one), or auto, which chooses by public rules and says why.",
     )
     epsilon: float = Field(
         default=1.0,
         gt=0,
         le=MAX_EPSILON,
-        description="At most so much of every party's budget, at its delta, as if all was released.",
+        description="Epsilon of this fit alone for every party, at its delta, worst case.",
     )
     quorum: int | None = Field(
         default=None, ge=1, description="Least number of parties released together; default a majority."

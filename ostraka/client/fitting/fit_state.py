@@ -16,6 +16,7 @@ from ostraka.common.validation import FrozenModel
 
 FIT_FILE = "fit.json"
 MODEL_FILE = "model.skops"
+NETWORK_FILE = "model.safetensors"
 
 
 class FitState(FrozenModel):
@@ -61,6 +62,11 @@ class FitState(FrozenModel):
     def is_done(self) -> bool:
         """Whether there is a model of all rounds."""
         return self.report is not None and self.report.rounds == self.rounds
+
+    @property
+    def model_file(self) -> str:
+        """Name of the model's file."""
+        return NETWORK_FILE if self.learner == "network" else MODEL_FILE
 
     def keep(self, folder: Path) -> None:
         """Write it, durably."""
@@ -114,7 +120,7 @@ def fit_figures(folder: Path, state: FitState) -> dict[str, Any]:
         "task": state.task,
         "learner": state.learner,
         "reason": state.reason,
-        "model": None if state.report is None else str(folder / MODEL_FILE),
+        "model": None if state.report is None else str(folder / state.model_file),
         "rounds_planned": state.rounds,
         "declared_records": state.records,
         "mu": state.mu,

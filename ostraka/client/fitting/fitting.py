@@ -1,63 +1,47 @@
 """A fit from its records to its model: planned, told, asked, learned, measured, and kept."""
 
-import secrets
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ostraka.client.fitting.accuracy import Accuracy, measure_model
 from ostraka.client.fitting.fit_options import FitOptions
-from ostraka.client.fitting.fit_state import MODEL_FILE, FitState, fit_figures, load_fit, require_same
+from ostraka.client.fitting.fit_state import FitState, fit_figures, load_fit, require_same
 from ostraka.client.fitting.pool_labels import write_labels
 from ostraka.client.fitting.problems import KnownRecords
 from ostraka.client.fitting.sum_plans import ChosenPlan
 from ostraka.client.learners.choice import Choice
+from ostraka.client.learners.fit import Model
 from ostraka.client.peers.guardian_peer import GuardianPeer
-from ostraka.client.peers.retry import Retry
 from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.run.site import (
     connect_guardian,
-    connect_parties,
-    guardian_of,
     load_query_site,
     load_site_task,
     site_encoder,
-    threads,
 )
 from ostraka.client.run.sum_planning import PlannedSums, SumAsking, plan_sums, require_affordable
-from ostraka.client.session.permissions import Permissions
-from ostraka.client.sums.peer import SumPeer
+from ostraka.client.run.sum_session import SumRun, open_sums
 from ostraka.client.sums.sum_store import SumStore
-from ostraka.client.sums.summing import SummingSession
-from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import SiteConfig
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.estimators.sum_models import SumClassifier, SumRegressor
-from ostraka.common.identity import Credentials
 from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.plan.plan import Plan
 from ostraka.common.task import Source
 
 
 @dataclass(frozen=True)
-class FittingRun:
-    """How a fit is run: nothing of it changes the plan.
+class FittingRun(SumRun):
+    """How a fit is run, which its sums are asked by: nothing of it changes the plan.
 
     Attributes:
         before: given what a new fit will ask and cost before anybody is asked; may raise to ask nobody.
-        on_progress: told how many sums of how many were released.
-        retry: how often what is not reached is asked again.
-        clock: what tells the time.
-        random: returns so many bytes, of which nonces are made.
     """
 
     before: Callable[[FitState], object] = lambda _: None
-    on_progress: Callable[[int, int], None] = lambda done, total: None
-    retry: Retry = field(default_factory=Retry)
-    clock: Clock = field(default_factory=SystemClock)
-    random: Callable[[int], bytes] = secrets.token_bytes
 
 
 UNWATCHED = FittingRun()
@@ -76,14 +60,14 @@ class FitResult:
     """
 
     run: Path
-    model: SumClassifier | SumRegressor = field(repr=False)
+    model: Model = field(repr=False)
     state: FitState = field(repr=False)
     accuracy: Accuracy
 
     @property
     def path(self) -> Path:
         """Of the model's file."""
-        return self.run / MODEL_FILE
+        return self.run / self.state.model_file
 
     def as_json(self) -> dict[str, Any]:
         """Return it in JSON's types."""
@@ -152,13 +136,13 @@ def _fit(
     kept = load_fit(run_folder)
     if kept is not None and kept.is_done:
         require_same(run_folder, kept, _state_of(known, options, kept.mu, kept.records))
-        return _keep(run_folder, kept, known, _load_model(run_folder))
+        return _keep(run_folder, kept, known, _load_model(run_folder / kept.model_file))
     with ExitStack() as stack:
         guardian = stack.enter_context(connect_guardian(site, run.clock, run.retry))
         state, store = _open_fit(run_folder, known, options, asking, guardian, run)
         problem = known.problem(state.records, tell_pool=options.tell_pool)
         chosen = ChosenPlan.make(state.learner, problem, state.mu)
-        with _sums(site, guardian, store, run) as session:
+        with open_sums(site, guardian, store, run) as session:
             fitted = Choice(state.learner, state.reason).learner.fit(problem, chosen.plan, session)
             left_out = {name: error.message for name, error in session.left_out.items()}
             made = state.model_copy(update={"report": fitted.report, "left_out": left_out})
@@ -248,38 +232,23 @@ def _warn_of_budget(rounds: int, planned: PlannedSums | None) -> tuple[str, ...]
     )
 
 
-@contextmanager
-def _sums(
-    site: SiteConfig, guardian: GuardianPeer, store: SumStore, run: FittingRun
-) -> Iterator[SummingSession]:
-    """Open the session of a run's plan, with the parties that it names."""
-    parties = store.plan.parties
-    with ExitStack() as stack:
-        pool = stack.enter_context(threads(len(parties)))
-        peers = stack.enter_context(connect_parties(site, parties, SumPeer, run.clock, run.retry, pool))
-        permissions = Permissions(Credentials.of(site), guardian_of(site), run.clock)
-        yield SummingSession.open(guardian, peers, permissions, store, run.on_progress)
-
-
-def _load_model(folder: Path) -> SumClassifier | SumRegressor:
+def _load_model(path: Path) -> Model:
     """Return the model that was saved; raise `data.missing` or `model.invalid` where there is no such one."""
     from ostraka.client.students.files import load_student, unusable
+    from ostraka.client.students.neural import Neural
 
-    path = folder / MODEL_FILE
     model = load_student(path)
-    if not isinstance(model, SumClassifier | SumRegressor):
+    if not isinstance(model, SumClassifier | SumRegressor | Neural):
         raise unusable(path, "it is no model of sums")
     return model
 
 
-def _keep(
-    folder: Path, state: FitState, known: KnownRecords, model: SumClassifier | SumRegressor
-) -> FitResult:
+def _keep(folder: Path, state: FitState, known: KnownRecords, model: Model) -> FitResult:
     """Save a model, then what it was made of: a folder that tells of a model has it."""
     from ostraka.client.students.files import save_student
 
     accuracy = measure_model(model, known.task, known.own, known.test)
     made = state.model_copy(update={"accuracy": accuracy.as_json()})
-    save_student(model, folder / MODEL_FILE)
+    save_student(model, folder / made.model_file)
     made.keep(folder)
     return FitResult(folder, model, made, accuracy)

@@ -4,13 +4,19 @@ import csv
 import io
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ostraka.client.fitting.problems import KnownRecords
+from ostraka.client.fitting.problems import Features, KnownRecords
+from ostraka.client.learners.fit import Model
 from ostraka.client.run.labels import LABELS_FILE, STATUS
 from ostraka.common.estimators.sum_models import SumClassifier, SumRegressor
 from ostraka.common.files.durable import write_atomic
+from ostraka.common.task import Task
+
+if TYPE_CHECKING:
+    from ostraka.client.students.neural import Neural
 
 BY_MODEL = "by model"
 PROBABILITY = "probability"
@@ -18,16 +24,19 @@ DIGITS = 4
 """Of a probability behind the point: more would promise what calibration does not keep."""
 
 
-def write_labels(folder: Path, known: KnownRecords, model: SumClassifier | SumRegressor) -> Path:
+def write_labels(folder: Path, known: KnownRecords, model: Model) -> Path:
     """Write labels.csv for the pool and return its path: of each record id, label, and how sure it is.
 
     A class has its probability, each of several labels 0 or 1 and the least probability of any of them; a
     number has none. Every record's status is "by model". There is a pool.
     """
-    assert known.ids is not None  # noqa: S101 - they come with the pool
+    assert known.pool is not None and known.ids is not None  # noqa: S101, PT018 - they come together
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    heads, rows = _number_rows(known, model) if isinstance(model, SumRegressor) else _rows(known, model)
+    if isinstance(model, SumRegressor):
+        heads, rows = _number_rows(known.task, model, known.pool)
+    else:
+        heads, rows = _rows(known.task, model, known.pool)
     table.writerow((known.ids.name, *heads, STATUS))
     for name, row in zip(known.ids.values, rows, strict=True):
         table.writerow((name, *row, BY_MODEL))
@@ -36,12 +45,14 @@ def write_labels(folder: Path, known: KnownRecords, model: SumClassifier | SumRe
     return path
 
 
-def _rows(known: KnownRecords, model: SumClassifier) -> tuple[tuple[str, ...], Iterator[tuple[object, ...]]]:
+Rows = Iterator[tuple[object, ...]]
+
+
+def _rows(task: Task, model: "SumClassifier | Neural", pool: Features) -> tuple[tuple[str, ...], Rows]:
     """Return the columns of classes or labels, and a row for each record of the pool."""
-    task = known.task
-    probabilities = model.predict_proba(known.pool)
+    probabilities = model.predict_proba(pool)
     if task.multi_label:
-        said = model.predict(known.pool)
+        said = model.predict(pool)
         sure = np.maximum(probabilities, 1 - probabilities).min(axis=1)
         rows = ((*bits, f"{p:.{DIGITS}f}") for bits, p in zip(said.tolist(), sure, strict=True))
         return (*task.classes, PROBABILITY), rows
@@ -50,8 +61,6 @@ def _rows(known: KnownRecords, model: SumClassifier) -> tuple[tuple[str, ...], I
     return ("label", PROBABILITY), ((task.classes[label], f"{p:.{DIGITS}f}") for label, p in pairs)
 
 
-def _number_rows(
-    known: KnownRecords, model: SumRegressor
-) -> tuple[tuple[str, ...], Iterator[tuple[object, ...]]]:
+def _number_rows(task: Task, model: SumRegressor, pool: Features) -> tuple[tuple[str, ...], Rows]:
     """Return the column of numbers, and a row for each record of the pool."""
-    return (known.task.label,), ((f"{number:.6g}",) for number in model.predict(known.pool))
+    return (task.label,), ((f"{number:.6g}",) for number in model.predict(pool))

@@ -73,8 +73,9 @@ class KnownRecords:
     @property
     def features(self) -> int:
         """Of a record, as models take it."""
-        known = [shown for shown in (self.pool, self.own and self.own.X) if shown is not None]
-        return int(known[0].shape[1]) if known else len(self.task.features)
+        if self.pool is not None:
+            return int(self.pool.shape[1])
+        return len(self.task.features) if self.own is None else int(self.own.X.shape[1])
 
     def problem(self, records: int, *, tell_pool: bool) -> Problem:
         """Return what is to be learned of so many records; `tell_pool` as `Problem.tells_pool`.
@@ -85,10 +86,10 @@ class KnownRecords:
         """
         if self.pool is None or not tell_pool:
             self._require_ranges()
-        target = target_of(self.task)
+        target = self.task.target
         return Problem(
             kind=kind_of(self.task),
-            outputs=1 if target is not None else len(self.task.classes),
+            outputs=self.task.outputs,
             features=self.features,
             records=records,
             pool=self.pool,
@@ -98,6 +99,7 @@ class KnownRecords:
             categories=() if self.encoded else categories_of(self.task),
             tells_pool=tell_pool,
             image=self.encoded or len(self.task.input.shape) > 1,
+            shape=() if self.encoded else self.task.input.shape,
         )
 
     def digests(self) -> dict[str, str]:
@@ -126,14 +128,9 @@ class KnownRecords:
             )
 
 
-def target_of(task: Task) -> Any:
-    """Return the number that a task is about, with its `min` and `max`; None for classes and labels."""
-    return getattr(task, "target", None)
-
-
 def kind_of(task: Task) -> Kind:
     """Return what a task's target is."""
-    if target_of(task) is not None:
+    if task.target is not None:
         return "number"
     return "labels" if task.multi_label else "classes"
 
@@ -155,7 +152,7 @@ def categories_of(task: Task) -> tuple[Category, ...]:
 def _read_labelled(task: Task, encoder: SiteEncoder, source: Source) -> OwnRecords:
     """Return labelled records; of several labels those of which all are known."""
     data = task.records(source)
-    y: NDArray[Any] = data.labels() if target_of(task) is None else data.numbers()
+    y: NDArray[Any] = data.labels() if task.target is None else data.numbers()
     records = OwnRecords(encoder.encode(task.prepare(data.X)), y)
     if not task.multi_label:
         return records

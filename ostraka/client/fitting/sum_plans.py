@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from ostraka.client.fitting.fit_options import LEARNERS
-from ostraka.client.learners.choice import LEARNERS as KNOWN
 from ostraka.client.learners.choice import Choice, choose
-from ostraka.client.learners.fit import SumPlan
+from ostraka.client.learners.fit import LearnerName, SumPlan
 from ostraka.client.learners.problem import Problem
 from ostraka.common.mechanism import Bins, Boost, Gradients, Mechanism, Moments
 
@@ -20,10 +19,10 @@ class ChosenPlan:
     plan: SumPlan
 
     @classmethod
-    def make(cls, learner: LEARNERS, problem: Problem, mu: float) -> "ChosenPlan":
+    def make(cls, learner: LEARNERS | LearnerName, problem: Problem, mu: float) -> "ChosenPlan":
         """Return the plan of a learner, or of the one that suits; raise as `Learner.plan`."""
         choice = choose(problem, mu) if learner == "auto" else Choice(learner, ASKED_FOR)
-        return cls(choice, KNOWN[choice.name].plan(problem, mu))
+        return cls(choice, choice.learner.plan(problem, mu))
 
     @property
     def mechanism(self) -> Mechanism:
@@ -40,5 +39,5 @@ class ChosenPlan:
                 )
             case "boost":
                 return Boost(bins=plan.columns, outputs=plan.outputs, sigma=plan.sigma)
-            case "gradients":
+            case "gradients" | "network":
                 return Gradients(parameters=plan.columns * plan.outputs, sigma=plan.sigma)

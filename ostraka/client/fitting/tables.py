@@ -6,10 +6,14 @@ from typing import Any
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from ostraka.common.learning.accuracy import METRICS, share
+from ostraka.client.fitting.accuracy import BY_OWN
 from ostraka.common.console.screen import table_of
 from ostraka.common.console.texts import epsilon_text, list_words, number_text
+from ostraka.common.learning.accuracy import METRICS, share
+from ostraka.common.learning.verdict import doubts, read_gain, tell_gain
 from ostraka.common.privacy.filters import filter_text
+
+MODEL = "the model is"
 
 
 def show_plan(figures: Mapping[str, Any], console: Console) -> None:
@@ -39,21 +43,34 @@ def _plan_parts(figures: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield from (Text(f"Warning: {warning}") for warning in figures["warnings"])
 
 
-COST_HEAD = ("party", "group", "records", "filter", "delta", "epsilon of this", "budget", "sums that fit")
+COST_HEAD = (
+    "party",
+    "group",
+    "records",
+    "delta",
+    "epsilon of this alone",
+    "as its budget counts",
+    "budget",
+    "filter",
+    "share of budget",
+    "sums that fit",
+)
 Rows = list[tuple[str, ...]]
 
 
 def cost_rows(costs: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, ...], Rows]:
     """Return a head and a row for each party: what sums cost it, and how many its budget pays for."""
-    rows = [
+    rows: Rows = [
         (
             cost["site"],
             cost["group"],
             f"{cost['records']:,}",
-            filter_text(cost["order"]),
             number_text(cost["delta"]),
             epsilon_text(cost["epsilon"]),
+            epsilon_text(cost["charged_epsilon"]),
             f"{cost['budget_epsilon']:g}",
+            filter_text(cost["order"]),
+            f"{cost['share']:.1%}",
             "-" if cost["fits"] is None else f"{cost['fits']:,}",
         )
         for cost in costs
@@ -82,9 +99,12 @@ def _accuracy_parts(figures: Mapping[str, Any]) -> Iterator[RenderableType]:
         return
     title = f"Measured on {accuracy['measured']} {accuracy['measured_on']}"
     yield table_of(*accuracy_rows(accuracy), title)
-    gain = accuracy["gain"]
+    if accuracy["measured_on"] == BY_OWN:
+        yield Text("Expect it to be somewhat worse on records that did not join it: give some as --test.")
+    gain = read_gain(accuracy)
     if gain is not None:
-        yield Text(f"Accuracy of the model: {_points(gain['accuracy'])}{_over_own(gain)}.")
+        yield Text(tell_gain(gain, accuracy["measured_on"], MODEL))
+        yield from (Text(f"Warning: {doubt}") for doubt in doubts(gain, accuracy["measured_on"], MODEL))
 
 
 def accuracy_rows(accuracy: Mapping[str, Any]) -> tuple[tuple[str, ...], Rows]:
@@ -100,19 +120,8 @@ def accuracy_rows(accuracy: Mapping[str, Any]) -> tuple[tuple[str, ...], Rows]:
     shares = [
         (who, *(share((accuracy[name] or {}).get(metric)) for metric in METRICS)) for name, who in whose
     ]
-    head = ("", *(metric.replace("_", " ") for metric in METRICS))
+    head = ("", *METRICS.values())
     return head, [("most frequent", share(accuracy["gain"]["majority"]), *nothing), *shares]
-
-
-def _over_own(gain: Mapping[str, Any]) -> str:
-    over = gain["over_own"]
-    return "" if over is None else f"; above own records alone by {_points(over)}"
-
-
-def _points(interval: Mapping[str, float]) -> str:
-    """Return a share and its interval in percent."""
-    estimate, low, high = (100 * interval[end] for end in ("estimate", "low", "high"))
-    return f"{estimate:.1f} points (95% interval {low:.1f} to {high:.1f})"
 
 
 def _number(figures: Mapping[str, Any] | None, name: str) -> str:

@@ -30,7 +30,7 @@ EPOCHS = 3
 """Times that each feature is asked about: once leaves what features share unseparated, more adds noise."""
 RADIUS = 0.5
 """Of a residual, to which it is clipped: half of what a quite wrong record has, at half the noise."""
-LEAST_SHARE = 0.02
+EVEN_SHARE = 0.02
 """Of an even bin's records, by which every bin's curvature is raised: a nearly empty one makes no leaps."""
 NOISE_WEIGHT = 2.0
 """Deviations of the noise by which it is raised as well: noise alone moves no score far."""
@@ -108,11 +108,9 @@ def _is_constant(problem: Problem, feature: int) -> bool:
 
 
 def _own_features(problem: Problem) -> NDArray[np.floating]:
-    """Return the records by which bins are counted: the pool, or own labelled ones."""
-    if problem.pool is not None and len(problem.pool):
-        return problem.pool
-    if problem.labelled is not None:
-        return problem.labelled.X
+    """Return the records by which bins are counted."""
+    if problem.own_features is not None:
+        return problem.own_features
     raise OstrakaError(
         ErrorCode.DATA_TOO_FEW,
         "Boosting counts bins by records of your own, and there are none: bring a pool, or use moments.",
@@ -129,7 +127,7 @@ def _step(
     places = find_places(counted, term.feature, term.cuts, term.indicators)
     np.add.at(curvatures, places, _curvature(model.scores(counted), target))
     curvatures *= noisy.records / len(counted)
-    steady = LEAST_SHARE * noisy.records / bins + NOISE_WEIGHT * RADIUS * noisy.sigmas[0]
+    steady = EVEN_SHARE * noisy.records / bins + NOISE_WEIGHT * RADIUS * noisy.sigmas[0]
     change: Floats = -slopes / (curvatures + steady)
     return change
 

@@ -25,7 +25,7 @@ class Calibration:
     records: int = 0
 
 
-def uncalibrated(outputs: int) -> Calibration:
+def plain_calibration(outputs: int) -> Calibration:
     """Return what is used without own records."""
     return Calibration(SLOPE, np.zeros(outputs))
 
@@ -40,13 +40,13 @@ def calibrate(scores: Floats, y: NDArray[np.number], target: Target) -> Calibrat
     several = target.loss == "logistic" and target.outputs > 1
     k = scores.shape[1]
 
-    def penalised_loss(parameters: Floats) -> float:
+    def loss_with_penalty(parameters: Floats) -> float:
         logits = SLOPE * np.exp(parameters[0]) * scores + (parameters[1:] if several else 0.0)
         return _loss(logits, y, target) + WORTH * float((parameters**2).sum()) / 2
 
     start = np.zeros(1 + k if several else 1)
     bounds = [(-WIDEST, WIDEST)] * len(start)
-    found = minimize(penalised_loss, start, method="L-BFGS-B", bounds=bounds).x
+    found = minimize(loss_with_penalty, start, method="L-BFGS-B", bounds=bounds).x
     return Calibration(
         float(SLOPE * np.exp(found[0])), np.asarray(found[1:]) if several else np.zeros(k), len(scores)
     )

@@ -1,6 +1,7 @@
 """Which learner suits a problem and a budget, by what is public and what is the querying party's own."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ostraka.client.learners.bins import BinsLearner
@@ -11,12 +12,13 @@ from ostraka.client.learners.gradients import LITTLE_MU, GradientsLearner
 from ostraka.client.learners.moments import MomentsLearner
 from ostraka.client.learners.problem import Problem, share_of_ones
 
-LEARNERS: dict[LearnerName, Learner] = {
+LEARNERS: Mapping[LearnerName, Learner] = {
     "moments": MomentsLearner(),
     "bins": BinsLearner(),
     "boost": BoostLearner(),
     "gradients": GradientsLearner(),
 }
+"""Of linear and additive models; a network is learned only where it is asked for."""
 BOOSTED_RECORDS = 10_000
 """Of a table from which bins show more than lines do."""
 BOOSTED_SIGNAL = 500
@@ -39,6 +41,11 @@ class Choice:
     @property
     def learner(self) -> Learner:
         """The learner."""
+        if self.name == "network":
+            # Here: the others learn where no torch is loaded.
+            from ostraka.client.learners.networks import NetworkLearner
+
+            return NetworkLearner()
         return LEARNERS[self.name]
 
 
@@ -88,7 +95,7 @@ def _suits_boost(problem: Problem, mu: float) -> bool:
     """Whether a table with one score a record has enough of them; bins are counted on the asker's own."""
     if problem.image or problem.scores > 1 or problem.records < BOOSTED_RECORDS:
         return False
-    if problem.labelled is None and (problem.pool is None or not len(problem.pool)):
+    if problem.own_features is None:
         return False
     rounds = EPOCHS * len(empty_terms(problem))
     return rounds > 0 and problem.records * mu / math.sqrt(rounds) >= BOOSTED_SIGNAL

@@ -1,7 +1,7 @@
 """Which codes labels get in a sum, and how sums of codes read as scores."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -32,6 +32,7 @@ class Coding:
         shift: (k,), of the scores.
         second_moment: mean square of a value of a code, by own records, or at most.
         tells: what codes tell the parties of own records.
+        rare: whether they are those of two classes of which one is rare.
     """
 
     codes: Codes
@@ -39,6 +40,7 @@ class Coding:
     shift: Floats = field(repr=False)
     second_moment: float
     tells: tuple[str, ...] = ()
+    rare: bool = False
 
 
 def make_coding(problem: Problem) -> Coding:
@@ -63,7 +65,7 @@ def make_coding(problem: Problem) -> Coding:
         return _measure(ClassCodes(np.array([[-1.0], [1.0]])), 0.5, np.zeros(1), own)
     scale = max(share, 1 - share)
     codes = ClassCodes(np.array([[-share], [1 - share]]) / scale)
-    return _measure(codes, scale, np.array([share - 0.5]), own, (TOLD_SHARES,))
+    return replace(_measure(codes, scale, np.array([share - 0.5]), own, (TOLD_SHARES,)), rare=True)
 
 
 def _code_labels(problem: Problem, own: OwnRecords | None) -> Coding:
@@ -84,7 +86,7 @@ def _measure(
 
 def code_own(codes: Codes, own: OwnRecords) -> Floats:
     """Return the codes (n, k) of own records."""
-    coded: Floats = codes(own.y)  # type: ignore[arg-type]
+    coded: Floats = codes(own.y)
     return coded
 
 

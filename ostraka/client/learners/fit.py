@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -13,11 +13,13 @@ from ostraka.common.estimators.sum_models import Scores, SumClassifier, SumRegre
 from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sums.feature_map import Floats
 from ostraka.common.sums.questions import AnyQuestion
-from ostraka.common.sums.sensitivity import MOVED_CODES, MOVED_GRAM, moved_on_lattice
+from ostraka.common.sums.sensitivity import MOVED_CODES, MOVED_GRAM, move_on_lattice
 
 if TYPE_CHECKING:
     from ostraka.client.students.neural import Neural
 
+Model: TypeAlias = "SumClassifier | SumRegressor | Neural"
+"""What a learner makes: an estimator of scikit-learn, or a network."""
 LearnerName = Literal["moments", "bins", "boost", "gradients", "network"]
 
 
@@ -53,16 +55,16 @@ class SumPlan:
     @property
     def mu(self) -> float:
         """Of mu-Gaussian differential privacy, which all rounds together are for one record replaced."""
-        spent = (moved_on_lattice(MOVED_CODES, self.columns * self.outputs, FRACTION_BITS) / self.sigma) ** 2
+        spent = (move_on_lattice(MOVED_CODES, self.columns * self.outputs, FRACTION_BITS) / self.sigma) ** 2
         if self.gram_sigma is not None:
             width = self.columns * (self.columns + 1) // 2
-            spent += (moved_on_lattice(MOVED_GRAM, width, FRACTION_BITS) / self.gram_sigma) ** 2
+            spent += (move_on_lattice(MOVED_GRAM, width, FRACTION_BITS) / self.gram_sigma) ** 2
         return math.sqrt(self.rounds * spent)
 
 
 def block_sigma(moved: float, width: int, mu: float) -> float:
     """Return the noise at which a block of so many values is mu-Gaussian differentially private."""
-    return moved_on_lattice(moved, width, FRACTION_BITS) / mu
+    return move_on_lattice(moved, width, FRACTION_BITS) / mu
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class FitReport:
 class Fit:
     """A fitted model, and what it was made of."""
 
-    model: "SumClassifier | SumRegressor | Neural" = field(repr=False)
+    model: Model = field(repr=False)
     report: FitReport
 
 

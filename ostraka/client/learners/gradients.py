@@ -18,7 +18,9 @@ from ostraka.common.sums.questions import GradientQuestion, Rows, Target, sigmoi
 from ostraka.common.sums.sensitivity import MOVED_GRADIENT
 
 FEW_ROUNDS = 20
+"""With a small budget: each round more makes the noise of all larger."""
 MANY_ROUNDS = 50
+"""With a larger one: the model is near its best by then."""
 LITTLE_MU = 0.3
 """Of a budget that pays for few rounds: epsilon 1 at delta 1e-5 is mu 0.27, epsilon 2 is 0.5."""
 RADIUS = 0.5
@@ -28,7 +30,7 @@ LABELS_RADIUS = 1.0
 MOMENTUM = 0.9
 """Of the steps: noise of about ten rounds is averaged in each."""
 CURVATURE = {"softmax": 0.5, "logistic": 0.25, "squared": 1.0}
-"""Largest of a loss by its scores (Boehning 1992)."""
+"""Largest of a loss by its scores (Böhning 1992)."""
 LONE_EIGENVALUE = 0.5
 """In place of the largest of records' second moments, where there are none to look at: it is at most 1."""
 
@@ -89,8 +91,8 @@ def count_rounds(problem: Problem, mu: float) -> int:
 
 def step_size(problem: Problem, feature_map: FeatureMap, target: Target) -> float:
     """Return what slopes with momentum are multiplied by: 2 (1 - momentum) over the largest curvature."""
-    shown = problem.pool
-    if shown is None or not len(shown):
+    shown = problem.unlabelled
+    if shown is None:
         largest = LONE_EIGENVALUE
     else:
         U = feature_map(shown)
@@ -118,9 +120,9 @@ class OwnGradients:
         own = problem.labelled
         if own is None:
             return None
-        shown = own.X if problem.pool is None or not len(problem.pool) else problem.pool
+        shown = problem.own_features
         rows = Rows(np.zeros((len(own), 0), np.float32), own.X, own.y)
-        return cls(rows, feature_map(shown), rounds)
+        return cls(rows, feature_map(own.X if shown is None else shown), rounds)
 
     def join(self, slope: Floats, question: GradientQuestion, noisy: NoisySum) -> Floats:
         """Return a noisy mean gradient joined by the own one at the same model.

@@ -50,7 +50,7 @@ def _map_of_ranges(problem: Problem, cuts: tuple[Floats, ...]) -> FeatureMap:
     return FeatureMap(center, float(np.sqrt(variance.sum())), CONSTANT, cuts)
 
 
-def clipped_share(feature_map: FeatureMap, X: NDArray[np.floating]) -> float:
+def share_beyond(feature_map: FeatureMap, X: NDArray[np.floating]) -> float:
     """Return the share of records (n, F) that a map clips."""
     centred = bin_features(np.asarray(X, np.float64), feature_map.cuts) - feature_map.center
     return float((np.linalg.norm(centred, axis=1) > feature_map.scale * (1 + 1e-9)).mean())

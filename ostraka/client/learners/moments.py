@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ostraka.client.learners.calibration import Calibration, calibrate, uncalibrated
+from ostraka.client.learners.calibration import Calibration, calibrate, plain_calibration
 from ostraka.client.learners.coding import Coding, make_coding
 from ostraka.client.learners.fit import (
     Fit,
@@ -17,7 +17,7 @@ from ostraka.client.learners.fit import (
     block_sigma,
     make_model,
 )
-from ostraka.client.learners.maps import clipped_share, make_map
+from ostraka.client.learners.maps import share_beyond, make_map
 from ostraka.client.learners.penalty import (
     FOLDS,
     choose_penalty,
@@ -50,7 +50,7 @@ ENOUGH = 20_000
 """Records times mu from which the noise on codes hardly matters, and that on the Gram sum does."""
 OWN_FOLDS = 5
 """Parts of own records, each scored by a model that was made without it, for calibration."""
-MOST_CLIPPED = 0.5
+CLIPPED_HALF = 0.5
 """Share of records from which a plan would clip more of them than it leaves as they are."""
 
 
@@ -102,9 +102,8 @@ def tell_map(problem: Problem) -> tuple[str, ...]:
 def warn(problem: Problem, feature_map: FeatureMap) -> tuple[str, ...]:
     """Say what is wrong with a plan, as far as the querying party's own records show it."""
     said = []
-    own = problem.pool if problem.pool is not None and len(problem.pool) else problem.labelled
-    shown = own.X if isinstance(own, OwnRecords) else own
-    if shown is not None and clipped_share(feature_map, shown) > MOST_CLIPPED:
+    own = problem.own_features
+    if own is not None and share_beyond(feature_map, own) > CLIPPED_HALF:
         said.append(
             "This plan would clip more than half of all records, as your own show: bring a pool whose mean "
             "may be told, or narrower ranges in the task."
@@ -187,7 +186,7 @@ def _regress(
     def blend(covariance: Floats) -> Floats:
         return blend_with_pool(gram, covariance, pool.records)
 
-    penalty = choose_penalty_by_pool(moments, pool, blend)
+    penalty = choose_penalty_by_pool(moments, pool, blend, rare=coding.rare)
     return _Regression(blend(pool.whole), penalty, True, check, True, ())
 
 
@@ -208,7 +207,7 @@ def _calibrate(
     """Return the calibration on own records, each scored by a model that it did not join."""
     own = problem.labelled
     if own is None or problem.kind == "number":
-        return uncalibrated(problem.scores)
+        return plain_calibration(problem.scores)
     scores = np.empty((len(own), problem.scores))
     folds = np.arange(len(own)) % OWN_FOLDS
     for fold in np.unique(folds):

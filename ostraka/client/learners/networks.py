@@ -1,4 +1,4 @@
-"""Gradient descent on noisy sums of clipped gradients of a small network (Abadi et al. 2016, full batches)."""
+"""Gradient descent on noisy sums of a small network's clipped gradients (Abadi et al. 2016, full batches)."""
 
 import math
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from ostraka.common.learning.data import Standardization
 from ostraka.common.learning.learning import TrainingHistory
 from ostraka.common.learning.network_sums import restore_network
 from ostraka.common.learning.networks import Kind, network
+from ostraka.common.learning.shape import picture_axes
 from ostraka.common.sums.questions import NetworkQuestion, Target
 from ostraka.common.sums.sensitivity import MOVED_GRADIENT
-from ostraka.common.sums.wire import NETWORKS
 
 ROUNDS = 60
 """Steps: fewer end before a hidden layer has learned, more share the budget among too many."""
@@ -36,17 +36,13 @@ class NetworkLearner:
     """Asks for the gradient at one network after another.
 
     Attributes:
-        kind: of the network, as `networks.network` takes it.
-        shape: of a record; None: a table of as many features.
         seed: of its first weights.
     """
 
-    kind: Kind = "small-mlp"
-    shape: tuple[int, ...] | None = None
     seed: int = 0
 
     def plan(self, problem: Problem, mu: float) -> SumPlan:
-        """As `Learner.plan`; raise `plan.invalid` for a target or a kind that no network is of."""
+        """As `Learner.plan`; raise `plan.invalid` for a number."""
         parameters = len(self._first(problem))
         sigma = block_sigma(MOVED_GRADIENT, parameters, mu / math.sqrt(ROUNDS))
         return SumPlan("network", ROUNDS, parameters, 1, sigma)
@@ -77,29 +73,24 @@ class NetworkLearner:
 
     def _question(self, problem: Problem, parameters: NDArray[np.float32]) -> NetworkQuestion:
         target = Target("logistic" if problem.kind == "labels" else "softmax", problem.outputs)
-        return NetworkQuestion(self.kind, self._shape_of(problem), target, parameters, RADIUS)
-
-    def _shape_of(self, problem: Problem) -> tuple[int, ...]:
-        return self.shape or (problem.features,)
+        return NetworkQuestion(kind_of(problem), shape_of(problem), target, parameters, RADIUS)
 
     def _first(self, problem: Problem) -> NDArray[np.float32]:
         """Return the first parameters (p,)."""
-        if problem.kind == "number" or self.kind not in NETWORKS:
+        if problem.kind == "number":
             raise OstrakaError(
                 ErrorCode.PLAN_INVALID,
-                f"The plan is invalid: networks ({', '.join(NETWORKS)}) learn classes and labels; choose moments"
-                " or boost for a number.",
+                "The plan is invalid: networks learn classes and labels; choose moments or boost for a number.",
             )
-        net = network(self._shape_of(problem), problem.outputs, self.kind, seed=self.seed)
+        net = network(shape_of(problem), problem.outputs, kind_of(problem), seed=self.seed)
         flat: NDArray[np.float32] = parameters_to_vector(net.parameters()).detach().numpy()
         return flat
 
     def _student(self, problem: Problem, parameters: NDArray[np.float32]) -> Supervised:
-        shape = self._shape_of(problem)
         net = restore_network(self._question(problem, parameters)).eval()
         features = problem.features
         as_they_are = Standardization(np.zeros(features, np.float32), np.ones(features, np.float32))
-        student = Supervised(shape, problem.outputs, network=self.kind, seed=self.seed)
+        student = Supervised(shape_of(problem), problem.outputs, network=kind_of(problem), seed=self.seed)
         return student.take(
             net,
             as_they_are,
@@ -107,3 +98,13 @@ class NetworkLearner:
             outputs=problem.outputs,
             history=TrainingHistory((), ROUNDS),
         )
+
+
+def shape_of(problem: Problem) -> tuple[int, ...]:
+    """Return the shape of a record as a network takes it."""
+    return problem.shape or (problem.features,)
+
+
+def kind_of(problem: Problem) -> Kind:
+    """Return the kind of network that suits records: "small-cnn" for images, "small-mlp" for all else."""
+    return "small-mlp" if picture_axes(shape_of(problem)) is None else "small-cnn"

@@ -1,5 +1,6 @@
 """The penalty of a ridge regression by Stein's unbiased estimate of its risk (docs/sums.md)."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -46,20 +47,41 @@ def pool_covariance(U: Floats) -> PoolCovariance:
 
 
 def choose_penalty_by_pool(
-    moments: Moments, pool: PoolCovariance, blend: Callable[[Floats], Floats]
+    moments: Moments, pool: PoolCovariance, blend: Callable[[Floats], Floats], *, rare: bool = False
 ) -> float:
     """Return the penalty of least estimated risk, its quadratic term on pool records that no fit has seen.
 
-    `blend` makes the regression's matrix of a covariance of the pool. One penalty serves all columns: the
-    best of each column by itself would follow its noise.
+    One penalty serves all columns: the best of each column by itself would follow its noise.
+
+    Args:
+        moments: what is regressed.
+        pool: covariances of the pool.
+        blend: makes the regression's matrix of a covariance of the pool.
+        rare: whether one of two classes is rare: then the largest penalty is taken whose risk may be the
+            least but for the noise, as most of that risk is of records that no score need tell apart.
     """
     top = float(np.linalg.eigvalsh(pool.whole)[-1])
     penalties = PENALTIES * top
     risks = np.zeros(len(penalties))
     for fold in pool.folds:
-        risks += estimate_risks(moments, blend(fold.rest), fold.held_out, fold.rest, penalties)
-    allowed = _above_floors(moments, blend(pool.whole), pool, penalties)
-    return float(penalties[np.where(allowed, risks, np.inf).argmin()])
+        risks += estimate_risks(moments, blend(fold.rest), fold.held_out, fold.rest, penalties) / FOLDS
+    A = blend(pool.whole)
+    allowed = np.where(_above_floors(moments, A, pool, penalties), risks, np.inf)
+    best = int(allowed.argmin())
+    return float(penalties[_most_careful(moments, A, allowed, best, penalties) if rare else best])
+
+
+def _most_careful(moments: Moments, A: Floats, risks: Floats, best: int, penalties: Floats) -> int:
+    """Return the place of the largest penalty whose risk is within a deviation of noise of the best one's.
+
+    The estimate's noise is that of -2 tr W'b: of a difference of two, 2 s times the distance of their W.
+    """
+    w, V = np.linalg.eigh(A)
+    rotated = V.T @ moments.values
+    shrunk = rotated[:, :, None] / (np.maximum(w, 0)[:, None, None] + penalties)
+    apart = np.linalg.norm(shrunk - shrunk[:, :, best : best + 1], axis=(0, 1))
+    near = risks <= risks[best] + 2 * math.sqrt(moments.noise) * apart
+    return int(np.flatnonzero(near).max())
 
 
 def choose_penalty(moments: Moments, A: Floats) -> float:

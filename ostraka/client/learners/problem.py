@@ -53,6 +53,7 @@ class Problem:
         categories: which features belong together, none of them to two.
         tells_pool: whether parties may be told the mean of the pool and how far its records lie from it.
         image: whether features are pixels, or an encoder's of images.
+        shape: of a record of pixels; empty: a row of features.
     """
 
     kind: Kind
@@ -66,6 +67,7 @@ class Problem:
     categories: tuple[Category, ...] = ()
     tells_pool: bool = True
     image: bool = False
+    shape: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise `data.shape` or `data.nan` for own records or a pool that are none of this problem."""
@@ -80,6 +82,13 @@ class Problem:
                 )
 
     @property
+    def own_features(self) -> NDArray[np.floating] | None:
+        """Features of the pool, else of own labelled records; None without either."""
+        if self.unlabelled is not None or self.labelled is None:
+            return self.unlabelled
+        return self.labelled.X
+
+    @property
     def binary(self) -> bool:
         """Whether one score tells the class."""
         return self.kind == "classes" and self.outputs == 2
@@ -90,9 +99,14 @@ class Problem:
         return 1 if self.binary else self.outputs
 
     @property
+    def unlabelled(self) -> NDArray[np.floating] | None:
+        """The pool; None where there is none, or an empty one."""
+        return self.pool if self.pool is not None and len(self.pool) else None
+
+    @property
     def told_pool(self) -> NDArray[np.floating] | None:
         """The pool, where there is one and parties may be told of it."""
-        return self.pool if self.pool is not None and len(self.pool) and self.tells_pool else None
+        return self.unlabelled if self.tells_pool else None
 
     @property
     def labelled(self) -> OwnRecords | None:

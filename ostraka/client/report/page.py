@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ostraka.client.describing import tables as description
 from ostraka.client.fitting.tables import accuracy_rows, cost_rows
 from ostraka.client.report.tables import no_guarantee_text, student_rows, verdict
 from ostraka.client.session.run_state import Latecomers
@@ -136,6 +137,8 @@ def render(figures: Mapping[str, Any]) -> str:
     """Return the page; all text from outside is escaped, and every epsilon says what it promises."""
     if "learner" in figures:
         return _render_fit(figures)
+    if "columns" in figures:
+        return _render_description(figures)
     in_rounds = "rounds" in figures
     asked = _rounds(figures) if in_rounds else _labels(figures)
     return templates.render(
@@ -175,6 +178,37 @@ def _render_fit(figures: Mapping[str, Any]) -> str:
         note="Every epsilon on this page is worst-case, of this fit alone with every sum released, at each "
         "party's own delta: what the sums tell of one record, or one person, at worst.",
         sections=sections,
+    )
+
+
+def counts(column: Mapping[str, Any]) -> "Figure":
+    """How many records have each value of a column, with the interval that the noise leaves."""
+    axes = axes_of(5, _height(column["counts"]))
+    found = [one["count"] for one in column["counts"]]
+    estimates = [one["estimate"] for one in found]
+    reach = [one["high"] - one["estimate"] for one in found]
+    axes.barh([one["value"] for one in column["counts"]], estimates, xerr=reach, color=BLUE, ecolor=GREY)
+    axes.invert_yaxis()
+    axes.set(xlabel="records")
+    return figure_of(axes)
+
+
+def _render_description(figures: Mapping[str, Any]) -> str:
+    """Return the page of statistics."""
+    head, costs = cost_rows(figures["costs"])
+    columns = [
+        Section(
+            column["name"], *description.count_rows(column), [(draw(counts, column), "Records by value.")]
+        )
+        for column in figures["columns"]
+    ]
+    return templates.render(
+        TEMPLATE,
+        title=f"Statistics {figures['options']['columns'] or ''} of task {figures['task']}",
+        summary=" and ".join(figures["options"]["where"] or ()) or "All records.",
+        tiles=[("deviation of the noise", f"{figures['sigma']:.3g}")],
+        note="Intervals are of the noise alone. Every epsilon is worst-case, of this release alone.",
+        sections=[*columns, Section("What it cost", head, costs)],
     )
 
 
@@ -258,8 +292,8 @@ def _student(student: Mapping[str, Any] | None) -> Iterable[Section]:
     caption = f"Own labels alone, and with {student['released']} released ones; {measured}."
     plots = [(draw(means, student), caption)] if student["after"] else []
     title = f"The student: {student['student']}, {student['model']}"
-    told = " ".join(verdict(student))
-    yield Section(title, ("student", "records", *METRICS.values()), student_rows(student), plots, told)
+    sentences = " ".join(verdict(student))
+    yield Section(title, ("student", "records", *METRICS.values()), student_rows(student), plots, sentences)
     guarantee = student.get("guarantee")
     if guarantee:
         told = ((name.replace("_", " "), f"{value:g}") for name, value in guarantee.items())

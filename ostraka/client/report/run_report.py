@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ostraka.client.describing.describing import load_description
 from ostraka.client.fitting.fit_state import fit_figures, load_fit
 from ostraka.client.report.costs import notion, party_costs
 from ostraka.client.run.combined import Combined, is_combined, load_combined
@@ -218,7 +219,7 @@ def report(run: Path, *, delta: float = DELTA) -> dict[str, Any]:
     often each class of another was the answer, `asked_labels` which labels were chosen where not all are
     asked about, and `unguaranteed` names the parties whose teachers learned by ttac: no figure here says what
     their records cost. Of rounds, or of runs that dependencies part, it tells what they come to. Of a fit it
-    tells what `fit_figures` says, at each party's own delta.
+    tells what `fit_figures` says, and of statistics what `Description` has, at each party's own delta.
 
     Raises `data.missing` or `run.mismatch` where there is no run, and `config.invalid` for a delta outside
     (0, 1).
@@ -230,6 +231,9 @@ def report(run: Path, *, delta: float = DELTA) -> dict[str, Any]:
     fitted = load_fit(run)
     if fitted is not None:
         return fit_figures(run, fitted)
+    described = load_description(run)
+    if described is not None:
+        return described.as_json()
     return run_figures(run, delta)
 
 

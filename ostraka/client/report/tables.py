@@ -7,6 +7,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ostraka.client.describing import tables as description
 from ostraka.client.fitting.tables import show_fit
 from ostraka.client.session.run_state import Latecomers
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
@@ -23,6 +24,9 @@ def show(figures: Mapping[str, Any], console: Console) -> None:
     """Print what `report` returned."""
     if "learner" in figures:
         show_fit(figures, console)
+        return
+    if "columns" in figures:
+        description.show(figures, console)
         return
     console.print(Group(*(_rounds_parts(figures) if "rounds" in figures else _parts(figures))))
 

@@ -52,7 +52,7 @@ def load_site_task(folder: Path, file: Path | None = None) -> Task:
 
 
 def load_class_task(what: str, folder: Path, file: Path | None = None) -> Task:
-    """Return the task as `load_site_task`; raise `task.numeric` if it has none of the classes `what` needs."""
+    """Return the task as `load_site_task`; raise `task.numeric` if it lacks the classes that `what` needs."""
     task = load_site_task(folder, file)
     task.require_classes(what)
     return task

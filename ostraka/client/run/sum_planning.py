@@ -12,14 +12,14 @@ from ostraka.common.mechanism import Mechanism
 from ostraka.common.plan.choices import VARIANT
 from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import budget_rdp
-from ostraka.common.privacy.filters import filter_text, received_order, sent_order
-from ostraka.common.privacy.gaussian import gaussian_budget
+from ostraka.common.privacy.filters import GAUSSIAN, received_order, sent_order
+from ostraka.common.privacy.gaussian import gaussian_budget, gaussian_epsilon
 from ostraka.common.privacy.guarantees import DELTA
 from ostraka.common.task import Task
 from ostraka.common.validation import FrozenModel
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
-MOST_CALLS = 8
+CALLS = 8
 """Plans that the guardian is asked about: two where noise and cost are in proportion; rounding takes more."""
 GUESSED_RECORDS = 10_000
 """Of all parties, before the guardian said how many there are."""
@@ -38,8 +38,10 @@ class SumCost(FrozenModel):
         records: labelled ones that may take part.
         order: of the budget's filter; 0: it is Gaussian.
         delta: of the budget.
-        epsilon: of all sums together.
+        epsilon: of all sums together, and nothing else: exact, as the noise is Gaussian.
+        charged_epsilon: what the budget's filter tells of them: at an order of Renyi's it is more.
         budget_epsilon: of the whole budget.
+        share: of the whole budget, as its filter adds up.
         fits: how many of the sums what is left pays for; None where the guardian does not tell.
     """
 
@@ -49,20 +51,27 @@ class SumCost(FrozenModel):
     order: float
     delta: float
     epsilon: float
+    charged_epsilon: float
     budget_epsilon: float
+    share: float
     fits: int | None
 
     @classmethod
     def of(cls, cost: guardian_pb2.PartyCost) -> Self:
-        """Return what the guardian says."""
+        """Return what the guardian says, and the exact epsilon of Gaussian noise that is charged so."""
+        order = received_order(cost.order)
+        paid, whole = (budget_rdp(value, cost.delta, order) for value in (cost.epsilon, cost.budget_epsilon))
+        exact = cost.epsilon if order == GAUSSIAN else gaussian_epsilon(paid / order, cost.delta)
         return cls(
             site=cost.site,
             group=cost.group,
             records=cost.records,
             order=sent_order(cost.order),
             delta=cost.delta,
-            epsilon=cost.epsilon,
+            epsilon=exact,
+            charged_epsilon=cost.epsilon,
             budget_epsilon=cost.budget_epsilon,
+            share=paid / whole if whole else 1.0,
             fits=cost.fits if cost.HasField("fits") else None,
         )
 
@@ -85,8 +94,7 @@ class SumAsking:
         return Plan(
             nonce=nonce,
             task_digest=self.task.digest,
-            # A number has no classes, and counts as one.
-            classes=max(1, len(self.task.classes)),
+            classes=self.task.outputs,
             multi_label=self.task.multi_label,
             mechanism=mechanism,
             parties=parties,
@@ -126,16 +134,15 @@ def plan_sums(
     Args:
         ask: the guardian, what a plan costs.
         make: a plan that is so many mu-Gaussian differentially private, of so many records.
-        epsilon: at each party's own filter, order and delta.
+        epsilon: of these sums alone, at each party's own delta, persons and weights included.
 
     Raises:
-        OstrakaError: `budget.too_small` where a party's filter tells no so small an epsilon, and what the
-            guardian refuses the plan with.
+        OstrakaError: `budget.too_small` where no plan costs so little, and what the guardian refuses it with.
     """
     mu = math.sqrt(2 * gaussian_budget(epsilon, DELTA))
     records = GUESSED_RECORDS
     found: PlannedSums | None = None
-    for _ in range(MOST_CALLS):
+    for _ in range(CALLS):
         plan = make(mu, records)
         reply = ask(plan)
         costs = tuple(SumCost.of(party) for party in reply.parties)
@@ -157,18 +164,9 @@ def plan_sums(
 
 
 def _times(cost: SumCost, epsilon: float) -> float:
-    """Return how many times the mu makes a cost an epsilon: a filter adds up what grows with its square."""
-    order = received_order(cost.order)
-    allowed = budget_rdp(epsilon, cost.delta, order)
-    if allowed <= 0:
-        raise OstrakaError(
-            ErrorCode.BUDGET_TOO_SMALL,
-            f"The budget of {cost.site} has the filter {filter_text(cost.order)} at delta "
-            f"{number_text(cost.delta)}, which tells no epsilon as small as {epsilon_text(epsilon)}: give a "
-            f"larger --epsilon, or let {cost.site} agree to a budget with a Gaussian filter.",
-        )
-    paid = budget_rdp(cost.epsilon, cost.delta, order)
-    return math.sqrt(allowed / paid) if paid > 0 else 1.0
+    """Return how many times the mu makes a cost an epsilon."""
+    paid = gaussian_budget(cost.epsilon, cost.delta)
+    return math.sqrt(gaussian_budget(epsilon, cost.delta) / paid) if paid > 0 else 1.0
 
 
 def require_affordable(planned: PlannedSums) -> None:

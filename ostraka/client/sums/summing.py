@@ -57,10 +57,10 @@ class SumCollector:
 
 
 class SummingSession:
-    """A `SumSource` over the services; made by `open`.
+    """A `SumSource` over the services: the session of a run's plan.
 
     What was released is never asked again: a run that goes on is given the sums that it has, as long as it
-    asks the same questions in the same order.
+    asks the same questions in the same order. Nobody is called for these, as the grant may have ended since.
     """
 
     def __init__(
@@ -69,39 +69,22 @@ class SummingSession:
         parties: Mapping[str, SumPeer],
         permissions: Permissions,
         store: SumStore,
-        granted: Granted,
-        on_progress: OnProgress,
-    ) -> None:
-        """Take an open session and whom it concerns."""
-        self._guardian = guardian
-        self._store = store
-        self._granted = granted
-        self._on_progress = on_progress
-        self._rounds = SummedRounds[bytes](guardian, parties, permissions, granted, store)
-        self._collector = SumCollector(parties, granted, permissions.clock)
-        self._next = 0
-
-    @classmethod
-    def open(
-        cls,
-        guardian: GuardianPeer,
-        parties: Mapping[str, SumPeer],
-        permissions: Permissions,
-        store: SumStore,
         on_progress: OnProgress = lambda done, total: None,
-    ) -> "SummingSession":
-        """Open the session of a run's plan, new or the one that the same plan opened before."""
-        plan_bytes = store.plan_bytes
-        signed = guardian.open_session(plan_bytes)
-        grant = permissions.grant(signed, plan_bytes)
-        store.keep(session=grant.session_id)
-        granted = Granted(plan_bytes, store.plan, signed, grant)
-        return cls(guardian, parties, permissions, store, granted, on_progress)
+    ) -> None:
+        """Take whom the plan concerns; the session is opened for the first question that is not answered."""
+        self._guardian = guardian
+        self._parties = parties
+        self._permissions = permissions
+        self._store = store
+        self._on_progress = on_progress
+        self._plan = store.plan
+        self._opened: tuple[SummedRounds[bytes], SumCollector] | None = None
+        self._next = 0
 
     @property
     def left_out(self) -> Mapping[str, OstrakaError]:
-        """The parties that were left out of the last sum, and why."""
-        return self._rounds.left_out
+        """The parties that were left out of the last sum that was asked now, and why."""
+        return {} if self._opened is None else self._opened[0].left_out
 
     def ask(self, question: AnyQuestion) -> NoisySum:
         """As `SumSource.ask`: answered from what is kept where it was answered before.
@@ -119,26 +102,42 @@ class SummingSession:
                 " the same records, or name another --out folder.",
             )
         self._next += 1
-        self._on_progress(self._next, self._granted.plan.queries)
+        self._on_progress(self._next, self._plan.queries)
         return self._read(kept)
 
     def close(self) -> None:
         """End the session: nothing more is asked."""
-        close(self._guardian, self._granted.grant.session_id)
+        if self._store.state.session:
+            close(self._guardian, self._store.state.session)
+
+    def _open(self) -> tuple[SummedRounds[bytes], SumCollector]:
+        """Open the session, new or the one that the same plan opened before."""
+        if self._opened is None:
+            plan_bytes = self._store.plan_bytes
+            signed = self._guardian.open_session(plan_bytes)
+            grant = self._permissions.grant(signed, plan_bytes)
+            self._store.keep(session=grant.session_id)
+            granted = Granted(plan_bytes, self._plan, signed, grant)
+            rounds = SummedRounds[bytes](
+                self._guardian, self._parties, self._permissions, granted, self._store
+            )
+            self._opened = rounds, SumCollector(self._parties, granted, self._permissions.clock)
+        return self._opened
 
     def _find_or_take(self, data: bytes) -> KeptSum:
         """Return the next sum that is kept; else that of a round that was under way, or of a new one."""
         if self._next < len(self._store.state.kept):
             return self._store.state.kept[self._next]
-        released = self._rounds.settle()
+        rounds, collector = self._open()
+        released = rounds.settle()
         if released is None:
             self._store.keep(asked=hashlib.sha256(data).hexdigest())
         while released is None:
-            released = self._rounds.take(data, self._collector)
+            released = rounds.take(data, collector)
         return self._store.keep_sum(released)
 
     def _read(self, kept: KeptSum) -> NoisySum:
-        mechanism = self._granted.plan.mechanism
+        mechanism = self._plan.mechanism
         assert isinstance(mechanism, RecordSums)  # noqa: S101 - a plan of sums
         blocks = mechanism.blocks
         ends = np.cumsum([block.width for block in blocks])[:-1]

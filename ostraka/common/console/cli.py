@@ -1,5 +1,6 @@
 """Shared parts of every command line: errors as one sentence, exit statuses, results as JSON."""
 
+import io
 import json
 import re
 import sys
@@ -65,6 +66,10 @@ def run(app: typer.Typer, name: str | None = None, prepare: Callable[[], None] |
     OstrakaError is one line on stderr, and so is a missing package that an extra brings. Anything else
     that is raised is a mistake of Ostraka's own and ends with where it happened.
     """
+    for stream in (sys.stdout, sys.stderr):
+        # Words of tables are printed: a terminal that lacks a letter shows its code, and no work is lost.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         app(prog_name=name, obj=prepare)
     except OstrakaError as error:

@@ -1,6 +1,7 @@
 """Groups of commands, each of which is imported only to call it, to complete it, or to show its help."""
 
 from collections.abc import Callable
+from copy import copy
 from importlib import import_module
 from typing import Any
 
@@ -37,11 +38,29 @@ class CommandGroup(typer.Typer):
 class Command(TyperCommand):
     """A command that prepares the process, where whoever runs it says how, before its function is called."""
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Show the help as it is written: a table's name such as [training] is no markup."""
+        from rich.markup import escape
+
+        shown = copy(self)
+        shown.params = [_with_help(param, escape) for param in self.params]
+        super(Command, shown).format_help(ctx, formatter)
+
     def invoke(self, ctx: Any) -> Any:
         """Call the preparation, the context's object, then the function; help never comes here."""
         if callable(ctx.obj):
             ctx.obj()
         return super().invoke(ctx)
+
+
+def _with_help(param: Any, change: Callable[[str], str]) -> Any:
+    """Return a parameter with its help changed, if it has any."""
+    text = getattr(param, "help", None)
+    if text is None:
+        return param
+    changed = copy(param)
+    changed.help = change(text)
+    return changed
 
 
 class LazyGroup(TyperGroup):

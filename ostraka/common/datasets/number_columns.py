@@ -181,8 +181,11 @@ def are_plain_numbers(words: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _survives(words: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Whether a number would keep all that a text says: no zeros before it, and not too many digits."""
-    digits = pc.utf8_length(pc.replace_substring_regex(words, r"[eE].*|[^\d]", ""))
+    """Whether a number would keep all that a text says: no zeros before it, and not too many digits.
+
+    Of decimals the last digits are noise: programs print floats with up to 17.
+    """
+    digits = pc.utf8_length(pc.replace_substring_regex(words, r"[.,eE].*|[^\d]", ""))
     padded = pc.match_substring_regex(words, _PADDED)
     return pc.and_(pc.invert(padded), pc.less_equal(digits, _MAX_DIGITS))
 

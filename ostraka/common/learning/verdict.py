@@ -29,15 +29,18 @@ def tell_gain(gain: Gain, measured_on: str, who: str = STUDENT) -> str:
     )
 
 
-def doubts(gain: Gain, measured_on: str, who: str = STUDENT) -> tuple[str, ...]:
+def doubts(
+    gain: Gain, measured_on: str, who: str = STUDENT, learned_from: str = "the labels"
+) -> tuple[str, ...]:
     """Return what keeps it from being as good as its accuracy looks, a sentence each; mostly none."""
+    what = learned_from.removeprefix("the ")
     told = []
     own = gain.over_own
     if own is not None and own.high < 0:
-        told.append("The labels made the student worse.")
+        told.append(f"{_begin(learned_from)} made a worse {who.split()[1]} than own data alone.")
     elif own is not None and own.low <= 0:
         told.append(
-            f"{gain.records} {measured_on} are too few to tell whether the labels helped: the interval of the"
+            f"{gain.records} {measured_on} are too few to tell whether the {what} helped: the interval of the"
             " gain holds 0."
         )
     if gain.over_majority.estimate <= 0:

@@ -33,7 +33,7 @@ def allows_sums(named: Collection[str] | None) -> bool:
     return any(kind == SUMS or _sums(kind) for kind in named or ())
 
 
-def allowed_words(named: Collection[str] | None) -> str:
+def describe_allowed(named: Collection[str] | None) -> str:
     """Return a sentence on what a policy that names these mechanisms allows."""
     if named is None:
         return "It allows votes and joint training, but no sums over records, of which models are made."

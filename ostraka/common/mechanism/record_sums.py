@@ -14,7 +14,7 @@ from ostraka.common.mechanism.mechanism import Draw, Mechanism
 from ostraka.common.privacy.worst_case import WorstCase, gaussian_rdp
 from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sharing.ballots import Updates
-from ostraka.common.sums.sensitivity import moved_on_lattice
+from ostraka.common.sums.sensitivity import move_on_lattice
 
 MAX_VALUES = 2**24
 """Values of a sum: as many as the largest share that sites take holds."""
@@ -37,7 +37,7 @@ class Block:
 
     def rdp(self, order: float, records: float) -> float:
         """Return what replacing so many records costs, or records that weigh so much together."""
-        moved = moved_on_lattice(self.moved, self.width, FRACTION_BITS, records)
+        moved = move_on_lattice(self.moved, self.width, FRACTION_BITS, records)
         return gaussian_rdp(order, moved, self.sigma)
 
 

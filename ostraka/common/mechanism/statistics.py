@@ -6,7 +6,7 @@ from pydantic import Field
 
 from ostraka.common.mechanism.mechanism import Positive
 from ostraka.common.mechanism.record_sums import Block, Count, RecordSums
-from ostraka.common.sums.sensitivity import moved_statistics
+from ostraka.common.sums.sensitivity import move_of_statistics
 
 
 class Statistics(RecordSums):
@@ -29,7 +29,7 @@ class Statistics(RecordSums):
     @property
     def blocks(self) -> tuple[Block, ...]:
         """As `RecordSums.blocks`: one."""
-        return (Block(self.cells, moved_statistics(self.columns), self.sigma),)
+        return (Block(self.cells, move_of_statistics(self.columns), self.sigma),)
 
     @property
     def released(self) -> str:

@@ -12,14 +12,14 @@ UNBINNED: Floats = np.empty(0)
 """In place of cut points: a feature stays the number that it is."""
 
 
-LEAST = 2.0**-400
-"""Below it a value counts as 0: products of two are then normal numbers, which take a processor no longer than
-others do, and squares keep their digits (docs/sums.md)."""
+MIN_VALUE = 2.0**-400
+"""Below it a value counts as 0: products of two are then normal numbers, which take a processor no longer
+than others do, and squares keep their digits (docs/sums.md)."""
 
 
 def flush(values: Floats) -> Floats:
-    """Return values with 0 in place of those below `LEAST`."""
-    return np.where(np.abs(values) < LEAST, 0.0, values)
+    """Return values with 0 in place of those below `MIN_VALUE`."""
+    return np.where(np.abs(values) < MIN_VALUE, 0.0, values)
 
 
 def clip_rows(rows: Floats) -> Floats:
@@ -31,8 +31,8 @@ def clip_rows(rows: Floats) -> Floats:
     usable = np.where(finite, rows, 0.0)
     # Divided by the largest value first: squares of large numbers overflow.
     largest = np.maximum(np.abs(usable).max(axis=1, initial=0.0), 1.0)
-    norms = largest * np.linalg.norm(usable / largest[:, None], axis=1)
-    return flush(usable / np.maximum(norms, 1.0)[:, None])
+    scaled = usable / largest[:, None]
+    return flush(scaled / np.maximum(np.linalg.norm(scaled, axis=1), 1.0)[:, None])
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.sums.codes import Codes
 from ostraka.common.sums.feature_map import (
-    LEAST,
+    MIN_VALUE,
     FeatureMap,
     Floats,
     clip_rows,
@@ -168,9 +168,9 @@ class GradientQuestion:
         U = self.map(rows.X)
         residuals = self.target.residuals(U @ flush(self.weights), rows.y) / self.radius
         # A gradient x r' has norm |x| |r|: what is too long is clipped with its x, not beside it. A length of
-        # less than LEAST is none of this x, as its squares underflow: dividing by it would undo the clipping.
+        # less than MIN_VALUE is none of this x, as its squares underflow: dividing by it would undo the clipping.
         lengths = np.linalg.norm(U, axis=1, keepdims=True)
-        clipped = clip_rows(residuals * lengths) / np.maximum(lengths, LEAST)
+        clipped = clip_rows(residuals * lengths) / np.maximum(lengths, MIN_VALUE)
         return ((U.T @ clipped).ravel(),)
 
 

@@ -13,7 +13,7 @@ MOVED_GRADIENT: Final = 2.0
 """Of a sum of clipped gradients, which may be opposite."""
 
 
-def moved_statistics(columns: int) -> float:
+def move_of_statistics(columns: int) -> float:
     """Return how far a record moves counts of so many columns: in each from one place to another."""
     return math.sqrt(2 * columns)
 
@@ -22,7 +22,7 @@ STEP_ROUNDING = 1 + 2.0**-10
 """Times which a step covers what floating point adds to a chunk of records: below a thousandth of one."""
 
 
-def moved_on_lattice(moved: float, width: int, bits: int, records: float = 1.0) -> float:
+def move_on_lattice(moved: float, width: int, bits: int, records: float = 1.0) -> float:
     """Return how far a block of `width` values in steps of 2^-bits moves where records are replaced.
 
     Args:

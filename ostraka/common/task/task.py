@@ -97,9 +97,12 @@ class Task(FrozenModel):
     def digest(self) -> bytes:
         """SHA-256 of the task as canonical JSON (sorted keys, no blanks, UTF-8); 32 bytes.
 
-        A field that nobody states is no key of it.
+        A field that nobody states is no key of it, nor is how one site's table writes numbers, in which sites
+        may differ.
         """
         fields = self.model_dump(mode="json")
+        for column in fields["input"].get("columns", ()):
+            column.pop("decimal", None)
         text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode()).digest()
 

@@ -18,6 +18,7 @@ from ostraka.common.datasets import Dataset, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import infer_task, write_task
 from ostraka.deploy.provisioning import provision
+from ostraka.deploy.provisioning.policy_draft import MECHANISMS
 from ostraka.deploy.provisioning.provision import CA_FOLDER
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.site_tables import Tables, tables
@@ -70,8 +71,12 @@ def site_tables(site: str, role: str) -> Tables:
     """
     host = "0.0.0.0" if role == "query" else f"metrics.{site}"  # noqa: S104
     ledger = {"url_file": URL_FILE, "address": f"{GUARDIAN}:{GUARDIAN_PORT}"}
+    known = tables(role, SETTINGS)
+    # Replaces what `provision` drafted, kinds of release among it.
+    allowed = {"policy": {**known["policy"], "mechanisms": MECHANISMS}} if "policy" in known else {}
     return {
-        **tables(role, SETTINGS),
+        **known,
+        **allowed,
         **({"ledger": ledger} if role == "guardian" else {}),
         **({"telemetry": {"metrics": f"{host}:{METRICS_PORT}"}} if role != "admin" else {}),
     }

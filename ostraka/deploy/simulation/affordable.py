@@ -23,7 +23,8 @@ def check_affordable(settings: Settings, classes: int) -> None:
     """Raise `budget.too_small` where not even one answered query fits a party's budget in the worst case.
 
     Nothing is checked where that depends on votes, on consent levels or a variant, on which labels are asked,
-    or on the releases of a label-DP scheme: the guardian decides there.
+    or on the releases of a label-DP scheme: the guardian decides there. Sums have as much noise as a budget
+    pays for.
     """
     budgets = settings.budgets
     if not _is_told(settings):
@@ -78,7 +79,7 @@ def _is_told(settings: Settings) -> bool:
     """Whether the worst case of every query is known before anything is asked."""
     budgets = settings.budgets
     differing = budgets.consent or settings.plan.variant != "none"
-    chosen = settings.learning.dependencies or settings.learning.label_dp
+    chosen = settings.learning.dependencies or settings.learning.label_dp or settings.learning.sums
     return not (budgets.enforce != "worst_case" or differing or chosen)
 
 

@@ -22,6 +22,7 @@ from ostraka.deploy.simulation.report import (
     bound_words,
     guarantee_words,
     headline,
+    model_words,
     notion,
     promise_words,
     split_sentence,
@@ -71,7 +72,8 @@ def show(report: SimulationReport, page: Path) -> None:
         console.print(_labels(report.labels))
     right = "" if report.label_accuracy is None else f", {report.label_accuracy:.1%} of the labels right"
     early = f"; the session ended after {report.asked}" if report.ended_early else ""
-    console.print(f"{switch_words(report).capitalize()}.")
+    if report.queries:
+        console.print(f"{switch_words(report).capitalize()}.")
     if report.training is not None:
         console.print(training_words(report.training))
     console.print(split_sentence(report))
@@ -79,13 +81,16 @@ def show(report: SimulationReport, page: Path) -> None:
         console.print(f"Note: {note}")
     for warning in warnings(report):
         console.print(f"Warning: {warning}")
-    console.print(f"Answered {report.answered} of {report.queries} queries{right}{early}.")
+    if report.queries:
+        console.print(f"Answered {report.answered} of {report.queries} queries{right}{early}.")
     if report.by_student:
         console.print(f"The student labelled {report.by_student} of the others itself.")
     if report.implied:
         console.print(f"{report.implied} labels were not asked because others imply that they are absent.")
     console.print(f"{headline(report)} {sum(report.seconds.values()):.1f} s in all.")
     console.print(_quality(report))
+    if report.quality.model is not None and report.quality.model.asked:
+        console.print(model_words(report.quality.model))
     if report.turns:
         console.print(_turns(report.turns))
     if report.rounds:
@@ -116,7 +121,7 @@ def _units(report: SimulationReport) -> Table:
 
 
 def _quality(report: SimulationReport) -> Table:
-    head = (f"student ({report.student})", *METRICS.values())
+    head = (f"student ({report.student})" if report.queries else "model", *METRICS.values())
     return table_of(head, quality_rows(report.quality), "On test records")
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from ostraka.client.training.leading import TrainingReport
 from ostraka.common.config import SITE_FILE, load_site, write_site
 from ostraka.common.datasets import Dataset, save
+from ostraka.common.privacy.filters import FILTERS
 from ostraka.common.task import Task, infer_task, write_task
 from ostraka.deploy.provisioning import provision
 from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
@@ -174,6 +175,7 @@ class Federation:
                     epsilon=settings.budgets.epsilon_of(site),
                     delta=settings.budgets.delta,
                     order=settings.order,
+                    filter=FILTERS[1] if settings.learning.sums else "",
                 )
                 admin_call(self.site(ADMIN), methodcaller("SetBudget", budget))
 

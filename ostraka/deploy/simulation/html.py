@@ -22,6 +22,7 @@ from ostraka.deploy.simulation.report import (
     bound_words,
     guarantee_words,
     headline,
+    model_words,
     notion,
     promise_words,
     split_sentence,
@@ -42,7 +43,8 @@ PLOTS: Mapping[str, Plot] = {
     )
 }
 """Every plot of the page by its name."""
-SPEED = ((plots.throughput, "Throughput while labelling."), (plots.steps, "Wall time per step."))
+STEPS = (plots.steps, "Wall time per step.")
+SPEED = ((plots.throughput, "Throughput while labelling."), STEPS)
 
 
 def render(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str] = draw) -> str:
@@ -66,13 +68,15 @@ def render(report: SimulationReport, draw: Callable[[Plot, SimulationReport], st
         gained=draw_all([*_labels_and_accuracy(report), *_turns(report)]),
         quality=draw_all(_quality(report)),
         compared=quality_rows(report.quality),
+        compared_by_name=[name for name, _ in report.quality.rows],
+        model=_model(report),
         student_guarantee=dp_sgd_words(asdict(promised)) if promised else "",
         per_label=_per_label(report),
         guarantee=guarantee_words(report.guarantee, report.mechanism),
         cost=draw_all(
             [(plots.epsilons, f"Epsilon ({promise}) of every unit over time, against its budget.")]
         ),
-        speed=draw_all(SPEED),
+        speed=draw_all(SPEED if report.queries else (STEPS,)),
         data_dependent=data_dependent_heading(report),
         worst_case=f"worst-case epsilon, {promise}",
         mechanism=f"{report.mechanism}.",
@@ -87,6 +91,9 @@ def data_dependent_heading(report: SimulationReport) -> str:
 
 
 def _labels_and_accuracy(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
+    if not report.queries:
+        yield plots.accuracy, "Accuracy on test records."
+        return
     yield plots.accuracy, "Accuracy on test records; released labels against the truth."
     if report.labels:
         yield plots.labels, "Answers for each label; unanswered: too close, or the session had ended."
@@ -96,7 +103,8 @@ def _labels_and_accuracy(report: SimulationReport) -> Iterable[tuple[Plot, str]]
 
 
 def _quality(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
-    yield plots.comparison, "On test records: own data alone, with released labels, and all teachers."
+    compared = ", ".join(name for name, _ in (*report.quality.rows, *report.quality.others))
+    yield plots.comparison, f"On test records: {compared}."
     each = "label" if report.labels else "class"
     yield plots.balanced_accuracies, f"Balanced accuracy of each {each}."
     yield plots.average_precisions, f"Average precision of each {each}."
@@ -127,6 +135,9 @@ def _holdings(report: SimulationReport) -> str:
 
 
 def _tiles(report: SimulationReport) -> Iterable[tuple[str, str]]:
+    if not report.queries:
+        yield from _tiles_of_sums(report)
+        return
     yield "queries answered", f"{report.answered} of {report.queries}"
     yield "labels right", "none given" if report.label_accuracy is None else f"{report.label_accuracy:.1%}"
     if report.label_balanced_accuracy is not None:
@@ -140,6 +151,9 @@ def _tiles(report: SimulationReport) -> Iterable[tuple[str, str]]:
     yield "all teachers, not private", f"{report.quality.ensemble.accuracy:.1%}"
     yield "balanced, before", f"{report.student_balanced_accuracy_before:.1%}"
     yield "balanced, after", f"{report.student_balanced_accuracy_after:.1%}"
+    drawn = report.quality.model
+    if drawn is not None:
+        yield "a model of sums, same budget", f"{drawn.metrics.accuracy:.1%}"
     if report.units:
         largest = max(unit.epsilon_data_dependent for unit in report.units)
         worst = max(unit.epsilon_worst_case for unit in report.units)
@@ -153,9 +167,38 @@ def _tiles(report: SimulationReport) -> Iterable[tuple[str, str]]:
         yield "training by ttac", "no formal guarantee"
 
 
+def _tiles_of_sums(report: SimulationReport) -> Iterable[tuple[str, str]]:
+    quality = report.quality
+    for name, metrics in (*quality.rows, *quality.others):
+        yield name, f"{metrics.accuracy:.1%}"
+    if quality.model is not None:
+        yield "sums released", f"{quality.model.rounds} of {quality.model.rounds_planned}"
+    if report.units:
+        worst = max(unit.epsilon_worst_case for unit in report.units)
+        yield f"worst-case epsilon, {promise_words(report.guarantee)}", f"{worst:.2f}"
+
+
+def _model(report: SimulationReport) -> str:
+    """Return what is told of a model of sums, and of whom it answers to."""
+    model = report.quality.model
+    if model is None:
+        return ""
+    drawn = "" if model.asked else "It was drawn in this process, and no party was asked for it: "
+    return (
+        f"{drawn}{model_words(model)} A model of sums is one of everybody's records: it answers any"
+        " question, for ever, to whoever holds it."
+    )
+
+
 def _summary(report: SimulationReport) -> str:
     settings = report.settings
     records = settings.records
+    if not report.queries:
+        return (
+            f"{records.parties} parties added up what a learner ({settings.learning.learn}) asked of"
+            f" {records.data}, under budgets of epsilon ({promise_words(report.guarantee)})"
+            f" {_budgets(report)} at delta {settings.budgets.delta:g}; enforced: {report.enforce}."
+        )
     text = (
         f"{records.parties} parties with {settings.teaching.teachers} teachers each answered "
         f"{report.queries} queries of {records.data} by mechanism {report.mechanism.kind}, under "

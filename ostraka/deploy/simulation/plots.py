@@ -36,14 +36,17 @@ LEGEND_UP_TO = 40
 
 
 def accuracy(report: SimulationReport) -> Figure:
-    """Plot the student's accuracy on test records before and after, next to the labels' own."""
-    names = ["student before", "student after", "released labels"]
-    plain = [report.student_accuracy_before, report.student_accuracy_after, report.label_accuracy]
-    balanced = [
+    """Plot the student's accuracy on test records before and after, next to that of labels, if any."""
+    names = ["student before", "student after"] if report.queries else ["own data alone", "model of sums"]
+    plain: list[float | None] = [report.student_accuracy_before, report.student_accuracy_after]
+    balanced: list[float | None] = [
         report.student_balanced_accuracy_before,
         report.student_balanced_accuracy_after,
-        report.label_balanced_accuracy,
     ]
+    if report.queries:
+        names.append("released labels")
+        plain.append(report.label_accuracy)
+        balanced.append(report.label_balanced_accuracy)
     axes = axes_of(4.6, 3)
     draw_groups(axes, names, [("plain", BLUE, plain), ("balanced", GREEN, balanced)], told=True)
     if report.gain is not None:
@@ -161,14 +164,17 @@ def width_of(names: Sequence[str]) -> float:
 WIDTH = 6.4
 """Inches across which what is compared is told apart."""
 COLOURS = (GREY, BLUE, ORANGE)
+OTHERS = (GREEN, RED)
+"""Of what is compared on the whole alone: two at most."""
 
 
 def comparison(report: SimulationReport) -> Figure:
-    """Own data alone, released labels as well, and all teachers without privacy, by each metric."""
+    """Plot everybody that is compared, by each metric."""
     axes = axes_of(WIDTH, 3.2)
+    compared = (*report.quality.rows, *report.quality.others)
     series = [
         (name, colour, [getattr(metrics, metric) for metric in METRICS])
-        for colour, (name, metrics) in zip(COLOURS, report.quality.rows, strict=True)
+        for colour, (name, metrics) in zip((*COLOURS, *OTHERS), compared, strict=False)
     ]
     draw_groups(axes, list(METRICS.values()), series, told=True)
     if report.gain is not None:

@@ -6,8 +6,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.client.learners.fit import LearnerName
 from ostraka.common.datasets import Dataset
 from ostraka.common.learning.accuracy import METRICS, LabelFigures, Metrics, measure, share
+from ostraka.common.learning.gain import Gain
 from ostraka.common.sharing.ballots import YES
 from ostraka.common.task import Task
 from ostraka.common.validation import FrozenModel
@@ -16,27 +18,72 @@ from ostraka.services.teachers.config import TEACHERS
 from ostraka.services.teachers.ensemble import Ensemble
 
 
+class SumModel(FrozenModel):
+    """A model of noisy sums over all parties' records, on test records.
+
+    Attributes:
+        asked: whether parties were asked over the services; else noise was drawn in this process.
+        learner: which learned, and the `reason` for it.
+        epsilon: of every party's budget that the plan takes, at most.
+        rounds: sums that were answered, of `rounds_planned`.
+        records: in the sums, each counted with its weight.
+        tells: what parties are told of the querying party's own records.
+        notes: what the querying party must know, in sentences.
+        metrics: of the model.
+        gain: over own records alone, and over the most frequent class.
+    """
+
+    asked: bool
+    learner: LearnerName
+    reason: str
+    epsilon: float
+    rounds: int
+    rounds_planned: int
+    records: float
+    tells: tuple[str, ...]
+    notes: tuple[str, ...]
+    metrics: Metrics
+    gain: Gain
+
+
 class Quality(FrozenModel):
     """Figures on test records, on the whole and label by label.
 
     ``own`` is the student of own data alone and ``after`` the one of released labels as well, both means over
-    the querying parties; ``ensemble`` are all parties' teachers together, asked without any privacy
-    about ``ensemble_records`` of the test records.
+    the querying parties, or the ``model`` of sums where parties were asked for them. ``ensemble`` are all
+    parties' teachers together, asked without any privacy about ``ensemble_records`` of the test records.
+    ``constant`` always says the most frequent class, and ``pooled`` learned from all records together without
+    any privacy, where somebody looked.
     """
 
     own: Metrics
     after: Metrics
     ensemble: Metrics
     ensemble_records: int
+    constant: Metrics
+    pooled: Metrics | None = None
+    model: SumModel | None = None
 
     @property
     def rows(self) -> tuple[tuple[str, Metrics], ...]:
-        """What is compared, by the names that people read."""
+        """What is compared name by name, too, by the names that people read."""
+        asked = self.model is not None and self.model.asked
         return (
             ("own data alone", self.own),
-            ("with released labels", self.after),
+            ("a model of sums" if asked else "with released labels", self.after),
             ("all teachers, not private", self.ensemble),
         )
+
+    @property
+    def others(self) -> tuple[tuple[str, Metrics], ...]:
+        """What is compared on the whole alone."""
+        drawn = self.model is not None and not self.model.asked
+        named = (
+            ("a model of sums, same budget", self.model.metrics if self.model and drawn else None),
+            ("all records, not private", self.pooled),
+            ("the most frequent class", self.constant),
+        )
+        return tuple((name, metrics) for name, metrics in named if metrics is not None)
 
 
 class QuerierQuality(FrozenModel):
@@ -104,7 +151,7 @@ MAX_TESTED = 2000
 
 def quality_rows(quality: Quality) -> Iterator[Sequence[str]]:
     """Yield a row of metrics for everybody that is compared."""
-    for name, metrics in quality.rows:
+    for name, metrics in (*quality.rows, *quality.others):
         yield name, *(share(getattr(metrics, metric)) for metric in METRICS)
 
 

@@ -6,8 +6,9 @@ from typing import Literal, TypeAlias
 from ostraka.client.run.asking_options import Adjacency
 from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
 from ostraka.client.training.leading import TrainingReport
+from ostraka.common.console.texts import list_words
 from ostraka.common.learning.gain import Gain
-from ostraka.common.learning.verdict import doubts, tell_gain
+from ostraka.common.learning.verdict import STUDENT, doubts, tell_gain
 from ostraka.common.mechanism import BOUND, Mechanism
 from ostraka.common.plan.choices import BALLOTS, ENCODING, ENFORCE, TALLY
 from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS
@@ -21,6 +22,7 @@ from ostraka.deploy.simulation.quality import (
     Quality,
     QuerierQuality,
     RoundQuality,
+    SumModel,
 )
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.settings_parts import Head
@@ -227,8 +229,31 @@ def switch_words(report: SimulationReport) -> str:
 
 
 def headline(report: SimulationReport) -> str:
-    """Return how good the student is, beside what it would be without the labels, and what that cost."""
-    return " ".join([*_student(report), *_spending(report)])
+    """Return how good the student or model is, beside what it would be without asking, and what that cost."""
+    return " ".join([*_student(report), *_spending(report), *_tell_drawn(report.quality.model)])
+
+
+def model_words(model: SumModel) -> str:
+    """Return which learner made a model of which sums, why, and what parties are told for it."""
+    told = f" Parties are told {list_words(model.tells)}." if model.tells else ""
+    rounds = "one sum" if model.rounds == 1 else f"{model.rounds} sums"
+    early = "" if model.rounds == model.rounds_planned else f", of {model.rounds_planned} planned"
+    notes = "".join(f" {note}" for note in model.notes)
+    return (
+        f"Learner {model.learner}, of {rounds}{early} over {model.records:g} records, for epsilon"
+        f" {model.epsilon:.2f}. {model.reason}{told}{notes}"
+    )
+
+
+def _tell_drawn(model: SumModel | None) -> Iterator[str]:
+    if model is None or model.asked:
+        return
+    gain = model.gain
+    yield (
+        f"A model of sums ({model.learner}) of the whole budget, drawn in this process and not over the"
+        f" services, is right on {gain.accuracy.estimate:.1%} ({gain.accuracy.low:.1%} to"
+        f" {gain.accuracy.high:.1%})."
+    )
 
 
 def split_sentence(report: SimulationReport) -> str:
@@ -248,7 +273,8 @@ def split_sentence(report: SimulationReport) -> str:
 def warnings(report: SimulationReport) -> tuple[str, ...]:
     """Return what keeps the figures from meaning what they seem to mean; none for most reports."""
     found = report.gain
-    return (*_one_class(report), *(() if found is None else doubts(found, "test records")))
+    told = () if found is None else doubts(found, "test records", *_who(report))
+    return (*_one_class(report), *told)
 
 
 def _student(report: SimulationReport) -> Iterator[str]:
@@ -256,10 +282,11 @@ def _student(report: SimulationReport) -> Iterator[str]:
     before = report.student_accuracy_before
     after = report.student_accuracy_after
     what = "labels of test records" if report.labels else "test records"
+    who = "student" if report.queries else "model"
     if found is None:
-        yield f"The student is right on {after:.1%} of the {what}, by own data alone on {before:.1%}."
+        yield f"The {who} is right on {after:.1%} of the {what}, by own data alone on {before:.1%}."
         return
-    yield tell_gain(found, "test records")
+    yield tell_gain(found, "test records", _who(report)[0])
 
 
 def _spending(report: SimulationReport) -> Iterator[str]:
@@ -285,3 +312,8 @@ def _one_class(report: SimulationReport) -> Iterator[str]:
             f"No record of class {', '.join(silent)} got a label, only of {', '.join(sorted(told))}: the"
             " labels teach nothing about it, and counted over all classes it is a class with no label right."
         )
+
+
+def _who(report: SimulationReport) -> tuple[str, str]:
+    """Return what learned, with its verb, and from what."""
+    return (STUDENT, "the labels") if report.queries else ("the model is", "the sums")

@@ -16,19 +16,26 @@ import numpy as np
 from ostraka.client.session.meter import StepProgress
 from ostraka.client.training.leading import TrainingReport
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.imports import uncollected
+from ostraka.common.imports import without_collection
 from ostraka.common.learning.accuracy import Metrics
-from ostraka.common.mechanism import labelling
+from ostraka.common.mechanism import Mechanism, labelling
 from ostraka.common.task import Task
 from ostraka.deploy.simulation.affordable import check_affordable, tell_affordable
 from ostraka.deploy.simulation.federation import CORES, GUARDIAN, QUERY, Federation
 from ostraka.deploy.simulation.html import render
+from ostraka.deploy.simulation.models import (
+    constant_metrics,
+    draw_model,
+    learn_from_sums,
+    measure_pooled,
+)
 from ostraka.deploy.simulation.plan import plan_of, plan_options
 from ostraka.deploy.simulation.processes import Start, Supervisor, forking
 from ostraka.deploy.simulation.quality import (
     Quality,
     QuerierQuality,
     RoundQuality,
+    SumModel,
     balanced_accuracy,
     count_classes,
     count_holdings,
@@ -84,6 +91,7 @@ class SimulationOutcome:
         ensemble: figures of all teachers together, asked without privacy.
         ensemble_records: test records that these figures are of.
         rounds: what each round of labels came to; none where all was asked at once.
+        model: of sums, and `mechanism` what released them, or votes; `pooled` figures of all records.
         units: what every party was charged.
     """
 
@@ -94,6 +102,9 @@ class SimulationOutcome:
     ensemble_records: int
     rounds: Sequence[RoundQuality]
     units: Sequence[UnitReport]
+    model: SumModel | None
+    mechanism: Mechanism
+    pooled: Metrics | None
 
 
 def simulate(
@@ -191,7 +202,7 @@ def beside(work: Callable[[], object]) -> Iterator[None]:
 
 def _get_ready(federation: Federation) -> None:
     """Do what needs no teachers while they train."""
-    with uncollected():
+    with without_collection():
         for name in LATER:
             import_module(name)
     federation.start_guardian()
@@ -223,7 +234,20 @@ def _check_task(settings: Settings, split: Split) -> None:
 
 def _ask(context: SimulationContext, training: TrainingReport | None) -> SimulationOutcome:
     started = time.time()
-    asked, rounds = _ask_queriers(context)
+    settings = context.settings
+    rounds: Sequence[RoundQuality] = ()
+    mechanism = settings.plan_mechanism
+    pooled = None
+    model: SumModel | None
+    if settings.learning.sums:
+        one, model, mechanism = learn_from_sums(context)
+        asked: Sequence[QueryOutcome] = (one,)
+        with context.watch.step("learn from all records without privacy"):
+            pooled = measure_pooled(context.split, context.task)
+    else:
+        asked, rounds = _ask_queriers(context)
+        with context.watch.step("draw sums of the same budget"):
+            model = draw_model(settings, context.split, context.task)
     with context.watch.step("ask the teachers without privacy"):
         sites = [context.federation.site(name) for name in context.settings.sites]
         tested = sample_tested(context.split.test, context.settings.records.seed)
@@ -231,7 +255,9 @@ def _ask(context: SimulationContext, training: TrainingReport | None) -> Simulat
     with context.watch.step("compute what the votes cost"):
         context.federation.end_guardian()
     units = totals(context.federation.site(GUARDIAN))
-    return SimulationOutcome(started, training, asked, ensemble, len(tested), rounds, units)
+    return SimulationOutcome(
+        started, training, asked, ensemble, len(tested), rounds, units, model, mechanism, pooled
+    )
 
 
 def _ask_queriers(context: SimulationContext) -> tuple[tuple[QueryOutcome, ...], tuple[RoundQuality, ...]]:
@@ -268,7 +294,7 @@ def report_on(
         version=version("ostraka"),
         settings=settings,
         task="multilabel" if task.multi_label else "single",
-        mechanism=settings.plan_mechanism,
+        mechanism=outcome.mechanism,
         guarantee=guarantee,
         enforce=settings.budgets.enforce,
         bound=settings.charged_bound,
@@ -295,7 +321,13 @@ def report_on(
         gain=asked[0].gain if len(asked) == 1 else None,
         student_guarantee=max(promised, key=lambda one: one.epsilon) if promised else None,
         quality=Quality(
-            own=before, after=after, ensemble=outcome.ensemble, ensemble_records=outcome.ensemble_records
+            own=before,
+            after=after,
+            ensemble=outcome.ensemble,
+            ensemble_records=outcome.ensemble_records,
+            pooled=outcome.pooled,
+            model=outcome.model,
+            constant=constant_metrics(split, task),
         ),
         turns=tuple(map(_turn, asked)) if settings.learning.queriers else (),
         rounds=tuple(outcome.rounds),
@@ -322,7 +354,8 @@ def _turn(asked: QueryOutcome) -> QuerierQuality:
 
 
 def _throughput(asked: Sequence[QueryOutcome], settings: Settings, seconds: dict[str, float]) -> Throughput:
-    rate = 1 / seconds[LABEL_THE_POOL]
+    labelling = seconds.get(LABEL_THE_POOL)
+    rate = 1 / labelling if labelling else 0.0
     queries = sum(one.asked for one in asked)
     return Throughput(
         queries_per_second=queries * rate,

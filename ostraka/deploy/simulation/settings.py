@@ -74,6 +74,7 @@ class Settings(FrozenModel):
         _check_mechanism(self)
         _check_secret_labels(self)
         _check_queriers(self)
+        _check_sums(self)
         _check_plan(self)
         _check_budgets(self)
         return self
@@ -130,8 +131,9 @@ class Settings(FrozenModel):
 
     @property
     def charged_bound(self) -> BOUND:
-        """How costs are computed: a blind tally leaves no votes to compute them from."""
-        return "worst_case" if self.plan.tally == "blind" else self.budgets.bound
+        """How costs are computed: a blind tally and sums leave no votes to compute them from."""
+        no_votes = self.plan.tally == "blind" or self.learning.sums
+        return "worst_case" if no_votes else self.budgets.bound
 
     @property
     def order(self) -> float:
@@ -253,6 +255,24 @@ def _check_secret_labels(settings: Settings) -> None:
         raise ValueError(f"label_dp {label_dp} has no tally blind")
     if plan.randomizes and label_dp is None:
         raise ValueError(f"mechanism {plan.kind} asks of shared records; give label_dp, such as ldp-normal")
+
+
+def _check_sums(settings: Settings) -> None:
+    if not settings.learning.sums:
+        return
+    learn = settings.learning.learn
+    fixed = {
+        "encoding": (settings.plan.encoding, "plain"),
+        "tally": (settings.plan.tally, "aggregate"),
+        "adjacency": (settings.plan.adjacency, "record"),
+        "training": (settings.teaching.training, "conventional"),
+        "enforce": (settings.budgets.enforce, "worst_case"),
+    }
+    for name, (chosen, only) in fixed.items():
+        if chosen != only:
+            raise ValueError(f"learn {learn} goes with {name} {only}, not {chosen}")
+    if settings.plan.variant == "upsampling":
+        raise ValueError(f"variant upsampling is of votes; with learn {learn} choose vanishing or weighting")
 
 
 def _check_queriers(settings: Settings) -> None:

@@ -230,8 +230,15 @@ STUDENT_OF: Mapping[str, VotesStudent] = {"noisecluster": "supervised", "pate-fm
 """Who learns from labels that are not each randomised: any student, where nobody says one of these."""
 
 
+Learn = Literal["votes", "auto", "moments", "bins", "boost", "gradients"]
+"""From what the querying party learns: labels by vote, or sums, by whichever learner suits or by this one."""
+
+
 class StudentSettings(SettingsPart):
-    """Who learns from which labels.
+    """Who learns from what.
+
+    `learn` names what the querying party asks for: labels by vote, or noisy sums of which a learner makes a
+    model of everybody; the other settings here are of labels.
 
     ``student`` learns for ``steps`` steps; none named: the model that `query retrain` takes by itself.
     ``label_rounds`` above 1 ask about half of the pool in equal parts: the first drawn at random, each later
@@ -243,6 +250,11 @@ class StudentSettings(SettingsPart):
     from.
     """
 
+    learn: Learn = Field(
+        default="votes",
+        description="What is asked for: votes (default), or sums for a model, by learner moments, bins, "
+        "boost, gradients, or auto, which chooses.",
+    )
     student: VotesStudent | None = Field(default=None, description=f"Student: {VOTES_STUDENTS}.")
     student_epsilon: float | None = Field(
         default=None, gt=0, description="dp-sgd: epsilon of the student for the records it learns from."
@@ -289,6 +301,25 @@ class StudentSettings(SettingsPart):
         if self.steps is not None and self.learner == "supervised":
             raise ValueError("steps are of students that are networks; name one, such as student vat")
         return self
+
+    @model_validator(mode="after")
+    def _models_of_sums_take_no_labels(self) -> "StudentSettings":
+        chosen = {
+            "student": self.student is not None,
+            "label_rounds": self.label_rounds > 1,
+            "dependencies": self.dependencies,
+            "queriers": self.queriers is not None,
+            "label_dp": self.label_dp is not None,
+        }
+        asked = [name for name, given in chosen.items() if given]
+        if self.sums and asked:
+            raise ValueError(f"learn {self.learn} takes sums, not labels; leave {' and '.join(asked)} out")
+        return self
+
+    @property
+    def sums(self) -> bool:
+        """Whether the querying party asks for sums instead of labels."""
+        return self.learn != "votes"
 
     @model_validator(mode="after")
     def _private_students_have_budgets(self) -> "StudentSettings":

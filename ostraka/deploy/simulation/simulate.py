@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.imports import uncollected
+from ostraka.common.imports import without_collection
 from ostraka.deploy.simulation.processes import Start, forking
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.settings_file import load_settings
@@ -63,7 +63,7 @@ class Report:
             ],
             "quality": [
                 {"student": name} | {metric: getattr(metrics, metric) for metric in METRICS}
-                for name, metrics in found.quality.rows
+                for name, metrics in (*found.quality.rows, *found.quality.others)
             ],
             "classes": [count.model_dump() for count in found.classes],
             "labels": [count.model_dump() for count in found.labels],
@@ -143,7 +143,7 @@ def new_folder() -> Path:
 def require_every_role() -> None:
     """Raise `config.invalid` where packages are missing that a role needs: a simulation plays every role."""
     try:
-        with uncollected():
+        with without_collection():
             import_module("ostraka.deploy.simulation.run")
             import_module("ostraka.deploy.simulation.display")
     except ModuleNotFoundError as error:

@@ -4,11 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from ostraka.common.identity import Role
+from ostraka.common.mechanism.allowed import WORDS
 from ostraka.common.plan.encodings import PLAIN_ALONE, encoding_of
 from ostraka.deploy.simulation.settings import Settings
 
 SHARED = "shared.npz"
 """A party's file of the records whose features all sites know."""
+
+MIN_SIGMA = 1e-3
+"""Of sums, in units: no budget that anybody simulates pays for less noise."""
 
 Tables = Mapping[str, Mapping[str, Any]]
 
@@ -29,6 +33,8 @@ def _of_guardian(settings: Settings) -> Tables:
         "max_batch": settings.batch,
         **_policy_mechanisms(settings),
         **_encodings(settings),
+        # However large the budget is, it is what the simulation was asked for.
+        **({"min_sigma": MIN_SIGMA} if settings.learning.sums else {}),
     }
     levels = {"policy.consent": settings.budgets.level_epsilons} if settings.budgets.consent else {}
     return {"policy": policy, **levels}
@@ -52,7 +58,9 @@ def _of_party(settings: Settings) -> Tables:
 
 
 def _policy_mechanisms(settings: Settings) -> Mapping[str, Any]:
-    """Return the mechanisms, which a policy must name for ttac because it leaves no formal guarantee."""
+    """Return the mechanisms that a policy must name: sums, and ttac, which leaves no formal guarantee."""
+    if settings.learning.sums:
+        return {"mechanisms": WORDS}
     training = settings.teaching.training
     return {"mechanisms": [settings.plan.kind, training]} if training == "ttac" else {}
 

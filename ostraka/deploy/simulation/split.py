@@ -30,6 +30,8 @@ def shard_rows(data: Dataset, settings: Settings, random: np.random.Generator) -
     """
     records = settings.records
     shards = _shards(data, records, random)
+    if records.by is None:
+        shards = _keep_persons(shards, data.ids, random)
     sizes = [len(rows) for rows in shards]
     least = int(np.argmin(sizes))
     teachers = settings.teaching.teachers
@@ -41,6 +43,20 @@ def shard_rows(data: Dataset, settings: Settings, random: np.random.Generator) -
             "seed or a milder split, or bring more.",
         )
     return shards
+
+
+def _keep_persons(shards: Shards, ids: tuple[str, ...] | None, random: np.random.Generator) -> Shards:
+    """Return shards in which all records of an id are at one party, which has any of them."""
+    if ids is None or len(set(ids)) == len(ids):
+        return shards
+    held = [(row, party) for party, rows in enumerate(shards) for row in rows.tolist()]
+    owners: dict[str, int] = {}
+    kept: list[list[int]] = [[] for _ in shards]
+    for place in random.permutation(len(held)).tolist():
+        row, party = held[place]
+        # Records of nobody are each by themselves.
+        kept[owners.setdefault(ids[row], party) if ids[row] else party].append(row)
+    return tuple(np.array(rows, np.int64) for rows in kept)
 
 
 def _shards(data: Dataset, records: RecordSettings, random: np.random.Generator) -> Shards:
@@ -127,7 +143,9 @@ def split_data(settings: Settings) -> Split:
     """
     random = np.random.default_rng(settings.records.seed)
     task, notes = _task(settings.records)
-    ours, theirs = _sources(settings, task, random)
+    ours, theirs, left_out = _sources(settings, task, random)
+    if left_out:
+        notes = (*notes, f"{left_out} records of ids that the querying party has are with no party.")
     wanted = settings.drawn
     if wanted >= len(ours):
         raise _too_few(
@@ -182,17 +200,30 @@ def _task(records: RecordSettings) -> tuple[Task | None, tuple[str, ...]]:
     return proposal.task(), proposal.notes
 
 
-def _sources(settings: Settings, task: Task | None, random: np.random.Generator) -> tuple[Dataset, Dataset]:
-    """Return the records that the querying party and the answering parties draw on."""
+def _sources(
+    settings: Settings, task: Task | None, random: np.random.Generator
+) -> tuple[Dataset, Dataset, int]:
+    """Return the records that the querying party and the parties draw on, and how many nobody has."""
     if _has_test_records(settings.records.data):
         train, test = load_splits(settings.records.data, settings.records.label_columns)
-        return test, train
+        return test, train, 0
     whole = _records(settings.records, task)
     whole.labels()
     whole = replace(whole, classes=whole.classes or _class_names(whole))
     ours = settings.drawn + round(TEST_FRACTION * len(whole))
     order = random.permutation(len(whole))
-    return whole.take(order[:ours]), whole.take(order[ours:])
+    theirs = _of_others(order[ours:], order[:ours], whole.ids)
+    return whole.take(order[:ours]), whole.take(theirs), len(whole) - ours - len(theirs)
+
+
+def _of_others(
+    theirs: NDArray[np.int64], ours: NDArray[np.int64], ids: tuple[str, ...] | None
+) -> NDArray[np.int64]:
+    """Return those rows of theirs that are of no person of ours: nobody is at both sides."""
+    if ids is None:
+        return theirs
+    known = {ids[row] for row in ours.tolist()} - {""}
+    return np.array([row for row in theirs.tolist() if ids[row] not in known], np.int64)
 
 
 def _records(records: RecordSettings, task: Task | None) -> Dataset:

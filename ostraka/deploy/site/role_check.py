@@ -17,7 +17,7 @@ TABLES = "site.toml tables"
 
 def tables(folder: Path, role: str) -> Finding:
     """Whether the tables that a server of this role reads are valid, and what its policy allows."""
-    from ostraka.common.mechanism.allowed import allowed_words
+    from ostraka.common.mechanism.allowed import describe_allowed
 
     words = ""
     try:
@@ -26,13 +26,13 @@ def tables(folder: Path, role: str) -> Finding:
             from ostraka.guardian.ledger.site import ledger_location
             from ostraka.guardian.policy import load_policy
 
-            words = allowed_words(load_policy(folder).mechanisms)
+            words = describe_allowed(load_policy(folder).mechanisms)
             ledger_location(folder)
         elif role == "party":
             from ostraka.services.admission.policy import PartyPolicy, PartySection
 
             load_section(folder, "party", PartySection)
-            words = allowed_words(load_section(folder, "policy", PartyPolicy).mechanisms)
+            words = describe_allowed(load_section(folder, "policy", PartyPolicy).mechanisms)
         elif role == "query":
             from ostraka.client.run.site import QuerySection
 

@@ -8,7 +8,7 @@ import grpc
 
 from ostraka.common.console.texts import list_words
 from ostraka.common.errors import OstrakaError
-from ostraka.common.mechanism.allowed import MODEL_OF_EVERYBODY, allowed_words, allows_sums
+from ostraka.common.mechanism.allowed import MODEL_OF_EVERYBODY, describe_allowed, allows_sums
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
 from ostraka.guardian.ledger import Budget
@@ -64,7 +64,7 @@ class PolicyAdmin(AdminPart):
     def _words_of_current(self) -> str:
         """Say what the policy in force allows; nothing where only an earlier version takes it."""
         try:
-            return allowed_words(self._policies.current().mechanisms)
+            return describe_allowed(self._policies.current().mechanisms)
         except OstrakaError:
             return ""
 

@@ -15,7 +15,7 @@ def unit_text(named: Any) -> str:
     return f"{named.party}/{named.group} ({notion(named.adjacency)})"
 
 
-def released_text(answered: int, asked: int, released: str) -> str:
+def release_text(answered: int, asked: int, released: str) -> str:
     """Return how much a session released, of what was asked; earlier guardians do not say what."""
     if released in LABELS:
         return f"{answered} of {asked} queries answered"

@@ -7,7 +7,7 @@ from ostraka.common.console.commands import CommandGroup
 from ostraka.common.console.texts import epsilon_text
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.exports import plain, rows_of
-from ostraka.guardian.admin.texts import minute, released_text, unit_text
+from ostraka.guardian.admin.texts import minute, release_text, unit_text
 from ostraka.guardian.commands.operation_commands import add_operations
 from ostraka.guardian.commands.options_and_output import Json, Site, say, show, tell
 from ostraka.guardian.operations.federation import SessionId
@@ -34,7 +34,7 @@ def show_(site: Site, session: SessionId, json: Json = None) -> None:
     if json == "-":
         return
     s = reply.session
-    done = released_text(s.answered, s.asked, reply.released)
+    done = release_text(s.answered, s.asked, reply.released)
     say(f"{s.session_id} by {s.querier}: {s.state}, {done}.", json)
     say(f"Mechanism {reply.mechanism}; variant {reply.variant}; parties {', '.join(reply.parties)}.", json)
     say(f"Tally: {reply.tally}; queries: {reply.encoding}.", json)

@@ -172,11 +172,11 @@ def _form(request: Request, operation: type[ConsoleOperation], values: Values, p
         values=values,
         problem=problem,
         levels=_levels(console_of(request), operation),
-        known=_known(console_of(request), operation),
+        known=_find_known(console_of(request), operation),
     )
 
 
-def _known(console: Console, operation: type[ConsoleOperation]) -> Mapping[str, Sequence[str]]:
+def _find_known(console: Console, operation: type[ConsoleOperation]) -> Mapping[str, Sequence[str]]:
     """Return names to choose from, by the field of the form that asks for one."""
     if "party" not in operation.model_fields:
         return {}

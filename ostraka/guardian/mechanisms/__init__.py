@@ -42,7 +42,7 @@ from ostraka.guardian.mechanisms.rule import (
     release,
     rule_of,
 )
-from ostraka.guardian.mechanisms.sums import SumsRule, released_sums
+from ostraka.guardian.mechanisms.sums import SumsRule, release_sums
 
 __all__ = [
     "REFUSED",
@@ -58,7 +58,7 @@ __all__ = [
     "largest_charges",
     "register",
     "release",
-    "released_sums",
+    "release_sums",
     "rule_of",
 ]
 

@@ -12,14 +12,14 @@ from ostraka.guardian.noise.source import NoiseSource
 
 
 class SumsRule(Rule[Mechanism]):
-    """Mechanisms that answer no query: `released_sums` releases what they sum."""
+    """Mechanisms that answer no query: `release_sums` releases what they sum."""
 
     def release(self, mechanism: Mechanism, sums: Sums, noise: NoiseSource) -> Answers:
         """Raise ValueError."""
         raise ValueError(f"mechanism: {mechanism.kind} releases no answers")
 
 
-def released_sums(
+def release_sums(
     sums: RingArray, mechanism: Mechanism, noise: NoiseSource, ring: Modulus
 ) -> NDArray[np.int64]:
     """Return `sums`, ring values (rounds, width), with noise for each value, in lattice steps.

@@ -63,7 +63,7 @@ class UnitFields(BaseModel):
         )
 
 
-def _require_filter(asked: str, reply: admin_pb2.SetBudgetReply) -> None:
+def require_filter(asked: str, reply: admin_pb2.SetBudgetReply) -> None:
     """Raise `message.invalid` where a guardian that knows no filters made a Renyi budget all the same."""
     if asked and (reply.budget.filter or FILTERS[0]) != asked:
         raise OstrakaError(
@@ -98,7 +98,7 @@ class SetBudget(UnitFields, ConsoleOperation):
     def send(self, stub: Stub) -> admin_pb2.SetBudgetReply:
         """Set the budget; raises `message.invalid` where an older guardian gave it another filter."""
         reply: admin_pb2.SetBudgetReply = super().send(stub)
-        _require_filter(self.filter, reply)
+        require_filter(self.filter, reply)
         return reply
 
     def preview(self, stub: Stub) -> Preview:
@@ -129,7 +129,7 @@ class SetConsent(UnitFields, ConsoleOperation):
     def send(self, stub: Stub) -> admin_pb2.SetBudgetReply:
         """Set the level; raises `message.invalid` as `SetBudget` does."""
         reply: admin_pb2.SetBudgetReply = super().send(stub)
-        _require_filter(self.filter, reply)
+        require_filter(self.filter, reply)
         return reply
 
     def preview(self, stub: Stub) -> Preview:

@@ -11,7 +11,7 @@ from ostraka.common.mechanism import BOUND
 from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.modulus import RingArray
 from ostraka.guardian.ledger import Charge
-from ostraka.guardian.mechanisms import Answers, release, released_sums
+from ostraka.guardian.mechanisms import Answers, release, release_sums
 from ostraka.guardian.noise import NoiseSource
 from ostraka.guardian.sessions.cohorts import Attendance
 from ostraka.guardian.sessions.data_dependent import DataDependentCosts
@@ -89,7 +89,7 @@ def tally(
 
 def _release_sum(plan: Plan, total: RingArray, payers: Sequence[Payer], noise: NoiseSource) -> Outcome:
     """Release a round of sums, whose cost nothing in them decides."""
-    released = released_sums(total, plan.mechanism, noise, plan.modulus)
+    released = release_sums(total, plan.mechanism, noise, plan.modulus)
     charged = worst_charges(plan, payers, np.ones((len(total), 1), dtype=np.bool_))
     return Outcome(encode_sum(released), len(total), charged)
 

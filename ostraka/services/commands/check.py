@@ -39,13 +39,13 @@ class Checked:
 def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = None) -> None:
     """Check this site's records and teachers against the task."""
     from ostraka.common.config import load_section
-    from ostraka.common.mechanism.allowed import allowed_words
+    from ostraka.common.mechanism.allowed import describe_allowed
     from ostraka.services.admission.policy import PartyPolicy
     from ostraka.services.hosting.contributions import protection
     from ostraka.services.hosting.training_input import TrainingInput
     from ostraka.services.teachers import Ensemble
     from ostraka.services.teachers.config import TEACHERS, is_file
-    from ostraka.services.teachers.held_out import held_out_lines, read_held_out
+    from ostraka.services.teachers.held_out import tell_held_out, read_held_out
 
     given = TrainingInput.load(site, data, task)
     wanted = given.task
@@ -88,9 +88,9 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
         lines.append("  Its records answer sums alone; it takes no part in votes of teachers.")
     elif found.teachers is not None:
         lines += [_head_line(found.head, policy.encodings), *joint_training_lines(found.together)]
-        lines += [f"  {line}" for line in held_out_lines(read_held_out(site / TEACHERS), balanced=balanced)]
+        lines += [f"  {line}" for line in tell_held_out(read_held_out(site / TEACHERS), balanced=balanced)]
         lines += [f"  They do not vote on {', '.join(found.abstains)}."] if found.abstains else []
-    lines.append(f"  Its policy: {allowed_words(policy.mechanisms)}")
+    lines.append(f"  Its policy: {describe_allowed(policy.mechanisms)}")
     if policy.allows_sums and given.section.data is None:
         lines.append("  It answers no sums yet: name its records as data in [training] of site.toml.")
     if json != "-":

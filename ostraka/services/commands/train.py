@@ -50,7 +50,7 @@ def train(
     from ostraka.services.hosting.training_input import TrainingInput
     from ostraka.services.party import Party
     from ostraka.services.teachers.config import TEACHERS
-    from ostraka.services.teachers.held_out import held_out_lines, read_held_out
+    from ostraka.services.teachers.held_out import tell_held_out, read_held_out
 
     if training is not None:
         known = _together(TrainingInput.load(site, data, task, **dict(overrides)), training, on, ready_file)
@@ -68,7 +68,7 @@ def train(
     balanced = known.config is not None and known.config.balanced
     if json != "-":
         lines += joint_training_lines(known.together)
-        typer.echo("\n".join([*lines, *held_out_lines(held_out, balanced=balanced)]))
+        typer.echo("\n".join([*lines, *tell_held_out(held_out, balanced=balanced)]))
     told = {"held_out": None if held_out is None else asdict(held_out)}
     write_json(known.model_dump(mode="json") | told, json)
 

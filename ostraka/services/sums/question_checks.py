@@ -47,7 +47,7 @@ def check_question(question: AnyQuestion, mechanism: Mechanism, records: Records
             _check_target(question.target, records)
         case NetworkQuestion():
             features = math.prod(question.shape)
-            _require(features == records.X.shape[1], "takes records of another shape")
+            _require(features == records.features.shape[1], "takes records of another shape")
             _check_target(question.target, records)
         case BoostQuestion():
             asked = [(question.feature, question.indicators)]

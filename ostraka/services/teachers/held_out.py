@@ -81,7 +81,7 @@ def read_held_out(teachers: Path) -> Gain | None:
         return None
 
 
-def held_out_lines(found: Gain | None, *, balanced: bool) -> list[str]:
+def tell_held_out(found: Gain | None, *, balanced: bool) -> list[str]:
     """Return what people are told of the teachers; nothing where nothing was measured."""
     if found is None:
         return []

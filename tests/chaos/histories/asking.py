@@ -10,7 +10,7 @@ from typing import cast
 
 import numpy as np
 
-from ostraka.common.mechanism import Confident, DpTtac, GnMax, Mechanism, Recipe
+from ostraka.common.mechanism import Confident, DpTtac, GnMax, Mechanism, Moments, Recipe
 from ostraka.common.plan.plan import Plan, digest
 from ostraka.common.plan.signed_lists import read_ticket, sign_list
 from ostraka.common.sharing import FRACTION_BITS
@@ -33,6 +33,7 @@ from tests.chaos.members import CLASSES, TASK, members
 _TRAINING = DpTtac(
     recipe=Recipe(model="mlp", parameters=7, steps=1, batch_size=8, learning_rate=0.1), radius=1.0, sigma=30.0
 )
+_SUMS = Moments(columns=4, codes=2, sigma=25.0, gram_sigma=30.0)
 _MECHANISMS: tuple[Mechanism, ...] = (
     GnMax(sigma=20.0),
     GnMax(sigma=8.0),
@@ -104,7 +105,7 @@ def release(made: Federation, draws: random.Random) -> str:
         if batch.state == "released":
             return
         batch.state, batch.voted, batch.answered = "released", frozen, answered
-        if batch.plan.mechanism is not _TRAINING:
+        if not batch.plan.releases_sums:
             figures = _figures(opened, paying, charges)
             if draws.random() < 0.8:
                 figures.write()
@@ -196,6 +197,9 @@ def _participant(
 def _drawn_plan(draws: random.Random, sites: Sequence[str]) -> Plan:
     mechanism, rare = draws.choice(_MECHANISMS), [draws.random() < 0.2 for _ in range(3)]
     by_label, encrypted, vanishing = [mechanism is not _TRAINING and each for each in rare]
+    if mechanism is _TRAINING and len(sites) % 2:
+        # In place of a draw of its own: what other histories draw stays as it is.
+        mechanism = _SUMS
     return _plan(mechanism, by_label, encrypted, vanishing, tuple(sites))
 
 
@@ -215,7 +219,7 @@ def _plan(
         parties=sites,
         quorum=1,
         queries=1000,
-        batch_size=1 if mechanism is _TRAINING else _MOST,
+        batch_size=1 if mechanism in (_TRAINING, _SUMS) else _MOST,
         adjacency="label" if by_label else "record",
         encoding="ckks" if encrypted else "plain",
         variant="vanishing" if vanishing else "none",

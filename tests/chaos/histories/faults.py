@@ -126,7 +126,7 @@ SHOWN_BY: dict[Mutant, int] = {
     charges_publications_to_groups_that_are_gone: 44,
     spares_labels_that_inherited: 50010,
     publishes_votes_that_others_raised: 111,
-    recosts_what_was_spent_alone: 10,
+    recosts_what_was_spent_alone: 18,
     forgets_raises_at_larger_orders: 78,
     publishes_what_was_read_before: 432,
     tickets_without_budgets_set_meanwhile: 29,

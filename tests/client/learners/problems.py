@@ -25,7 +25,7 @@ class Drawn:
 
     problem: Problem
     rows: Rows
-    X: NDArray[np.float64]
+    X: NDArray[Any]
     y: NDArray[Any]
 
     def source(self, plan: SumPlan, seed: int = 0) -> LocalSums:
@@ -66,14 +66,15 @@ def draw(
 
 @dataclass
 class EndingSource:
-    """Answers so many questions, and then says that the budget is spent."""
+    """Answers so many questions, and then says with this code that the budget is spent."""
 
     source: LocalSums
     left: int
+    code: ErrorCode = ErrorCode.BUDGET_TOO_SMALL
 
     def ask(self, question: AnyQuestion) -> NoisySum:
         """Return an answer while there are any left."""
         if not self.left:
-            raise OstrakaError(ErrorCode.BUDGET_TOO_SMALL, "The budget pays for no further round: raise it.")
+            raise OstrakaError(self.code, "The budget pays for no further round: raise it.")
         self.left -= 1
         return self.source.ask(question)

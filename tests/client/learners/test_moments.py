@@ -106,7 +106,7 @@ def test_a_rare_class_tells_its_share_and_learns_its_order() -> None:
     drawn = draw("classes", 2, rare=0.2)
     plan = LEARNER.plan(drawn.problem, MUCH)
     assert any("share of each class" in told for told in plan.tells)
-    probabilities = drawn.learn(LEARNER, MUCH).model.predict_proba(drawn.X)[:, 1]  # type: ignore[union-attr]
+    probabilities = drawn.learn(LEARNER, MUCH).model.predict_proba(drawn.X)[:, 1]
     assert probabilities.mean() == pytest.approx(drawn.y.mean(), abs=0.1)
     assert np.corrcoef(probabilities, drawn.y)[0, 1] > 0.4
 
@@ -117,7 +117,7 @@ def test_constant_columns_and_fewer_records_than_features_are_learned_from_and_t
     drawn.problem.pool[:, 3] = 0.5
     drawn.rows.X[:, 3] = 0.5
     assert "fewer records (30) than features (40)" in LEARNER.plan(drawn.problem, 1.0).warnings[0]
-    assert np.isfinite(drawn.learn(LEARNER, 1.0).model.predict_proba(drawn.X)).all()  # type: ignore[union-attr]
+    assert np.isfinite(drawn.learn(LEARNER, 1.0).model.predict_proba(drawn.X)).all()
 
 
 def test_a_plan_that_would_clip_most_records_is_told_by_the_own_pool() -> None:

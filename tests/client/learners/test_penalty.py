@@ -6,6 +6,8 @@ import numpy as np
 
 from ostraka.client.learners.penalty import (
     PENALTIES,
+    Fold,
+    PoolCovariance,
     choose_penalty_by_pool,
     estimate_risks,
     pool_covariance,
@@ -49,7 +51,26 @@ def test_noise_that_would_explain_more_than_all_of_the_labels_is_penalised_away(
 
 def test_the_penalty_is_at_least_a_record_of_the_pool_worth() -> None:
     U = np.random.default_rng(2).normal(size=(20, 8))
-    pool = pool_covariance(U)
-    moments = Moments(pool.whole @ np.ones((8, 1)), 0.0, 0.0, second_moment=1.0)
+    A = U.T @ U / 20
+    # Folds that are all alike, and moments without any error, of which the least penalty is the best.
+    pool = PoolCovariance(A, (Fold(A, A),) * 4, 20)
+    moments = Moments(A @ np.ones((8, 1)), 0.0, 0.0, second_moment=1.0)
     chosen = choose_penalty_by_pool(moments, pool, lambda covariance: covariance)
-    assert chosen >= np.trace(pool.whole) / 20
+    assert 1 <= chosen / (np.trace(A) / 20) < 2
+
+
+def test_a_rare_class_takes_the_largest_penalty_that_noise_may_hide() -> None:
+    random = np.random.default_rng(6)
+    pool = pool_covariance(random.normal(size=(200, 6)) * np.geomspace(1, 0.1, 6))
+    mean = pool.whole @ np.ones((6, 1))
+    noisy = Moments(mean + random.normal(0, 0.05, (6, 1)), 0.05**2, 0.0, second_moment=10.0)
+    exact = Moments(mean, 0.0, 0.0, second_moment=10.0)
+    with_noise, without = (
+        [
+            choose_penalty_by_pool(moments, pool, lambda covariance: covariance, rare=rare)
+            for rare in (False, True)
+        ]
+        for moments in (noisy, exact)
+    )
+    assert with_noise[1] > with_noise[0]
+    assert without[1] == without[0]

@@ -1,10 +1,13 @@
+import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
 import typer
 
 from ostraka.common.console.cli import run, write_json
+from ostraka.common.console.screen import Screen
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 
@@ -79,3 +82,15 @@ def test_json_goes_where_it_is_asked(tmp_path: Path, capsys: pytest.CaptureFixtu
     with pytest.raises(OstrakaError) as refusal:
         write_json({}, str(tmp_path / "nowhere" / "out.json"))
     assert refusal.value.code is ErrorCode.CONFIG_INVALID
+
+
+def test_a_terminal_that_lacks_a_letter_stops_no_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii", write_through=True))
+    app = typer.Typer(add_completion=False)
+    app.command()(lambda: Screen().print("auffällig"))
+    monkeypatch.setattr(sys, "argv", ["app"])
+    with pytest.raises(SystemExit) as left:
+        run(app, "app")
+    assert left.value.code == 0
+    assert raw.getvalue() == b"auff\\xe4llig\n"

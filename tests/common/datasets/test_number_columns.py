@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ostraka.common.datasets.number_columns import infer_numbers, read_numbers
+from ostraka.common.datasets.number_columns import are_plain_numbers, infer_numbers, read_numbers
 from ostraka.common.datasets.reading import Origin
 from ostraka.common.datasets.table_files import frame_table
 from ostraka.common.datasets.unreadable import TwoReadingsError, UnreadableValuesError
@@ -145,3 +145,12 @@ def test_a_column_of_decimal_commas_makes_points_doubtful(others: tuple[str, str
 def test_parts_of_a_whole_are_told_where_the_unit_is_percent(cells: tuple[object, ...], told: bool) -> None:
     share = NumberColumn(name="w", min=0, max=100, unit="%")
     assert ("0.05 is taken for 0.05 %" in share.read(column(*cells)).note) is told
+
+
+def test_floats_as_programs_print_them_are_numbers() -> None:
+    cells = ["0.37454011884736254", "-0.0024963740129999", "1.2e-05", "0.516941800883299", ""]
+    found = infer_numbers(pa.chunked_array([cells]))
+    assert found.to_pylist() == [*map(float, cells[:-1]), None]
+    assert are_plain_numbers(pa.chunked_array([cells[:-1]])).to_pylist() == [True] * 4
+    ids = pa.chunked_array([["12345678901234567", "2"]])
+    assert infer_numbers(ids).to_pylist() == ids.to_pylist()

@@ -43,7 +43,7 @@ def test_several_labels_and_no_student_of_own_data_are_told_so() -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"over_own": Interval(-0.1, -0.2, -0.05)}, ["The labels made the student worse."]),
+        ({"over_own": Interval(-0.1, -0.2, -0.05)}, ["The labels made a worse student than own data alone."]),
         ({"over_own": Interval(0.01, 0.0, 0.05)}, ["1500 test records are too few to tell whether"]),
         ({"over_majority": Interval(0.01, -0.01, 0.02)}, ["The student is not certainly better than always"]),
         ({"over_majority": Interval(0.0, 0.0, 0.0)}, ["The student is no better than always saying 'No'"]),

@@ -3,7 +3,7 @@
 import pytest
 
 from ostraka.common.mechanism import DpTtac, GnMax, Mechanism, Moments, Recipe, Statistics, Ttac
-from ostraka.common.mechanism.allowed import allowed_words, allows, allows_sums
+from ostraka.common.mechanism.allowed import describe_allowed, allows, allows_sums
 
 RECIPE = Recipe(model="mlp", parameters=7, steps=1, batch_size=8, learning_rate=0.1)
 VOTE, SUM, COUNT = (
@@ -46,6 +46,6 @@ def test_what_words_allow(named: tuple[str, ...] | None, allowed: set[Mechanism]
     ],
 )
 def test_people_are_told_what_a_policy_allows(named: tuple[str, ...] | None, said: str) -> None:
-    words = allowed_words(named)
+    words = describe_allowed(named)
     assert words.startswith(f"It allows {said}")
     assert ("for ever" in words) is allows_sums(named)

@@ -22,7 +22,7 @@ from ostraka.common.mechanism import (
     Ttac,
 )
 from ostraka.common.sharing.ring import Ring
-from ostraka.guardian.mechanisms import release, released_sums
+from ostraka.guardian.mechanisms import release, release_sums
 from ostraka.guardian.noise import ExactNoise
 
 ROWS, CLASSES, TEACHERS = 5, 6, 20
@@ -93,5 +93,5 @@ def test_a_release_makes_them(mechanism: Mechanism, draws: list[Draw]) -> None:
 def test_a_round_draws_for_each_parameter(mechanism: Ttac | DpTtac, draws: list[Draw]) -> None:
     noise, ring = Recording(), Ring(64)
     assert mechanism.draws(1, CLASSES) == draws
-    released_sums(ring.wrap(np.zeros((1, 7), dtype=np.int64)), mechanism, noise, ring)
+    release_sums(ring.wrap(np.zeros((1, 7), dtype=np.int64)), mechanism, noise, ring)
     assert noise.draws == draws

@@ -25,8 +25,8 @@ from ostraka.common.sums.sensitivity import (
     MOVED_GRADIENT,
     MOVED_GRAM,
     MOVED_HISTOGRAM,
-    moved_on_lattice,
-    moved_statistics,
+    move_on_lattice,
+    move_of_statistics,
 )
 
 BITS = 16
@@ -48,7 +48,7 @@ def moved(question: LinearQuestion, X: np.ndarray, y: np.ndarray) -> list[tuple[
 
 def assert_bounded(found: list[tuple[float, int]], *bounds: float) -> None:
     for (distance, width), bound in zip(found, bounds, strict=True):
-        assert distance <= moved_on_lattice(bound, width, BITS)
+        assert distance <= move_on_lattice(bound, width, BITS)
 
 
 @settings(max_examples=25)
@@ -112,4 +112,4 @@ def test_the_bounds_are_reached() -> None:
 def test_counts_of_columns_move_by_two_places_each(X: np.ndarray) -> None:
     question = StatisticsQuestion(tuple(ColumnStatistic(column, 0.0, 1.0, 4) for column in range(3)))
     found = moved(question, X, np.zeros(2))
-    assert np.linalg.norm([distance for distance, _ in found]) <= moved_statistics(3) + 1e-9
+    assert np.linalg.norm([distance for distance, _ in found]) <= move_of_statistics(3) + 1e-9

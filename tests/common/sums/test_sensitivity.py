@@ -19,8 +19,8 @@ from ostraka.common.sums.codes import ClassCodes, NumberCodes
 from ostraka.common.sums.feature_map import FeatureMap, clip_rows
 from ostraka.common.sums.questions import (
     CHUNK,
-    AnyQuestion,
     GradientQuestion,
+    LinearQuestion,
     MomentsQuestion,
     Rows,
     Target,
@@ -28,7 +28,7 @@ from ostraka.common.sums.questions import (
     sum_steps,
     weigh_steps,
 )
-from ostraka.common.sums.sensitivity import moved_on_lattice
+from ostraka.common.sums.sensitivity import move_on_lattice
 from tests.common.sums.questions import KINDS, records
 
 VOTE = 2**FRACTION_BITS
@@ -42,7 +42,9 @@ def blocks_of(mechanism: RecordSums, steps: Sequence[NDArray[np.int64]]) -> list
     return [joined[start:end] for start, end in pairwise(ends.tolist())]
 
 
-def moved(question: AnyQuestion, mechanism: RecordSums, rows: Rows, other: Rows, weight: int) -> list[float]:
+def moved(
+    question: LinearQuestion, mechanism: RecordSums, rows: Rows, other: Rows, weight: int
+) -> list[float]:
     """Return how far each block of the weighed sums of neighbours is apart, in units."""
     sums = [
         [weigh_steps(block, weight, FRACTION_BITS) for block in sum_steps(question, each, FRACTION_BITS)]
@@ -74,11 +76,11 @@ def test_no_record_moves_a_sum_further_than_is_charged(kind: str, data: st.DataO
     other = replaced(rows, records(data.draw, count, labels), data.draw(st.permutations(range(4)))[:count])
     weight = data.draw(st.sampled_from([VOTE, 1, VOTE // 3, 5 * VOTE + 7]))
     for block, apart in zip(mechanism.blocks, moved(question, mechanism, rows, other, weight), strict=True):
-        most = moved_on_lattice(block.moved, block.width, FRACTION_BITS, count * weight / VOTE)
+        most = move_on_lattice(block.moved, block.width, FRACTION_BITS, count * weight / VOTE)
         assert apart <= most
 
 
-def opposites() -> list[tuple[AnyQuestion, RecordSums, Rows, Rows]]:
+def opposites() -> list[tuple[LinearQuestion, RecordSums, Rows, Rows]]:
     """Return questions with two records that move the sum as far as is charged, but for rounding."""
     X = np.array([[1.0, 0.0], [0.0, 1.0]], np.float32)
     plain = FeatureMap(np.zeros(2), 1.0, 0.0)
@@ -100,7 +102,7 @@ def opposites() -> list[tuple[AnyQuestion, RecordSums, Rows, Rows]]:
 
 @pytest.mark.parametrize(("question", "mechanism", "one", "two"), opposites())
 def test_opposite_records_move_a_sum_as_far_as_is_charged(
-    question: AnyQuestion, mechanism: RecordSums, one: Rows, two: Rows
+    question: LinearQuestion, mechanism: RecordSums, one: Rows, two: Rows
 ) -> None:
     (apart,) = moved(question, mechanism, one, two, VOTE)
     assert apart == mechanism.blocks[0].moved
@@ -116,16 +118,24 @@ def test_the_packed_gram_moves_by_the_square_root_of_2() -> None:
     assert np.linalg.norm(pack_symmetric(np.ones((3, 3)))) == pytest.approx(3)
 
 
-def test_squares_that_underflow_do_not_undo_the_clipping_of_a_gradient() -> None:
-    """The lengths of such records come out far too small: divided by them, a gradient grew 21-fold."""
-    features = 1000
-    values = np.ones((1, features), np.float32)
-    values[0, 0] = 1.6
-    map = FeatureMap(np.zeros(features), 1 / 1.5e-162, 0.0)
-    weights = np.zeros((features + 1, 1))
+@pytest.mark.parametrize(
+    ("largest", "map"),
+    [
+        (1.6, FeatureMap(np.zeros(1000), 1 / 1.5e-162, 0.0)),
+        (0.0, FeatureMap(np.zeros(1), 1.0, 2.7e-162)),
+    ],
+    ids=["21-fold", "1.2-fold"],
+)
+def test_squares_that_underflow_do_not_undo_the_clipping_of_a_gradient(
+    largest: float, map: FeatureMap
+) -> None:
+    """The lengths of such records come out far too small: divided by them, a gradient was too long."""
+    values = np.full((1, len(map.center)), min(largest, 1.0), np.float32)
+    values[0, 0] = largest
+    weights = np.zeros((map.columns, 1))
     question = GradientQuestion(map, Target("squared", 1, -1e150, 1.0), weights, 1e-14)
     (steps,) = sum_steps(question, Rows(values, values, np.zeros(1)), FRACTION_BITS)
-    assert np.linalg.norm(steps.astype(np.float64)) <= VOTE + math.sqrt(features)
+    assert np.linalg.norm(steps.astype(np.float64)) <= VOTE + math.sqrt(map.columns)
 
 
 def test_no_value_is_so_small_that_products_are_slow() -> None:

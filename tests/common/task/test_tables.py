@@ -306,3 +306,20 @@ def test_ids_that_a_spreadsheet_cut_short_are_refused(tmp_path: Path, number: st
 def test_lines_are_those_of_the_file_where_rows_were_left_out(tmp_path: Path) -> None:
     table = written(tmp_path, CSV.replace(",yes\n", ",\n").replace("x,0,", "x,101,"))
     refused(table, "101 in line 4", code=ErrorCode.TASK_MISMATCH)
+
+
+def test_sites_may_write_decimals_differently(tmp_path: Path) -> None:
+    text = (
+        'name = "t"\nlabel = "y"\nclasses = ["a", "b"]\n[input]\nkind = "table"\n'
+        'columns = [ { name = "x", min = 0, max = 9999%s } ]\n'
+    )
+    tasks = []
+    for mark in ("", ', decimal = ","', ', decimal = "."'):
+        file = tmp_path / "task.toml"
+        file.write_text(text % mark)
+        tasks.append(load_task(file))
+    assert len({task.digest for task in tasks}) == 1
+    table = pa.table({"x": ["1,234", "5,678"], "y": ["a", "b"]})
+    assert tasks[1].read(table).X.ravel().tolist() == pytest.approx([1.234, 5.678])
+    with pytest.raises(OstrakaError, match="two readings"):
+        tasks[0].read(table)

@@ -114,6 +114,18 @@ def test_a_number_outside_its_range_is_refused_or_clipped(wage: float) -> None:
     assert "count as its end: 1 of 2" in data.reading.columns["wage"]
 
 
+def test_an_end_of_the_range_is_inside_however_exactly_it_is_stored() -> None:
+    frame = pd.DataFrame({"age": [20, 30], "wage": np.array([0.1, 0.3], np.float32)})
+    assert len(wages(min=0.1, max=0.3).records(frame)) == 2
+    X = np.array([[20.0]])
+    refused(
+        WAGES,
+        from_arrays(X, np.array([1e300]), columns=("age",), numeric=True),
+        ErrorCode.TASK_MISMATCH,
+        "1e+300",
+    )
+
+
 def test_no_number_at_all_is_refused() -> None:
     frame = pd.DataFrame({"age": [20, 30], "wage": [np.nan, np.nan]})
     refused(WAGES, frame, ErrorCode.DATA_NAN, "has a number to learn")

@@ -15,6 +15,8 @@ from ostraka.common.telemetry.registry import TelemetrySection
 from ostraka.deploy.compose import setup
 from ostraka.deploy.compose.setup import ADMIN, GUARDIAN, HOSPITALS, QUERY
 from ostraka.guardian.ledger.site import LedgerSettings, ledger_location
+from ostraka.guardian.policy import load_policy
+from ostraka.services.admission.policy import PartyPolicy
 from ostraka.services.teachers.config import TrainingSection
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
@@ -77,8 +79,16 @@ def test_every_hospital_gets_a_budget_of_its_own_and_votes_weigh_by_it() -> None
     given = dict(re.findall(r"(\w+)=(\d+)", command))
     assert set(given) == set(HOSPITALS)
     assert len(set(given.values())) == len(HOSPITALS)
-    for ask in ("delta", "delta-confidential"):
+    for ask in ("delta", "delta-confidential", "delta-model"):
         assert "--variant weighting" in services[ask]["command"][0]
+
+
+def test_everybody_who_releases_allows_votes_and_sums(filled: Path) -> None:
+    policies = [
+        load_policy(filled / GUARDIAN),
+        *(load_section(filled / name, "policy", PartyPolicy) for name in HOSPITALS),
+    ]
+    assert {policy.mechanisms for policy in policies} == {("votes", "sums", "dp_ttac")}
 
 
 def test_hospitals_hold_different_digits_of_one_task(filled: Path) -> None:

@@ -47,7 +47,7 @@ def test_a_report_without_a_gain_still_tells_accuracies() -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"over_own": Interval(-0.1, -0.2, -0.05)}, "made the student worse"),
+        ({"over_own": Interval(-0.1, -0.2, -0.05)}, "The labels made a worse student"),
         ({"over_own": Interval(0.01, -0.02, 0.05)}, "80 test records are too few to tell"),
         ({"over_majority": Interval(0.0, 0.0, 0.0)}, "no better than always saying"),
     ],

@@ -1,5 +1,6 @@
 import base64
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -11,16 +12,17 @@ from ostraka.client.run.asking_options import Adjacency
 from ostraka.client.training.leading import TrainingCost, TrainingReport
 from ostraka.common.learning.accuracy import LabelFigures, Metrics
 from ostraka.common.learning.gain import Gain, Interval
-from ostraka.common.mechanism import BOUND
+from ostraka.common.mechanism import BOUND, Moments
 from ostraka.common.page.drawing import draw
 from ostraka.deploy.simulation import plots
 from ostraka.deploy.simulation.display import show
-from ostraka.deploy.simulation.html import Plot, render
+from ostraka.deploy.simulation.html import PLOTS, Plot, render
 from ostraka.deploy.simulation.quality import (
     Holding,
     Quality,
     QuerierQuality,
     RoundQuality,
+    SumModel,
     balanced_accuracy,
     count_classes,
     count_labels,
@@ -34,6 +36,7 @@ from ostraka.deploy.simulation.report import (
     Throughput,
     UnitSpending,
     notions,
+    warnings,
 )
 from ostraka.deploy.simulation.settings import Settings
 
@@ -114,7 +117,13 @@ def report(**changes: object) -> SimulationReport:
         records=RecordSplit(labelled=2, pool=6, test=80, parties=63),
         gain=GAIN,
         student_guarantee=None,
-        quality=Quality(own=metrics(0.8), after=metrics(0.9), ensemble=metrics(0.95), ensemble_records=80),
+        quality=Quality(
+            own=metrics(0.8),
+            after=metrics(0.9),
+            ensemble=metrics(0.95),
+            ensemble_records=80,
+            constant=metrics(0.5),
+        ),
         turns=(),
         rounds=(),
         training=None,
@@ -388,3 +397,75 @@ def test_the_mean_of_students_is_by_label() -> None:
 
 def test_json_is_read_back_the_same() -> None:
     assert SimulationReport.model_validate_json(report().model_dump_json()) == report()
+
+
+DRAWN = SumModel(
+    asked=False,
+    learner="moments",
+    reason="It is public.",
+    epsilon=10.0,
+    rounds=1,
+    rounds_planned=1,
+    records=63.0,
+    tells=("the mean of your pool",),
+    notes=("Mind this.",),
+    metrics=metrics(0.92),
+    gain=GAIN,
+)
+
+
+def of_sums(**changes: object) -> SimulationReport:
+    """Return the report of a simulation that asked for sums instead of labels."""
+    made = report()
+    model = DRAWN.model_copy(update={"asked": True, "rounds": 12, "rounds_planned": 20})
+    found = {"pooled": metrics(0.96), "model": model}
+    return report(
+        settings=Settings(parties=7, learn="moments"),
+        mechanism=Moments(columns=5, codes=3, sigma=2.0),
+        quality=made.quality.model_copy(update=found),
+        **{"queries": 0, "asked": 0, "answered": 0, "label_accuracy": None, "classes": (), **changes},
+    )
+
+
+def test_a_drawn_model_stands_beside_votes() -> None:
+    made = report()
+    quality = made.quality.model_copy(update={"model": DRAWN})
+    page = worded(made.model_copy(update={"quality": quality}))
+    assert "a model of sums, same budget" in page
+    assert "no party was asked for it: Learner moments, of one sum over 63 records" in page
+    assert "drawn in this process and not over the services, is right on 90.0% (83.0% to 96.0%)" in page
+    assert "with released labels" in page
+    assert "a model of sums" not in worded(made)
+
+
+def test_a_page_of_sums_tells_no_labels() -> None:
+    page = worded(of_sums())
+    for word in (
+        "The model is right on 90.0% (95% interval 83.0% to 96.0%) of 80 test records",
+        "of 12 sums, of 20 planned over 63 records",
+        "Parties are told the mean of your pool.",
+        "it answers any question, for ever, to whoever holds it",
+        "all records, not private",
+        "the most frequent class",
+        "moments: columns 5, codes 3, sigma 2.",
+    ):
+        assert word in page
+    for word in ("queries answered", "released labels", "throughput"):
+        assert word not in page
+
+
+def test_plots_of_sums_compare_everybody() -> None:
+    made = of_sums()
+    shown = {text.get_text() for text in PLOTS["comparison"](made).legends[0].get_texts()}
+    assert {"a model of sums", "all records, not private", "the most frequent class"} <= shown
+    (axes,) = PLOTS["accuracy"](made).axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["own data alone", "model of sums"]
+
+
+def test_a_model_that_is_no_better_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    worse = replace(GAIN, over_own=Interval(-0.1, -0.2, -0.05))
+    assert warnings(of_sums(gain=worse)) == ("The sums made a worse model than own data alone.",)
+    show(of_sums(), Path("page"))
+    shown = capsys.readouterr().out
+    assert "Learner moments, of 12 sums" in " ".join(shown.split())
+    assert "queries" not in shown

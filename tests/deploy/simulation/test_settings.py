@@ -137,6 +137,16 @@ def test_sites_sort_as_they_are_numbered() -> None:
     [
         ({"mechanism": "confident:sigma1=-1"}, "sigma1"),
         ({"mechanism": "rand_res:epsilon=1", "label_dp": "ldp-ssl"}, "epsilon from label_epsilon"),
+        ({"learn": "forests"}, "learn"),
+        (
+            {"learn": "moments", "label_rounds": 3, "dependencies": True},
+            "leave label_rounds and dependencies out",
+        ),
+        ({"learn": "moments", "student": "vat"}, "leave student out"),
+        ({"learn": "auto", "encoding": "ckks"}, "goes with encoding plain, not ckks"),
+        ({"learn": "auto", "enforce": "data_dependent"}, "goes with enforce worst_case"),
+        ({"learn": "auto", "training": "dp-ttac"}, "goes with training conventional"),
+        ({"learn": "auto", "consent": "low=1", "variant": "upsampling"}, "upsampling is of votes"),
         ({"delta": 1.0}, "delta"),
         ({"parties": 1}, "parties"),
         ({"parties": 3, "quorum": 4}, "quorum 4"),

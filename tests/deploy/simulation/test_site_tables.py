@@ -46,3 +46,11 @@ def test_parties_allow_nothing_of_their_labels_by_default() -> None:
     party = tables("party", load_settings(None, {}))
     assert "policy" not in party
     assert "shared_features" not in party["training"]
+
+
+def test_policies_name_sums_where_they_are_asked_for() -> None:
+    for role in ("guardian", "party"):
+        asked, votes = (tables(role, load_settings(None, given)) for given in ({"learn": "auto"}, {}))
+        assert asked["policy"]["mechanisms"] == ("votes", "sums")
+        assert "mechanisms" not in votes.get("policy", {})
+    assert tables("guardian", load_settings(None, {"learn": "auto"}))["policy"]["min_sigma"] < 0.01

@@ -216,3 +216,19 @@ def test_persons_of_several_records_have_one_consent_level_and_their_pool_ids_of
             levels.setdefault(one, set()).add(level)
         assert any(len(shard.ids or ()) > len(levels) for _ in levels)
         assert all(len(known) == 1 for known in levels.values())
+
+
+def test_a_person_is_at_one_place(tmp_path: Path) -> None:
+    file = tmp_path / "visits.csv"
+    rows = "".join(f"p{n // 3},{n},{n % 7},{'ab'[n % 2]}\n" for n in range(300))
+    file.write_text("patient_id,number,x,kind\n" + rows)
+    split = split_data(settings(str(file), labelled=10, queries=20))
+    asking = {
+        name.split(" ")[0] for part in (split.labelled, split.pool, split.test) for name in part.ids or ()
+    }
+    holders = [asking, *(set(shard.ids or ()) for shard in split.shards)]
+    assert all(holders)
+    assert len(set().union(*holders)) == sum(map(len, holders))
+    left_out = 300 - sum(map(len, parts(split)))
+    assert f"{left_out} records of ids that the querying party has are with no party." in split.notes
+    assert left_out > 0

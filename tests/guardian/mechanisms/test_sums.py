@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.mechanism import DpTtac, Recipe, Ttac
 from ostraka.common.sharing.ring import Ring
-from ostraka.guardian.mechanisms import release, released_sums
+from ostraka.guardian.mechanisms import release, release_sums
 from ostraka.guardian.noise import ExactNoise
 
 RING = Ring(64)
@@ -31,16 +31,16 @@ class Given(ExactNoise):
 @given(SUMS)
 def test_a_sum_leaves_as_it_is_or_with_its_noise(values: list[int]) -> None:
     sums = RING.wrap(np.array([values]))
-    np.testing.assert_array_equal(released_sums(sums, TTAC, Given(), RING), [values])
-    np.testing.assert_array_equal(released_sums(sums, DP, Given(), RING), np.array([values]) + Given.drawn)
+    np.testing.assert_array_equal(release_sums(sums, TTAC, Given(), RING), [values])
+    np.testing.assert_array_equal(release_sums(sums, DP, Given(), RING), np.array([values]) + Given.drawn)
 
 
 @given(SUMS, st.integers(0, 2**64 - 1))
 def test_an_offset_moves_a_release_by_itself_and_nothing_else(values: list[int], offset: int) -> None:
     """So the noise hides as much of a sum that leaves the ring as of any other."""
     sums = RING.wrap(np.array([values]))
-    plain = released_sums(sums, DP, Given(), RING)
-    moved = released_sums(sums + np.uint64(offset), DP, Given(), RING)
+    plain = release_sums(sums, DP, Given(), RING)
+    moved = release_sums(sums + np.uint64(offset), DP, Given(), RING)
     np.testing.assert_array_equal(RING.wrap(moved) - RING.wrap(plain), np.full((1, 5), offset, np.uint64))
 
 

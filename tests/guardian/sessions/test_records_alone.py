@@ -1,6 +1,7 @@
 """Parties with records and no teachers, at a guardian."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,3 +79,15 @@ def test_each_group_of_mixed_teachers_is_a_cohort_of_a_sum(guardian: Calls) -> N
 )
 def test_manifests_that_contradict_themselves_are_refused(guardian: Calls, changes: dict[str, Any]) -> None:
     assert refusal(lambda: guardian.register("b", **changes)) == "manifest.invalid"
+
+
+def test_what_fits_is_what_the_parties_that_vote_pay_for(tmp_path: Path) -> None:
+    policy = 'enforce = "worst_case"\non_exhaustion = "vanish"\nmin_sigma = 0.5\nmin_quorum = 2\n'
+    with Federation(tmp_path, policy=policy).guardian() as calls:
+        for site, epsilon in (("a", 50.0), ("b", 5.0), ("c", 50.0)):
+            calls.register(site, **(ALONE if site == "c" else {}))
+            calls.budget(site, epsilon)
+        reply = planned(calls, mechanism=GnMax(sigma=2.0))
+    a, b, _ = (party.fits for party in reply.parties)
+    assert b < a
+    assert reply.fits == b

@@ -12,6 +12,7 @@ import pytest
 from ostraka.common.datasets import digits, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Gradients, Moments
+from ostraka.common.mechanism.message import mechanism_of
 from ostraka.common.privacy import amount
 from ostraka.common.rpc import call_error, split
 from ostraka.common.sharing import FRACTION_BITS
@@ -19,7 +20,7 @@ from ostraka.common.sums.codes import ClassCodes
 from ostraka.common.sums.feature_map import FeatureMap
 from ostraka.common.sums.questions import GradientQuestion, MomentsQuestion, Target
 from ostraka.common.sums.wire import question_bytes
-from ostraka.protos.ostraka.v1 import party_pb2, party_pb2_grpc
+from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, party_pb2_grpc
 from ostraka.services.journal.journal import Journal
 from tests.services.wire import Caller, Federation
 
@@ -105,6 +106,19 @@ def test_a_party_that_restarted_answers_no_entry_again(attica: Federation) -> No
         assert spent(attica) == charged
         AskSum(caller, batch_id=2).answer()
     assert spent(attica) == 2 * charged
+
+
+def test_a_restored_guardian_is_told_of_sums_by_receipts(attica: Federation) -> None:
+    asking(attica)
+    with attica.serving() as caller:
+        AskSum(caller).answer()
+    attica.guardian.restore()
+    with attica.serving() as caller:
+        AskSum(caller, batch_id=2).answer()
+    (message,) = attica.guardian.receipts
+    (told,) = common_pb2.Receipts.FromString(message.payload).receipts
+    assert mechanism_of(told.mechanism) == MECHANISM
+    assert (told.batch_id, told.queries, told.classes, told.sensitivity) == (1, 1, 10, 1.0)
 
 
 GRADIENT = GradientQuestion(QUESTION.map, Target("softmax", 10), np.zeros((FEATURES + 1, 10)), 1.0)

@@ -319,7 +319,7 @@ class GuardianServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ReleasedUpdate(self, request, context):
-        """The sum that a round of a training released, as Release sent it. Role: party.
+        """The sum that a round released, as Release sent it. Role: query, or a party that leads a training.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -93,7 +93,7 @@ class GuardianStub:
     SettleBatch: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.SettleBatchRequest, _guardian_pb2.SettleBatchReply]
     """The stored answers of a released batch; a batch that was not released is dead from now on. Role: query."""
     ReleasedUpdate: _grpc.UnaryStreamMultiCallable[_guardian_pb2.SettleBatchRequest, _common_pb2.Chunk]
-    """The sum that a round of a training released, as Release sent it. Role: party."""
+    """The sum that a round released, as Release sent it. Role: query, or a party that leads a training."""
     CloseSession: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.CloseSessionRequest, _guardian_pb2.CloseSessionReply]
     Standing: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.StandingRequest, _guardian_pb2.StandingReply]
     """What the caller may know of its own standing: a party of its budgets, a querying party of its sessions. Role:
@@ -164,7 +164,7 @@ class GuardianAsyncStub(GuardianStub):
     SettleBatch: _aio.UnaryUnaryMultiCallable[_guardian_pb2.SettleBatchRequest, _guardian_pb2.SettleBatchReply]  # type: ignore[assignment]
     """The stored answers of a released batch; a batch that was not released is dead from now on. Role: query."""
     ReleasedUpdate: _aio.UnaryStreamMultiCallable[_guardian_pb2.SettleBatchRequest, _common_pb2.Chunk]  # type: ignore[assignment]
-    """The sum that a round of a training released, as Release sent it. Role: party."""
+    """The sum that a round released, as Release sent it. Role: query, or a party that leads a training."""
     CloseSession: _aio.UnaryUnaryMultiCallable[_guardian_pb2.CloseSessionRequest, _guardian_pb2.CloseSessionReply]  # type: ignore[assignment]
     Standing: _aio.UnaryUnaryMultiCallable[_guardian_pb2.StandingRequest, _guardian_pb2.StandingReply]  # type: ignore[assignment]
     """What the caller may know of its own standing: a party of its budgets, a querying party of its sessions. Role:
@@ -364,7 +364,7 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         request: _guardian_pb2.SettleBatchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_common_pb2.Chunk], _abc.AsyncIterator[_common_pb2.Chunk]]:
-        """The sum that a round of a training released, as Release sent it. Role: party."""
+        """The sum that a round released, as Release sent it. Role: query, or a party that leads a training."""
 
     @_abc_1.abstractmethod
     def CloseSession(

@@ -1,0 +1,1 @@
+"""Statistics of all parties' records, from one noisy sum of counts."""

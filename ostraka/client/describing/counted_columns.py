@@ -1,0 +1,188 @@
+"""Which columns are counted, in which bins of the task's public ranges, and which records are meant."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from ostraka.common.datasets.unreadable import UnreadableValuesError
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.sums.questions import LABEL, ColumnStatistic, Condition, StatisticsQuestion
+from ostraka.common.task import Task
+from ostraka.common.task.input import TableInput
+
+MAX_VALUES = 50
+"""Whole values of a column that are counted one by one: more are put into bins, which noise hides less."""
+BINS = 20
+"""Of a number: ranges are often twice as wide as what occurs, and ten bins show how it is distributed."""
+MAX_COLUMNS = 64
+"""Of a question: each costs noise in all others."""
+
+
+@dataclass(frozen=True)
+class CountedColumn:
+    """A column, how it is counted, and what its bins are called.
+
+    Attributes:
+        name: as the task has it.
+        counted: what is asked.
+        values: of each bin in words.
+        numeric: whether its values are numbers, of which a mean means something.
+    """
+
+    name: str
+    counted: ColumnStatistic
+    values: tuple[str, ...]
+    numeric: bool
+
+    @property
+    def edges(self) -> tuple[float, ...]:
+        """Ends of the bins, one more than there are."""
+        return tuple(np.linspace(self.counted.low, self.counted.high, self.counted.bins + 1).tolist())
+
+
+def choose_columns(task: Task, named: Sequence[str]) -> tuple[CountedColumn, ...]:
+    """Return the named columns, or else all of a table's with the label; of arrays the label alone.
+
+    Raises `config.invalid` for a column that there is none of, for one that is named twice, and for too many.
+    """
+    names = tuple(named) or _all_columns(task)
+    known = {*task.columns, *_labels(task)}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise _config(f"the task '{task.name}' has no column '{unknown[0]}'")
+    if len(set(names)) < len(names):
+        raise _config("a column is named twice")
+    if not names or len(names) > MAX_COLUMNS:
+        raise _config(f"{len(names)} columns are asked about: name from 1 to {MAX_COLUMNS}")
+    return tuple(_count_label(task) if name in _labels(task) else _count_column(task, name) for name in names)
+
+
+def ask_counts(columns: Sequence[CountedColumn], conditions: Sequence[Condition]) -> StatisticsQuestion:
+    """Return the question of these columns over the records that satisfy all conditions."""
+    return StatisticsQuestion(tuple(column.counted for column in columns), tuple(conditions))
+
+
+_CONDITION = re.compile(r"(?P<name>.+?)\s*(?P<sign><=|>=|=|<|>)\s*(?P<value>.+)")
+
+
+def read_condition(task: Task, text: str) -> Condition:
+    """Read a condition such as age>=60 or sex=female, a value as the task's column writes it.
+
+    Raises `config.invalid` for text that says none, an unknown column, and a value that the column has not.
+    """
+    found = _CONDITION.fullmatch(text.strip())
+    if found is None:
+        raise _config(f"'{text}' is no condition: write one such as age>=60, or sex=female")
+    name = found["name"].strip()
+    sign = found["sign"]
+    value = found["value"].strip()
+    if name in _labels(task):
+        column = LABEL
+        code = _label_code(task, value)
+        low, high = _label_ends(task)
+    elif name in task.columns:
+        column = task.columns.index(name)
+        code = _column_code(task, column, value)
+        low, high = (float(ends[column]) for ends in task.input.bounds())
+    else:
+        raise _config(f"the task '{task.name}' has no column '{name}'")
+    # Records hold float32: the next one beyond a value is the first that is not equal to it.
+    exact = np.float32(code)
+    match sign:
+        case "=":
+            low = high = float(exact)
+        case ">=":
+            low = float(exact)
+        case ">":
+            low = float(np.nextafter(exact, np.float32(np.inf)))
+        case "<=":
+            high = float(exact)
+        case _:
+            high = float(np.nextafter(exact, np.float32(-np.inf)))
+    return Condition(column, low, high)
+
+
+def _all_columns(task: Task) -> tuple[str, ...]:
+    columns = task.columns if isinstance(task.input, TableInput) else ()
+    return (*columns, *_labels(task))
+
+
+def _labels(task: Task) -> tuple[str, ...]:
+    """Return the column that counts as the label: a task of several has none."""
+    return () if task.multi_label else (task.label,)
+
+
+def _label_ends(task: Task) -> tuple[float, float]:
+    if task.target is not None:
+        return task.target.min, task.target.max
+    return 0.0, len(task.classes) - 1.0
+
+
+def _count_label(task: Task) -> CountedColumn:
+    low, high = _label_ends(task)
+    if task.target is not None:
+        counted = ColumnStatistic(LABEL, low, high, BINS)
+        return CountedColumn(task.label, counted, _ranges(low, high), numeric=True)
+    counted = ColumnStatistic(LABEL, low - 0.5, high + 0.5, len(task.classes))
+    return CountedColumn(task.label, counted, task.classes, numeric=False)
+
+
+def _count_column(task: Task, name: str) -> CountedColumn:
+    column = task.columns.index(name)
+    low, high = (float(ends[column]) for ends in task.input.bounds())
+    words = _categories(task, column)
+    if bool(task.input.whole()[column]) and high - low < MAX_VALUES:
+        codes = np.arange(low, high + 1)
+        counted = ColumnStatistic(column, low - 0.5, high + 0.5, len(codes))
+        values = words or tuple(task.input.text_of(column, code) for code in codes)
+        return CountedColumn(name, counted, values, numeric=not words)
+    if low == high:
+        low -= 0.5
+        high += 0.5
+    return CountedColumn(name, ColumnStatistic(column, low, high, BINS), _ranges(low, high), numeric=True)
+
+
+def _categories(task: Task, column: int) -> tuple[str, ...]:
+    return task.input.parts[column].categories if isinstance(task.input, TableInput) else ()
+
+
+def _ranges(low: float, high: float) -> tuple[str, ...]:
+    edges = np.linspace(low, high, BINS + 1)
+    return tuple(f"{a:.6g} to {b:.6g}" for a, b in pairwise(edges))
+
+
+def _label_code(task: Task, value: str) -> float:
+    if task.target is not None:
+        return _number(task.label, value)
+    if value not in task.classes:
+        raise _config(f"'{task.label}' has no value '{value}': it has {', '.join(task.classes)}")
+    return float(task.classes.index(value))
+
+
+def _column_code(task: Task, column: int, value: str) -> float:
+    """Return the code of a value as a table's column reads it, or a number of an array."""
+    if not isinstance(task.input, TableInput):
+        return _number(task.columns[column], value)
+    part = task.input.parts[column]
+    try:
+        code = float(part.read(pa.chunked_array([[value]])).codes[0])
+    except UnreadableValuesError as exc:
+        raise _config(f"'{value}' is no value of column '{part.name}'") from exc
+    if np.isnan(code) or (code < 0 and part.categories):
+        raise _config(f"'{value}' is no value of column '{part.name}'")
+    return code
+
+
+def _number(name: str, value: str) -> float:
+    try:
+        return float(value)
+    except ValueError as exc:
+        raise _config(f"'{value}' is no number, and '{name}' is one") from exc
+
+
+def _config(problem: str) -> OstrakaError:
+    return OstrakaError(ErrorCode.CONFIG_INVALID, f"Nothing can be counted: {problem}.")

@@ -1,0 +1,48 @@
+"""Options of statistics: which columns of which records, how much of budgets, and who takes part."""
+
+from typing import Annotated, Any
+
+import typer
+from pydantic import BeforeValidator, Field
+
+from ostraka.client.run.asking_options import Names
+from ostraka.common.plan.choices import VARIANT
+from ostraka.common.validation import FrozenModel
+
+MAX_EPSILON = 1e6
+"""As of a fit."""
+
+
+def _conditions(value: Any) -> Any:
+    """`a>=1 and b=c` as conditions; anything but text as it is."""
+    return tuple(part.strip() for part in value.split(" and ")) if isinstance(value, str) else value
+
+
+Conditions = Annotated[tuple[str, ...], BeforeValidator(_conditions)]
+"""Conditions that all hold, or text like a>=1 and b=c."""
+
+
+class DescribeOptions(FrozenModel):
+    """What statistics are asked for."""
+
+    columns: Annotated[
+        Names | None, typer.Argument(help="Columns, as a,b,c; default all of a table, with the label.")
+    ] = None
+    where: Conditions | None = Field(
+        default=None, description='Count only such records: "age>=60 and sex=female".'
+    )
+    epsilon: float = Field(
+        default=0.1,
+        gt=0,
+        le=MAX_EPSILON,
+        description="Epsilon of this alone for every party, at its delta, worst case.",
+    )
+    quorum: int | None = Field(
+        default=None, ge=1, description="Least number of parties released together; default a majority."
+    )
+    parties: Names | None = Field(
+        default=None, description="Parties that answer, as a,b,c; default all in site.toml."
+    )
+    variant: VARIANT = Field(
+        default="none", description="Effect of smaller budgets: weighting (records count less) or vanishing."
+    )

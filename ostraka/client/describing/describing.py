@@ -1,0 +1,192 @@
+"""Statistics from columns to figures: planned, told, asked once, and kept."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ostraka.client.describing.counted_columns import ask_counts, choose_columns, read_condition
+from ostraka.client.describing.describe_options import DescribeOptions
+from ostraka.client.describing.figures import ColumnFigures, count_records, read_figures
+from ostraka.client.peers.guardian_peer import GuardianPeer
+from ostraka.client.run.run_folder import hold_folder
+from ostraka.client.run.site import connect_guardian, load_query_site, load_site_task
+from ostraka.client.run.sum_planning import PlannedSums, SumAsking, SumCost, plan_sums, require_affordable
+from ostraka.client.run.sum_session import SumRun, open_sums
+from ostraka.client.sums.sum_store import SumStore
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files.durable import replace_durably
+from ostraka.common.learning.gain import Interval
+from ostraka.common.mechanism import Statistics
+from ostraka.common.plan.fields import NONCE_BYTES
+from ostraka.common.plan.plan import Plan
+from ostraka.common.sharing import FRACTION_BITS
+from ostraka.common.sums.questions import StatisticsQuestion
+from ostraka.common.sums.sensitivity import move_on_lattice, move_of_statistics
+from ostraka.common.task import Task
+from ostraka.common.validation import FrozenModel
+
+FILE = "describe.json"
+
+
+class Description(FrozenModel):
+    """What was asked, what it costs, and what came back.
+
+    Attributes:
+        task: its name, and `task_sha256` its digest in hex.
+        options: as they were given.
+        declared_records: labelled ones of all parties.
+        sigma: of the noise on each count.
+        costs: by party, at worst.
+        records: how many are meant, with the interval of the noise; None as long as nothing came back.
+        parties: whose records were counted.
+        columns: figures of each, in JSON's types.
+    """
+
+    task: str
+    task_sha256: str
+    options: DescribeOptions
+    declared_records: int
+    sigma: float
+    costs: tuple[SumCost, ...]
+    records: Interval | None = None
+    parties: tuple[str, ...] = ()
+    columns: tuple[ColumnFigures, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in JSON's types."""
+        made: dict[str, Any] = self.model_dump(mode="json")
+        return made
+
+
+@dataclass(frozen=True)
+class DescribingRun(SumRun):
+    """How statistics are asked for.
+
+    Attributes:
+        before: given what will be asked and what it costs before anybody is; may raise to ask nobody.
+    """
+
+    before: Callable[[Description], object] = lambda _: None
+
+
+UNWATCHED = DescribingRun()
+"""Nobody is told, and the machine's clock and randomness are used."""
+
+
+def describe(
+    site_folder: Path,
+    options: DescribeOptions,
+    run_folder: Path,
+    *,
+    task_file: Path | None = None,
+    run: DescribingRun = UNWATCHED,
+) -> Description:
+    """Count all parties' records by the values of columns; what was released is kept in `run_folder`.
+
+    Calling again asks nobody for what was released.
+
+    Raises:
+        OstrakaError: `config.invalid` for columns and values that the task has not, `budget.too_small`,
+            `policy.refused`, `run.mismatch` for a folder of something else, and what needs somebody.
+    """
+    site = load_query_site(site_folder)
+    task = load_site_task(site_folder, task_file)
+    columns = choose_columns(task, options.columns or ())
+    question = ask_counts(columns, [read_condition(task, text) for text in options.where or ()])
+    asking = SumAsking(task, site.parties, options.parties, options.quorum, options.variant)
+    with hold_folder(run_folder):
+        kept = load_description(run_folder)
+        if kept is not None:
+            _require_same(run_folder, kept, task, options)
+            if kept.records is not None:
+                return kept
+        with connect_guardian(site, run.clock, run.retry) as guardian:
+            store = SumStore.load(run_folder)
+            if kept is None or store is None:
+                kept, store = _plan(run_folder, task, options, question, asking, guardian, run)
+            with open_sums(site, guardian, store, run) as session:
+                noisy = session.ask(question)
+                figures = read_figures(columns, noisy.blocks[0], noisy.sigmas[0])
+                bins = [column.counted.width for column in columns]
+                made = kept.model_copy(
+                    update={
+                        "records": count_records(figures, bins, noisy.sigmas[0]),
+                        "parties": noisy.parties,
+                        "columns": figures,
+                    }
+                )
+                _keep(run_folder, made)
+                session.close()
+    return made
+
+
+def _plan(
+    folder: Path,
+    task: Task,
+    options: DescribeOptions,
+    question: StatisticsQuestion,
+    asking: SumAsking,
+    guardian: GuardianPeer,
+    run: DescribingRun,
+) -> tuple[Description, SumStore]:
+    """Plan the question, tell what it costs, and keep both."""
+    planned = plan_counts(question, options.epsilon, asking, guardian)
+    require_affordable(planned)
+    mechanism = planned.plan.mechanism
+    assert isinstance(mechanism, Statistics)  # noqa: S101 - it was planned so
+    described = Description(
+        task=task.name,
+        task_sha256=task.digest.hex(),
+        options=options,
+        declared_records=planned.records,
+        sigma=mechanism.sigma,
+        costs=planned.costs,
+    )
+    run.before(described)
+    _keep(folder, described)
+    plan = planned.plan.model_copy(update={"nonce": run.random(NONCE_BYTES)})
+    return described, SumStore.create(folder, plan.serialize())
+
+
+def plan_counts(
+    question: StatisticsQuestion, epsilon: float, asking: SumAsking, guardian: GuardianPeer
+) -> PlannedSums:
+    """Return the plan of a question of counts, and what the guardian says that it costs."""
+    cells = sum(question.widths)
+    moved = move_on_lattice(move_of_statistics(len(question.columns)), cells, FRACTION_BITS)
+
+    def make(mu: float, records: int) -> Plan:
+        mechanism = Statistics(cells=cells, columns=len(question.columns), sigma=moved / mu)
+        return asking.plan(mechanism, 1, bytes(NONCE_BYTES))
+
+    return plan_sums(lambda plan: guardian.plan(plan.serialize()), make, epsilon)
+
+
+def _keep(folder: Path, described: Description) -> None:
+    replace_durably(folder / FILE, described.model_dump_json(indent=1).encode())
+
+
+def load_description(folder: Path) -> Description | None:
+    """Return the statistics in a folder, None: there are none; raise `run.mismatch` for a damaged file."""
+    path = folder / FILE
+    try:
+        return Description.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError) as exc:
+        raise OstrakaError(
+            ErrorCode.RUN_MISMATCH, f"{path} cannot be read: restore it, or name another --out folder."
+        ) from exc
+
+
+def _require_same(folder: Path, kept: Description, task: Task, options: DescribeOptions) -> None:
+    if kept.task_sha256 == task.digest.hex() and kept.options == options:
+        return
+    raise OstrakaError(
+        ErrorCode.RUN_MISMATCH,
+        f"{folder} holds statistics that were asked for otherwise: repeat their command, or name another"
+        " --out folder.",
+    )

@@ -1,0 +1,56 @@
+"""Statistics as people read them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
+
+from ostraka.client.fitting.tables import cost_rows
+from ostraka.common.console.screen import table_of
+from ostraka.common.console.texts import list_words
+
+
+def show_plan(figures: Mapping[str, Any], console: Console) -> None:
+    """Print what statistics cost every party, and how much noise they will have."""
+    costs = table_of(*cost_rows(figures["costs"]), "Worst case")
+    told = Text(
+        f"Every count will have noise of deviation {figures['sigma']:.3g}, of the "
+        f"{figures['declared_records']:,} records that parties declare."
+    )
+    console.print(Group(costs, told), soft_wrap=True)
+
+
+def show(figures: Mapping[str, Any], console: Console) -> None:
+    """Print what was counted."""
+    console.print(Group(*_parts(figures)), soft_wrap=True)
+
+
+def _parts(figures: Mapping[str, Any]) -> Iterator[RenderableType]:
+    if figures["records"] is None:
+        yield Text("Nothing was counted yet: run the same command again to go on.")
+        return
+    where = " and ".join(figures["options"]["where"] or ())
+    meant = f"Records where {where}" if where else "All records"
+    yield Text(f"{meant} of {list_words(figures['parties'])}: {_count(figures['records'])}.")
+    for column in figures["columns"]:
+        yield table_of(*count_rows(column))
+        if column["mean"] is not None:
+            quartiles = ", ".join(_number(one) for one in column["quantiles"])
+            yield Text(f"{column['name']}: mean {_number(column['mean'])}; quartiles {quartiles}.")
+    yield Text("Intervals are of the noise alone; a number stands for the middle of its bin.")
+
+
+def count_rows(column: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return a head and a row for each value of a column, and for missing ones."""
+    rows = [(one["value"], _count(one["count"])) for one in column["counts"]]
+    return (column["name"], "records (95% interval)"), [*rows, ("missing", _count(column["missing"]))]
+
+
+def _count(interval: Mapping[str, float]) -> str:
+    estimate, low, high = (round(max(interval[end], 0.0)) for end in ("estimate", "low", "high"))
+    return f"{estimate:,} ({low:,} to {high:,})"
+
+
+def _number(interval: Mapping[str, float]) -> str:
+    return f"{interval['estimate']:.4g} ({interval['low']:.4g} to {interval['high']:.4g})"

@@ -1,0 +1,193 @@
+"""Models of sums in a simulation: asked for over the services, or drawn in this process beside votes."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ostraka.client.fitting.accuracy import measure_model
+from ostraka.client.fitting.fit_options import FitOptions
+from ostraka.client.fitting.fitting import FitResult, FittingRun, fit
+from ostraka.client.fitting.problems import KnownRecords
+from ostraka.client.fitting.sum_plans import ChosenPlan
+from ostraka.client.learners.fit import FitReport
+from ostraka.client.run.site import SiteEncoder
+from ostraka.client.session.meter import StepProgress
+from ostraka.client.students.evaluation import test_student
+from ostraka.client.students.trainers import Choice, trainer
+from ostraka.client.sums.local import LocalSums
+from ostraka.client.sums.sum_store import SumStore
+from ostraka.common.datasets import Dataset
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.accuracy import Metrics, measure
+from ostraka.common.mechanism import Mechanism
+from ostraka.common.privacy.gaussian import gaussian_budget
+from ostraka.common.sums.questions import Rows
+from ostraka.common.task import Task
+from ostraka.deploy.simulation.federation import QUERY
+from ostraka.deploy.simulation.quality import SumModel
+from ostraka.deploy.simulation.querying_party import RUN, QueryOutcome, SimulationContext
+from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.settings_parts import BudgetSettings
+from ostraka.deploy.simulation.split import Split
+
+DRAWN_FEATURES = 1000
+"""Of records for which a model is drawn beside votes: its time grows with their third power."""
+LEARN = "learn from sums"
+"""The step in which parties are asked for sums."""
+
+
+def learn_from_sums(context: SimulationContext) -> tuple[QueryOutcome, SumModel, Mechanism]:
+    """Have the querying party learn from sums; return what it came to, and by which mechanism.
+
+    Raises what `fit` raises.
+    """
+    settings = context.settings
+    site = context.federation.site(QUERY)
+    options = FitOptions(
+        learner=settings.learning.learn,
+        epsilon=affordable_epsilon(settings),
+        quorum=settings.least_parties,
+        variant=settings.plan.variant,
+    )
+
+    def report(done: int, total: int) -> None:
+        context.on_step(StepProgress(LEARN, done, total))
+
+    pool, own, test = (site / f"{name}.npz" for name in ("pool", "labelled", "test"))
+    with context.watch.step(LEARN):
+        result = fit(site, pool, own, options, site / RUN, test=test, run=FittingRun(on_progress=report))
+    return _outcome(context, result), _model_of(result), _mechanism_of(result.run)
+
+
+def affordable_epsilon(settings: Settings) -> float:
+    """Return the epsilon that is asked for: what every unit has, or under a variant the most that one has."""
+    budgets = settings.budgets
+    parties = [budgets.epsilon_of(site) for site in settings.sites]
+    known = list(budgets.level_epsilons.values()) or parties
+    return min(known) if settings.plan.variant == "none" else max(known)
+
+
+def draw_model(settings: Settings, split: Split, task: Task) -> SumModel | None:
+    """Return what a model of the same budget would be, its sums and their noise drawn in this process.
+
+    None where votes are charged otherwise than to records that share one budget, and all of it, where records
+    allow no such model, or where it would take longer than the votes.
+    """
+    budgets = settings.budgets
+    differing = budgets.consent is not None or budgets.epsilons is not None or settings.teaching.joint
+    if differing or settings.plan.adjacency == "label" or settings.learning.queriers is not None:
+        return None
+    if len(task.features) > DRAWN_FEATURES:
+        return None
+    try:
+        return _draw(settings.budgets, split, task)
+    except OstrakaError:
+        # It was not asked for, and must not end what was.
+        return None
+
+
+def _draw(budgets: BudgetSettings, split: Split, task: Task) -> SumModel:
+    known = KnownRecords.read(task, SiteEncoder(), split.pool, split.labelled, split.test)
+    mu = math.sqrt(2 * gaussian_budget(budgets.epsilon, budgets.delta))
+    problem = known.problem(sum(map(len, split.shards)), tell_pool=True)
+    chosen = ChosenPlan.make("auto", problem, mu)
+    source = LocalSums(_rows(task, split.shards), chosen.plan.sigmas, np.random.default_rng())
+    fitted = chosen.choice.learner.fit(problem, chosen.plan, source)
+    measured = measure_model(fitted.model, task, known.own, known.test)
+    return SumModel(
+        asked=False,
+        reason=chosen.choice.reason,
+        epsilon=budgets.epsilon,
+        rounds_planned=chosen.plan.rounds,
+        tells=chosen.plan.tells,
+        metrics=measured.model,
+        gain=measured.gain,
+        **_tell(fitted.report, chosen.plan.warnings),
+    )
+
+
+def measure_pooled(split: Split, task: Task) -> Metrics | None:
+    """Return figures of a student of all records together, without privacy; None where there is none."""
+    own = _rows(task, (*split.shards, split.labelled))
+    test = split.test
+    try:
+        student = trainer(Choice(), task, None, seed=0)((own.X, own.y), "pooled")
+    except OstrakaError as error:
+        if error.code is not ErrorCode.DATA_TOO_FEW:
+            raise
+        return None
+    return test_student(student, (task.prepare(test.X), test.labels()), task.classes).metrics
+
+
+def constant_metrics(split: Split, task: Task) -> Metrics:
+    """Return figures of always saying the most frequent class, or of each label the more frequent value."""
+    y = split.test.labels()
+    if task.multi_label:
+        said = ((y == 1).sum(axis=0) >= (y == 0).sum(axis=0)).astype(np.float64)
+    else:
+        said = np.eye(len(task.classes))[np.bincount(y).argmax()]
+    return measure(y, np.broadcast_to(said, (len(y), len(said))), task.classes)
+
+
+def _rows(task: Task, shards: Sequence[Dataset]) -> Rows:
+    """Return the records of all shards; a label that is not known counts as 0, as parties count it."""
+    codes = np.concatenate([shard.X.reshape(len(shard), -1) for shard in shards])
+    y = np.concatenate([shard.labels() for shard in shards])
+    return Rows(codes, task.prepare(codes), np.maximum(y, 0))
+
+
+def _tell(report: FitReport, warnings: Sequence[str]) -> dict[str, Any]:
+    """Return what a learner reports, as `SumModel` has it."""
+    return {
+        "learner": report.learner,
+        "rounds": report.rounds,
+        "records": report.records,
+        "notes": (*warnings, *report.notes),
+    }
+
+
+def _model_of(result: FitResult) -> SumModel:
+    state = result.state
+    assert state.report is not None  # noqa: S101 - there is a model
+    return SumModel(
+        asked=True,
+        reason=state.reason,
+        epsilon=max(cost.epsilon for cost in state.costs),
+        rounds_planned=state.rounds,
+        tells=state.tells,
+        metrics=result.accuracy.model,
+        gain=result.accuracy.gain,
+        **_tell(state.report, state.warnings),
+    )
+
+
+def _mechanism_of(run: Path) -> Mechanism:
+    store = SumStore.load(run)
+    assert store is not None  # noqa: S101 - sums were asked for
+    return store.plan.mechanism
+
+
+def _outcome(context: SimulationContext, result: FitResult) -> QueryOutcome:
+    """Return what is told of a querying party that asked no query."""
+    names = len(context.task.classes)
+    nothing = np.empty((0, names) if context.task.multi_label else 0, np.int64)
+    accuracy = result.accuracy
+    return QueryOutcome(
+        site=QUERY,
+        labelled=result.state.labelled,
+        queries=0,
+        asked=0,
+        answered=0,
+        by_student=0,
+        implied=0,
+        ended_early=False,
+        released=nothing,
+        truth=nothing,
+        before=accuracy.own if accuracy.own is not None else constant_metrics(context.split, context.task),
+        after=accuracy.model,
+        gain=accuracy.gain,
+        guarantee=None,
+    )

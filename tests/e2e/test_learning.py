@@ -1,0 +1,65 @@
+"""Simulations whose parties add up what learners ask, from provisioning to the report."""
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ostraka.common.datasets import from_arrays, save
+from ostraka.deploy.simulation.processes import Start
+from ostraka.deploy.simulation.report import SimulationReport
+from ostraka.deploy.simulation.run import HTML_FILE, simulate
+from ostraka.deploy.simulation.settings import Settings
+
+RECORDS = 1200
+EPSILON = 8.0
+
+
+def learned(folder: Path, start: Start, **settings: Any) -> SimulationReport:
+    """Simulate on records of which two of five columns tell the class, one by its distance to a half."""
+    random = np.random.default_rng(3)
+    X = random.random((RECORDS, 5), np.float32)
+    y = (X[:, 0] + np.abs(2 * X[:, 1] - 1) > 1).astype(np.int64)
+    save(from_arrays(X, y), folder / "records.npz")
+    small: dict[str, Any] = {"parties": 2, "teachers": 1, "labelled": 20, "queries": 100}
+    few = small | {"model": "logistic_regression", "epsilon": EPSILON, "data": str(folder / "records.npz")}
+    return simulate(Settings(**few | settings), folder / "run", announce=lambda _: nullcontext(), start=start)
+
+
+@pytest.mark.heavy
+@pytest.mark.processes
+@pytest.mark.parametrize("learner", ["bins", "boost", "gradients", "auto"])
+def test_every_learner_learns_from_real_parties(tmp_path: Path, start: Start, learner: str) -> None:
+    report = learned(tmp_path, start, learn=learner)
+    model = report.quality.model
+    assert model is not None
+    assert model.learner == learner or learner == "auto"
+    assert model.rounds == model.rounds_planned
+    assert model.metrics.accuracy > 0.65, "0.75 to 0.9; half is chance"
+
+
+@pytest.mark.heavy
+@pytest.mark.processes
+def test_budgets_that_differ_weigh_records(tmp_path: Path, start: Start) -> None:
+    differing = {"epsilons": {"party-1": 2.0, "party-2": EPSILON}, "variant": "weighting"}
+    report = learned(tmp_path, start, learn="moments", **differing)
+    assert report.quality.model is not None
+    spent = {unit.party: unit.epsilon_worst_case for unit in report.units}
+    assert 0 < spent["party-1"] <= 2.0
+    assert spent["party-1"] < spent["party-2"] <= EPSILON
+
+
+@pytest.mark.heavy
+@pytest.mark.processes
+def test_a_model_of_sums_spends_the_budget_and_is_on_the_page(tmp_path: Path, start: Start) -> None:
+    report = learned(tmp_path, start, learn="moments")
+    assert (report.queries, report.answered, report.label_accuracy) == (0, 0, None)
+    assert report.mechanism.kind == "moments"
+    for unit in report.units:
+        assert 0.99 * EPSILON < unit.epsilon_worst_case <= EPSILON
+    assert report.quality.pooled is not None
+    assert report.gain is not None
+    page = (tmp_path / "run" / HTML_FILE).read_text()
+    assert "Learner moments, of one sum over" in page
