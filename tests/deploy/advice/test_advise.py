@@ -73,7 +73,7 @@ def test_a_table_that_many_sites_tell_more_of_is_worth_sums(tmp_path: Path) -> N
     found = json.loads(told.read_text())
     assert found["recommendation"]["way"] == "sums"
     assert "ostraka query fit --site SITE --pool POOL --labelled OWN" in result.stdout
-    assert "own: linear" in result.stdout
+    assert "Use noisy sums by" in result.stdout
     assert [epsilon for epsilon, _ in found["curve"]["sums"]] == [0.5, 1, 2, 4, 8]
     assert "At other epsilons" in page.read_text()
     kept = next(one for one in found["ways"] if one["variant"] == found["recommendation"]["variant"])
