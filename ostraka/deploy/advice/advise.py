@@ -138,7 +138,7 @@ def try_ways(table: AdviceRecords, options: AdviceOptions, on_step: Step) -> lis
     plans = VotePlans()
     total = STEPS * count_splits(table)
     for number, split in enumerate(draw_splits(table, options)):
-        epsilons = (options.epsilon,)
+        epsilons: tuple[float, ...] = (options.epsilon,)
         if options.curve and number < CURVE_SPLITS:
             epsilons = (*epsilons, *(one for one in CURVE if one != options.epsilon))
         for step, attempt_all in enumerate((_without_noise, _sums, _votes), STEPS * number + 1):

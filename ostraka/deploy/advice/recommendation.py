@@ -10,8 +10,9 @@ from ostraka.deploy.advice.splits import Amounts
 
 WORTH = 0.01
 """Of the figure that ways are judged by: a point less is worth no budget."""
-SURE = 1.0
-"""Standard errors that a gain is above none: below, splits hardly tell it from chance."""
+SURE = 0.5
+"""Standard errors that a gain is above none. A gain that is likely real is worth trying before own records
+are kept to; below half an error it is as likely chance."""
 FEW_LABELS = 10
 """Bought labels, up to which their number is the reason."""
 NAMES = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "r2": "R^2"}

@@ -152,8 +152,8 @@ def _require_features(features: int, origin: Origin) -> None:
     if features > MAX_FEATURES:
         raise OstrakaError(
             ErrorCode.DATA_SHAPE,
-            f"{origin} makes {features:,} features, and advice tries up to {MAX_FEATURES:,}: leave columns out "
-            "with --leave-out, or give the most telling ones.",
+            f"{origin} makes {features:,} features, and advice tries up to {MAX_FEATURES:,}: leave columns "
+            "out with --leave-out, or give the most telling ones.",
         )
 
 

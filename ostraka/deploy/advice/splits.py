@@ -25,7 +25,7 @@ MAX_POOL = 2_000
 """The same of its unlabelled records."""
 MANY_RECORDS = 2_000
 """Of a table from which fewer splits are enough."""
-MANY_SPLITS = 10
+MANY_SPLITS = 16
 FEW_SPLITS = 6
 """Of a small table, whose splits differ much, and of a large one, which take long."""
 

@@ -10,7 +10,7 @@ COLUMNS = 4
 
 
 def features(rows: int, seed: int = 0) -> NDArray[np.float64]:
-    return np.random.default_rng(seed).normal(size=(rows, COLUMNS))
+    return np.random.default_rng(seed).normal(size=(rows, COLUMNS)).round(2)
 
 
 def table(X: NDArray[np.float64], **more: Any) -> pa.Table:
@@ -18,7 +18,7 @@ def table(X: NDArray[np.float64], **more: Any) -> pa.Table:
 
 
 def diagnosed(rows: int) -> pa.Table:
-    """Records of which four columns together tell the diagnosis, mostly."""
+    """Return records of which four columns together tell the diagnosis, mostly."""
     X = features(rows)
     noise = np.random.default_rng(1).normal(size=rows)
     return table(X, diagnosis=np.where(X.sum(axis=1) + 0.3 * noise > 0, "ill", "well"))

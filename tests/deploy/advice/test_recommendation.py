@@ -47,8 +47,9 @@ def test_votes_come_with_the_commands_of_both_sides() -> None:
     settings = {"teachers": 24, "total": 120, "mechanism": "gnmax:sigma=40"}
     found = advice(way("votes", 0.85, labels=300, settings=settings), way("sums", 0.83, "moments"))
     train, label = found.commands
-    assert "party train" in train and "--teachers 24" in train
-    assert "query label" in label and "--mechanism gnmax:sigma=40" in label
+    assert train == "ostraka party train --site SITE --data RECORDS --teachers 24"
+    assert label.startswith("ostraka query label --site SITE --pool POOL")
+    assert label.endswith("--mechanism gnmax:sigma=40")
 
 
 def test_own_records_that_do_as_well_are_kept_to() -> None:
@@ -62,7 +63,7 @@ def test_own_records_that_do_as_well_are_kept_to() -> None:
 
 
 def test_a_gain_that_splits_cannot_tell_from_chance_is_none() -> None:
-    assert advice(way("sums", 0.83, "moments", error=0.05)).way == "nothing"
+    assert advice(way("sums", 0.83, "moments", error=0.09)).way == "nothing"
     assert advice(way("sums", 0.83, "moments", error=0.02)).way == "sums"
 
 
