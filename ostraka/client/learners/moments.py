@@ -17,7 +17,7 @@ from ostraka.client.learners.fit import (
     block_sigma,
     make_model,
 )
-from ostraka.client.learners.maps import share_beyond, make_map
+from ostraka.client.learners.maps import make_map, share_beyond
 from ostraka.client.learners.penalty import (
     FOLDS,
     choose_penalty,

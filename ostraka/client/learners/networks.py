@@ -80,7 +80,8 @@ class NetworkLearner:
         if problem.kind == "number":
             raise OstrakaError(
                 ErrorCode.PLAN_INVALID,
-                "The plan is invalid: networks learn classes and labels; choose moments or boost for a number.",
+                "The plan is invalid: networks learn classes and labels; choose moments or boost for"
+                " a number.",
             )
         net = network(shape_of(problem), problem.outputs, kind_of(problem), seed=self.seed)
         flat: NDArray[np.float32] = parameters_to_vector(net.parameters()).detach().numpy()

@@ -53,6 +53,10 @@ class Question(Protocol):
     def widths(self) -> tuple[int, ...]:
         """Values of each block of the sum."""
 
+    @property
+    def record_values(self) -> int:
+        """Values that a record becomes before it is added."""
+
     def blocks(self, rows: Rows) -> Sequence[Floats]:
         """Return each block of the sum over these records, flat."""
 
@@ -75,6 +79,11 @@ class MomentsQuestion:
         d = self.map.columns
         first = d * self.codes.width
         return (first, d * (d + 1) // 2) if self.gram else (first,)
+
+    @property
+    def record_values(self) -> int:
+        """As `Question.record_values`."""
+        return self.map.columns + self.codes.width
 
     def blocks(self, rows: Rows) -> Sequence[Floats]:
         """As `Question.blocks`."""
@@ -162,6 +171,11 @@ class GradientQuestion:
     def widths(self) -> tuple[int, ...]:
         """As `Question.widths`: d k."""
         return (self.map.columns * self.target.outputs,)
+
+    @property
+    def record_values(self) -> int:
+        """As `Question.record_values`."""
+        return self.map.columns + self.target.outputs
 
     def blocks(self, rows: Rows) -> Sequence[Floats]:
         """As `Question.blocks`."""
@@ -285,6 +299,11 @@ class BoostQuestion:
         """As `Question.widths`: bins times k."""
         return (self.bins * self.target.outputs,)
 
+    @property
+    def record_values(self) -> int:
+        """As `Question.record_values`: its scores."""
+        return self.target.outputs
+
     def blocks(self, rows: Rows) -> Sequence[Floats]:
         """As `Question.blocks`."""
         residuals = clip_rows(self.target.residuals(self.model.scores(rows.X), rows.y) / self.radius)
@@ -353,6 +372,11 @@ class StatisticsQuestion:
         """As `Question.widths`."""
         return tuple(column.width for column in self.columns)
 
+    @property
+    def record_values(self) -> int:
+        """As `Question.record_values`: a place in each column."""
+        return len(self.columns)
+
     def blocks(self, rows: Rows) -> Sequence[Floats]:
         """As `Question.blocks`."""
         meant = np.ones(len(rows), dtype=np.bool_)
@@ -378,8 +402,8 @@ AnyQuestion = LinearQuestion | NetworkQuestion
 
 CHUNK = 4096
 """Records that are added up in floating point: so few that no sum is off by a thousandth of a step."""
-CHUNK_VALUES = 2**26
-"""Of the mapped records of a chunk, 512 MiB: wide questions are answered in smaller chunks."""
+CHUNK_VALUES = 2**24
+"""Of what the records of a chunk become, 128 MiB: what makes them long is asked of fewer at a time."""
 
 
 def sum_steps(question: LinearQuestion, rows: Rows, bits: int) -> list[NDArray[np.int64]]:
@@ -389,7 +413,7 @@ def sum_steps(question: LinearQuestion, rows: Rows, bits: int) -> list[NDArray[n
     moves each value by less than a step more than its own part does (docs/sums.md).
     """
     totals = [np.zeros(width, np.int64) for width in question.widths]
-    size = max(1, min(CHUNK, CHUNK_VALUES // max(question.widths, default=1)))
+    size = max(1, min(CHUNK, CHUNK_VALUES // max(1, question.record_values)))
     # A warning would tell that a record is odd.
     with np.errstate(all="ignore"):
         for start in range(0, len(rows), size):

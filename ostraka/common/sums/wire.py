@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from itertools import pairwise
 
 import numpy as np
 from google.protobuf.message import DecodeError
@@ -254,6 +255,10 @@ def _terms(messages: Iterable[questions_pb2.AdditiveTerm], outputs: int) -> tupl
     )
     if any(len(term.values) != _count_bins(term.cuts, term.indicators) for term in terms):
         raise _invalid("a term has another number of values than bins")
+    # A million terms of one feature would take every record a million times as long.
+    spans = sorted((term.feature, term.feature + max(1, term.indicators)) for term in terms)
+    if any(end > start for (_, end), (start, _) in pairwise(spans)):
+        raise _invalid("two terms of its model are of the same feature")
     return terms
 
 

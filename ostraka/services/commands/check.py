@@ -45,7 +45,7 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
     from ostraka.services.hosting.training_input import TrainingInput
     from ostraka.services.teachers import Ensemble
     from ostraka.services.teachers.config import TEACHERS, is_file
-    from ostraka.services.teachers.held_out import tell_held_out, read_held_out
+    from ostraka.services.teachers.held_out import read_held_out, tell_held_out
 
     given = TrainingInput.load(site, data, task)
     wanted = given.task

@@ -50,7 +50,7 @@ def train(
     from ostraka.services.hosting.training_input import TrainingInput
     from ostraka.services.party import Party
     from ostraka.services.teachers.config import TEACHERS
-    from ostraka.services.teachers.held_out import tell_held_out, read_held_out
+    from ostraka.services.teachers.held_out import read_held_out, tell_held_out
 
     if training is not None:
         known = _together(TrainingInput.load(site, data, task, **dict(overrides)), training, on, ready_file)

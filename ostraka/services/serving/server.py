@@ -29,7 +29,7 @@ from ostraka.services.hosting.device import Device
 from ostraka.services.hosting.hosting import Hosted, Hosting, Loader, Orders
 from ostraka.services.serving.metrics import TimedSubmitter
 from ostraka.services.serving.wiring import AGAIN_S, PartyLink, PartySite, open_link, serving
-from ostraka.services.sums.summing import Summer
+from ostraka.services.sums.summing import Summer, answer_bytes
 from ostraka.services.voting.answers import IdempotentAnswers
 from ostraka.services.voting.voting import Content, Voter
 
@@ -84,7 +84,9 @@ class PartyService(party_pb2_grpc.PartyServicer):
         permission = self._grants.check(header, querier, rows=1)
         hosted = self._hosting.current
         hosted.terms.check_sum(permission, querier, header)
-        with self._admission.place(header.size, querier.site):
+        # A question of a few bytes may have an answer as large as a share can be.
+        size = header.size + answer_bytes(permission.plan)
+        with self._admission.place(size, querier.site):
             data = join(chunks, expected=header.size, sha256=header.sha256)
             return self._summer.answer(hosted, permission, data, querier)
 

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
 from ostraka.common.learning.sum_answers import answer_steps
+from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing import FRACTION_BITS
-from ostraka.common.sums.questions import AnyQuestion, Rows, weigh_steps
+from ostraka.common.sums.questions import CHUNK, CHUNK_VALUES, AnyQuestion, Rows, weigh_steps
 from ostraka.common.sums.wire import read_question
 from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.services.admission.grants import Permission
@@ -17,6 +18,19 @@ from ostraka.services.hosting.hosting import Hosted
 from ostraka.services.hosting.records import Records
 from ostraka.services.sums.question_checks import check_question
 from ostraka.services.voting.answers import IdempotentAnswers, UnverifiedBallots
+
+COPIES = 6
+"""Times an answer's own bytes that are in memory as it is added up, weighed and shared, measured."""
+VALUE_BYTES = 8
+
+
+def answer_bytes(plan: Plan) -> int:
+    """Return the memory of an answer, however short its question is: its copies, and a chunk of records.
+
+    Each record becomes as many values as there are in the sum, at most.
+    """
+    width = plan.mechanism.width(plan.classes)
+    return VALUE_BYTES * (COPIES * width + min(CHUNK * width, CHUNK_VALUES))
 
 
 class Summer:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import mpmath
@@ -19,10 +20,12 @@ from ostraka.common.sums.codes import ClassCodes, NumberCodes
 from ostraka.common.sums.feature_map import FeatureMap, clip_rows
 from ostraka.common.sums.questions import (
     CHUNK,
+    ColumnStatistic,
     GradientQuestion,
     LinearQuestion,
     MomentsQuestion,
     Rows,
+    StatisticsQuestion,
     Target,
     pack_symmetric,
     sum_steps,
@@ -212,3 +215,17 @@ def test_costs_are_those_of_an_independent_calculation(
         delta = mpmath.ncdf(mu / 2 - epsilon / mu) - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu)
         assert delta <= 1e-5 * (1 + 1e-6)
         assert delta >= 1e-5 * 0.99
+
+
+def test_records_go_together_by_what_each_becomes_not_by_how_wide_the_sum_is() -> None:
+    chunks = []
+
+    @dataclass(frozen=True)
+    class Watched(StatisticsQuestion):
+        def blocks(self, rows: Rows) -> Sequence[NDArray[np.float64]]:
+            chunks.append(len(rows))
+            return super().blocks(rows)
+
+    X = np.zeros((CHUNK, 1), np.float32)
+    sum_steps(Watched((ColumnStatistic(0, 0.0, 1.0, 2**20),)), Rows(X, X, X[:, 0]), FRACTION_BITS)
+    assert chunks == [CHUNK], "each chunk goes through the whole sum"

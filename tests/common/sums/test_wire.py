@@ -102,3 +102,12 @@ def test_numbers_are_finite_and_sizes_agree() -> None:
     message = altered(QUESTIONS[8])
     message.statistics.conditions[0].column = -2
     assert refusal(message) is ErrorCode.MESSAGE_INVALID
+
+
+def test_a_model_has_one_term_a_feature_so_that_no_record_takes_longer_than_it_has_features() -> None:
+    message = altered(BOOST)
+    message.boost.terms.append(message.boost.terms[0])
+    assert refusal(message) is ErrorCode.MESSAGE_INVALID
+    message = altered(BOOST)
+    message.boost.terms[1].feature = 0
+    assert refusal(message) is ErrorCode.MESSAGE_INVALID

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 import grpc
@@ -11,16 +11,23 @@ import pytest
 
 from ostraka.common.datasets import digits, save
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import Gradients, Moments
+from ostraka.common.mechanism import Gradients, Moments, Statistics
 from ostraka.common.mechanism.message import mechanism_of
 from ostraka.common.privacy import amount
 from ostraka.common.rpc import call_error, split
 from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sums.codes import ClassCodes
 from ostraka.common.sums.feature_map import FeatureMap
-from ostraka.common.sums.questions import GradientQuestion, MomentsQuestion, Target
+from ostraka.common.sums.questions import (
+    ColumnStatistic,
+    GradientQuestion,
+    MomentsQuestion,
+    StatisticsQuestion,
+    Target,
+)
 from ostraka.common.sums.wire import question_bytes
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, party_pb2_grpc
+from ostraka.services.hosting.admission import Admission
 from ostraka.services.journal.journal import Journal
 from tests.services.wire import Caller, Federation
 
@@ -184,3 +191,24 @@ def test_a_plan_of_votes_is_answered_no_sum(attica: Federation) -> None:
     attica.replan(mechanism=Gradients(parameters=WIDTH, sigma=2.0))
     with attica.serving() as caller, refused(ErrorCode.PLAN_INVALID, "another kind"):
         AskSum(caller).answer()
+
+
+def test_a_place_stands_for_the_answer_however_short_its_question(
+    attica: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = []
+
+    class Watched(Admission):
+        def place(self, size: int, site: str) -> AbstractContextManager[None]:
+            held.append(size)
+            return super().place(size, site)
+
+    monkeypatch.setattr("ostraka.services.serving.server.Admission", Watched)
+    asking(attica)
+    cells = 2**20
+    attica.replan(mechanism=Statistics(cells=cells, columns=1, sigma=2.0))
+    question = question_bytes(StatisticsQuestion((ColumnStatistic(0, 0.0, 1.0, cells - 1),)))
+    with attica.serving() as caller:
+        AskSum(caller, question).answer()
+    assert len(question) < 100
+    assert held[0] >= 6 * 8 * cells, "measured: as many copies of int64 and float64 at once"
