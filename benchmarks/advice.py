@@ -35,8 +35,8 @@ from ostraka.deploy.advice.votes import VotePlans, try_votes
 app = typer.Typer(add_completion=False)
 SEEN = 0.4  # of a case's records that the advice sees, but at least 60
 MIN_SEEN = 60
-SEED = 2026
-POINT = 0.01
+SEED = 2026  # of the first case
+POINT = 0.01  # of accuracy, within which a way is as good as the best
 DRAWS = 6  # of the unseen records, each with noise of its own; of many records half as many
 MANY = 5_000
 TEST = 0.3  # of the unseen records
@@ -148,7 +148,7 @@ def _nhanes() -> tuple[Any, str]:
 
 
 NHANES_ANSWERS = ("1", "0", "1.0", "0.0", "Yes", "No")
-ADULT = 20
+ADULT = 20  # years
 NHANES_COLUMNS = (
     "GeneralHealthCondition",
     "SystolicBloodPres1StRdgMmHg",
@@ -318,7 +318,7 @@ def compare(case: Case, advice: Advice, happened: list[list[Attempt]]) -> Held:
     for draw in happened:
         for one in draw:
             values.setdefault((one.way, one.variant), []).append(one.measured.figure(judged))
-    advised = _advised(advice)
+    advised = _advise(advice)
     # Doing nothing is own records alone, by the kind of model that the advice found best on the seen ones.
     own = _row(advice, "own") or _row(advice, "nothing")
     possible = [key for key in values if key[0] in ("sums", "votes")]
@@ -346,7 +346,7 @@ def _row(advice: Advice, way: str) -> WayFigures | None:
     return next((one for one in advice.ways if one.way == way), None)
 
 
-def _advised(advice: Advice) -> WayFigures:
+def _advise(advice: Advice) -> WayFigures:
     found = advice.recommendation
     if found.way == "nothing":
         found_alone = _row(advice, "own") or _row(advice, "nothing")

@@ -95,8 +95,8 @@ class Guardian:
             delta: at which delta; 0 is the unit's own, else the policy's.
             group: which of the party's records.
             adjacency: what is charged: a "record", or the "label" of one.
-            filter: how costs add up, fixed for good: "gaussian" suits sums and trainings, "renyi" votes; "" is
-                the unit's own, else the guardian's choice.
+            filter: how costs add up, fixed for good: "gaussian" suits sums and trainings, "renyi" votes; ""
+                is the unit's own, else the guardian's choice.
             reason: why; kept in the audit log for good.
             new: whether the party may be one that has not registered yet.
 

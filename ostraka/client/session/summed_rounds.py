@@ -1,4 +1,4 @@
-"""Rounds of an open session that each release one sum, so that an interruption repeats none and loses none."""
+"""Rounds of an open session that each release one sum: an interruption repeats none and loses none."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

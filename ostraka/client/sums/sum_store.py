@@ -1,12 +1,12 @@
-"""What a run of sums has come to, durably: its plan, its session, and every sum that was released and paid for."""
+"""What a run of sums has come to, durably: its plan, its session, and every sum that was released."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from ostraka.client.session.batch import Ticketed
 from ostraka.client.session.summed_rounds import OpenRound, ReleasedSum
@@ -55,7 +55,7 @@ class SumsState(FrozenModel):
     batch: int = 1
     open: OpenRound | None = None
     asked: str = ""
-    records: dict[str, float] = {}
+    records: Mapping[str, float] = Field(default_factory=dict)
     kept: tuple[KeptSum, ...] = ()
     stopped: str = ""
 

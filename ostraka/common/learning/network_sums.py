@@ -36,8 +36,8 @@ def restore_network(question: NetworkQuestion) -> nn.Module:
     if parameters != len(question.parameters):
         raise OstrakaError(
             ErrorCode.PLAN_INVALID,
-            f"The plan is invalid: a network {question.network} of such records has {parameters} parameters and"
-            f" the question {len(question.parameters)}; use the same version everywhere.",
+            f"The plan is invalid: a network {question.network} of such records has {parameters} parameters"
+            f" and the question {len(question.parameters)}; use the same version everywhere.",
         )
     vector_to_parameters(torch.from_numpy(question.parameters.copy()), net.parameters())
     return net

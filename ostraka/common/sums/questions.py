@@ -182,7 +182,7 @@ class GradientQuestion:
         U = self.map(rows.X)
         residuals = self.target.residuals(U @ flush(self.weights), rows.y) / self.radius
         # A gradient x r' has norm |x| |r|: what is too long is clipped with its x, not beside it. A length of
-        # less than MIN_VALUE is none of this x, as its squares underflow: dividing by it would undo the clipping.
+        # less than MIN_VALUE is none of this x, as its squares underflow: dividing by it would undo clipping.
         lengths = np.linalg.norm(U, axis=1, keepdims=True)
         clipped = clip_rows(residuals * lengths) / np.maximum(lengths, MIN_VALUE)
         return ((U.T @ clipped).ravel(),)
@@ -195,8 +195,8 @@ class NetworkQuestion:
     `ostraka.common.learning.sum_answers` answers it: nothing here needs torch.
 
     Attributes:
-        network: its kind, as `ostraka.common.learning.networks.network` takes it: no factory, as a party imports
-            nothing that others name.
+        network: its kind, as `ostraka.common.learning.networks.network` takes it: no factory, as a party
+            imports nothing that others name.
         shape: of a record, whose features are flat.
         target: of the loss.
         parameters: of the network, float32 (p,), flat in the order of its `parameters()`.

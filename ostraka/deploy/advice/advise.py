@@ -10,7 +10,7 @@ from ostraka.common.datasets.table_files import Frame
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.deploy.advice.attempts import Attempt, Clock
 from ostraka.deploy.advice.comparison import WayFigures, compare_ways
-from ostraka.deploy.advice.measures import Figure, judged_by
+from ostraka.deploy.advice.measures import Figure, judge_by
 from ostraka.deploy.advice.models import try_without_noise
 from ostraka.deploy.advice.options import AdviceOptions
 from ostraka.deploy.advice.randomised import try_randomised
@@ -115,7 +115,7 @@ def advise_on(table: AdviceRecords, options: AdviceOptions, on_step: Step) -> Ad
     with threadpool_limits(1):
         attempts = try_ways(table, options, on_step)
     amounts = Amounts.of(table, options)
-    judged = judged_by(table.kind, table.y)
+    judged = judge_by(table.kind, table.y)
     ways = compare_ways(attempts, options.epsilon, judged, amounts)
     return Advice(
         options,

@@ -57,7 +57,7 @@ def classes_of(kind: Kind, probabilities: NDArray[np.float64]) -> NDArray[np.int
     return np.asarray(probabilities.argmax(axis=1), np.int64)
 
 
-def judged_by(kind: Kind, y: NDArray[Any]) -> Figure:
+def judge_by(kind: Kind, y: NDArray[Any]) -> Figure:
     """Return the figure that ways are compared by: balanced where one class, or value, is most of them."""
     if kind == "number":
         return "r2"

@@ -68,7 +68,7 @@ def name_way(one: WayFigures) -> str:
     return one.way
 
 
-def _told(one: WayFigures, judged: Figure) -> str:
+def _tell(one: WayFigures, judged: Figure) -> str:
     return value_text(one.figure(judged).estimate, judged)
 
 
@@ -85,8 +85,8 @@ def points_text(value: float, judged: Figure) -> str:
 def _praise(best: WayFigures, ways: Sequence[WayFigures], judged: Figure) -> str:
     base = _base(ways)
     return (
-        f"Use {name_way(best)}: {_told(best, judged)} {NAMES[judged]} is expected, where {name_way(base)} "
-        f"has {_told(base, judged)} ({points_text(best.gain, judged)}, standard error "
+        f"Use {name_way(best)}: {_tell(best, judged)} {NAMES[judged]} is expected, where {name_way(base)} "
+        f"has {_tell(base, judged)} ({points_text(best.gain, judged)}, standard error "
         f"{value_text(best.gain_error, judged)})."
     )
 
@@ -99,9 +99,9 @@ def _do_nothing(
     trivial = next(one for one in ways if one.way == "nothing")
     if base.figure(judged).estimate - trivial.figure(judged).estimate < 0:
         yours = "not even your own records tell more than the most frequent class"
-    told = f"Do nothing: {yours} ({_told(base, judged)} {NAMES[judged]}"
+    told = f"Do nothing: {yours} ({_tell(base, judged)} {NAMES[judged]}"
     if best is not None:
-        told += f"; {name_way(best)}, the best of the rest, {_told(best, judged)}"
+        told += f"; {name_way(best)}, the best of the rest, {_tell(best, judged)}"
     told += f"). {_reason(ways, amounts, epsilon)}"
     return Recommendation("nothing", "", told)
 

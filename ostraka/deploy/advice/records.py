@@ -93,7 +93,8 @@ class AdviceRecords:
         X = task.prepare(data.X)
         if task.multi_label:
             known = (y != UNKNOWN).all(axis=1)
-            X, y = X[known], y[known]
+            X = X[known]
+            y = y[known]
         if len(X) < MIN_RECORDS:
             raise OstrakaError(
                 ErrorCode.DATA_TOO_FEW,

@@ -18,16 +18,19 @@ TEST_SHARE = 0.25
 MAX_TEST = 2_000
 """Records: a share is known within two points by them."""
 OWN_SHARE = 0.1
-MAX_OWN = 200
 """Of the table that the querying party has labelled, where nobody says."""
+MAX_OWN = 200
+"""Records of them: more are seldom labelled by hand."""
 POOL_SHARE = 0.2
+"""Of the table that it has without labels, where nobody says."""
 MAX_POOL = 2_000
-"""The same of its unlabelled records."""
+"""Records of them: a covariance is known well enough by so many."""
 MANY_RECORDS = 2_000
 """Of a table from which fewer splits are enough."""
 MANY_SPLITS = 16
+"""Of a small table, whose splits differ much."""
 FEW_SPLITS = 6
-"""Of a small table, whose splits differ much, and of a large one, which take long."""
+"""Of a large one, which take long."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ostraka.deploy.advice.recommendation import NAMES, points_text
 LOCAL = "What is printed here tells of the table: unless that is public, keep it to yourself."
 NOTES = 3
 """Of the table that are printed: the rest is in the JSON."""
-SECONDS_A_MINUTE = 60
+MINUTE_S = 60
 
 
 def show(advice: Advice, console: Console) -> None:
@@ -67,7 +67,7 @@ def tell_limits(advice: Advice) -> Iterator[str]:
             f"{gain} (docs/label-dp.md)."
         )
     yield LOCAL
-    yield f"It took {advice.seconds / SECONDS_A_MINUTE:.1f} minutes of the processor."
+    yield f"It took {advice.seconds / MINUTE_S:.1f} minutes of the processor."
 
 
 def head(advice: Advice) -> Sequence[str]:

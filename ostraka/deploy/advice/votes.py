@@ -141,8 +141,7 @@ def _release_labels(
         return np.ones(len(yeses), np.bool_), said.astype(np.int64)
     surest = np.maximum(yeses, electorate.teachers - yeses)
     passed = surest + random.normal(0, mechanism.check.sigma, yeses.shape) >= mechanism.check.threshold
-    answered: NDArray[np.bool_] = np.asarray(passed).all(axis=1)
-    return answered, said.astype(np.int64)
+    return np.all(np.asarray(passed), axis=1), said.astype(np.int64)
 
 
 class VotePlans:
