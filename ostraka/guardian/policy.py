@@ -17,6 +17,10 @@ from ostraka.common.plan.plan import Plan
 from ostraka.common.validation import place_text, problem_text
 
 DAY_S = 24 * 3600.0
+SHARE_BYTES = 2**31
+"""Of the shares of sums that one querying party's open batches have a guardian hold, about."""
+LARGE_BATCHES = 2
+"""Batches with larger shares that it may have open all the same: one is of a run that died."""
 Seconds = Annotated[float, Field(gt=0, le=366 * DAY_S, allow_inf_nan=False)]
 Epsilon = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, lt=2**32)]
@@ -62,7 +66,8 @@ class Policy(BaseModel):
         freeze_after_s: how long a batch waits for missing shares, in seconds, and 10 ms more for each party.
         ticket_ttl_s: after how long a batch is dead that was not frozen, and after how long more one that was
             not released, in seconds; four times as long where queries are encrypted, or rounds of a training.
-        max_open_batches: the most batches that a querying party may hold tickets of at a time.
+        max_open_batches: the most batches that a querying party may hold tickets of at a time; of large sums
+            fewer, as `open_batches` says.
         max_open_sessions: the most sessions that a querying party may have open at a time.
     """
 
@@ -116,6 +121,17 @@ class Policy(BaseModel):
         """Seconds that a batch of a plan has until it is frozen, and as many until it is released."""
         slow = plan.encoding == "ckks" or plan.releases_sums
         return self.ticket_ttl_s * (SLOW if slow else 1)
+
+    def open_batches(self, plan: Plan) -> int:
+        """How many tickets a querying party may hold when it asks for one of a plan.
+
+        How large sums are is the plan's alone to say, so that of large ones there are fewer.
+        """
+        if not plan.releases_sums:
+            return self.max_open_batches
+        share = plan.mechanism.width(plan.classes) * plan.modulus.element_bytes
+        fitting = SHARE_BYTES // (share * len(plan.parties))
+        return min(self.max_open_batches, max(LARGE_BATCHES, fitting))
 
     def allows(self, mechanism: Mechanism) -> bool:
         """Whether plans may ask for a mechanism of this kind."""

@@ -10,12 +10,13 @@ import pytest
 
 from ostraka.common.errors import ErrorCode
 from ostraka.common.identity import Role
-from ostraka.common.mechanism import Moments
+from ostraka.common.mechanism import Moments, Statistics
 from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.common.privacy.filters import GAUSSIAN
 from ostraka.common.privacy.gaussian import gaussian_epsilon
 from ostraka.guardian.admin.upkeep import back_up, restore
+from ostraka.guardian.policy import LARGE_BATCHES, Policy
 from ostraka.protos.ostraka.v1 import guardian_pb2_grpc
 from tests.guardian.federation import Federation, group, plan, receipt, refusal
 from tests.guardian.training import Lead, Recording, updates
@@ -99,6 +100,21 @@ def test_groups_weigh_and_pay_what_their_budgets_allow(tmp_path: Path) -> None:
             budget = budgets[name]
             worst = cost(budget.order, 1, weight / 2**16)
             assert budget.epsilon_worst_case == epsilon(worst, budget.order, budget.delta)
+
+
+def test_of_sums_whose_shares_are_large_few_tickets_are_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large = sums(mechanism=Statistics(cells=2**24, columns=1, sigma=2.0))
+    assert Policy().open_batches(large) == 5, "three parties' shares of 128 MiB"
+    assert Policy().open_batches(sums()) == Policy().open_batches(plan()) == 64
+    monkeypatch.setattr("ostraka.guardian.policy.SHARE_BYTES", 3 * 8 * WIDTH)
+    with asking(Federation(tmp_path, policy=POLICY)) as querier:
+        querier.join_all("")
+        session = querier.begin(sums())
+        for number in range(LARGE_BATCHES):
+            querier.ticket(session, number, 1)
+        assert refusal(lambda: querier.ticket(session, LARGE_BATCHES, 1)) == ErrorCode.POLICY_OPEN_LIMIT.value
 
 
 @pytest.mark.heavy

@@ -175,7 +175,7 @@ class Opening:
                     declared=declared,
                     unbudgeted=_find_without_budget(plan, attendance, budgets),
                     daily_limit=policy.max_queries_per_day,
-                    most_open=policy.max_open_batches,
+                    most_open=policy.open_batches(plan),
                 )
             except batches.BudgetedMeanwhileError:
                 continue
