@@ -1,23 +1,29 @@
 """Which columns are counted, in which bins of the task's public ranges, and which records are meant."""
 
+import datetime
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
 from ostraka.common.datasets.unreadable import UnreadableValuesError
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.sums.feature_map import Floats
 from ostraka.common.sums.questions import LABEL, ColumnStatistic, Condition, StatisticsQuestion
 from ostraka.common.task import Task
+from ostraka.common.task.columns import OTHER, BooleanColumn, DateColumn
 from ostraka.common.task.input import TableInput
 
 MAX_VALUES = 50
 """Whole values of a column that are counted one by one: more are put into bins, which noise hides less."""
 BINS = 20
 """Of a number: ranges are often twice as wide as what occurs, and ten bins show how it is distributed."""
+EDGE_DIGITS = 6
+"""Digits after the point of a bin's edge that are meant."""
+TRUTHS = ("no", "yes")
+"""Truth values, in the order of their codes."""
 MAX_COLUMNS = 64
 """Of a question: each costs noise in all others."""
 
@@ -30,18 +36,22 @@ class CountedColumn:
         name: as the task has it.
         counted: what is asked.
         values: of each bin in words.
-        numeric: whether its values are numbers, of which a mean means something.
+        numeric: whether its values are numbers or days, of which a mean means something.
+        whole: whether they are whole numbers.
+        first_day: of a date, whose numbers are days since then; None for all else.
     """
 
     name: str
     counted: ColumnStatistic
     values: tuple[str, ...]
     numeric: bool
+    whole: bool = False
+    first_day: datetime.date | None = None
 
     @property
-    def edges(self) -> tuple[float, ...]:
-        """Ends of the bins, one more than there are."""
-        return tuple(np.linspace(self.counted.low, self.counted.high, self.counted.bins + 1).tolist())
+    def ends(self) -> tuple[Floats, Floats]:
+        """The least and the largest number that each bin may hold."""
+        return _ends(self.counted, whole=self.whole)
 
 
 def choose_columns(task: Task, named: Sequence[str]) -> tuple[CountedColumn, ...]:
@@ -126,7 +136,7 @@ def _count_label(task: Task) -> CountedColumn:
     low, high = _label_ends(task)
     if task.target is not None:
         counted = ColumnStatistic(LABEL, low, high, BINS)
-        return CountedColumn(task.label, counted, _ranges(low, high), numeric=True)
+        return CountedColumn(task.label, counted, _ranges(counted), numeric=True)
     counted = ColumnStatistic(LABEL, low - 0.5, high + 0.5, len(task.classes))
     return CountedColumn(task.label, counted, task.classes, numeric=False)
 
@@ -134,30 +144,50 @@ def _count_label(task: Task) -> CountedColumn:
 def _count_column(task: Task, name: str) -> CountedColumn:
     column = task.columns.index(name)
     low, high = (float(ends[column]) for ends in task.input.bounds())
-    words = _categories(task, column)
-    if bool(task.input.whole()[column]) and high - low < MAX_VALUES:
+    whole = bool(task.input.whole()[column])
+    part = task.input.parts[column] if isinstance(task.input, TableInput) else None
+    words = part.categories if part else ()
+    if isinstance(part, BooleanColumn):
+        words = TRUTHS
+    first_day = part.min if isinstance(part, DateColumn) else None
+
+    def text_of(code: float) -> str:
+        return task.input.text_of(column, code) if first_day else f"{code:.6g}"
+
+    if whole and high - low < MAX_VALUES:
         codes = np.arange(low, high + 1)
         counted = ColumnStatistic(column, low - 0.5, high + 0.5, len(codes))
-        values = words or tuple(task.input.text_of(column, code) for code in codes)
-        return CountedColumn(name, counted, values, numeric=not words)
-    if low == high:
-        low -= 0.5
-        high += 0.5
-    return CountedColumn(name, ColumnStatistic(column, low, high, BINS), _ranges(low, high), numeric=True)
+        values = words or tuple(map(text_of, codes))
+    else:
+        if low == high:
+            low -= 0.5
+            high += 0.5
+        counted = ColumnStatistic(column, low, high, BINS)
+        values = _ranges(counted, whole=whole, text_of=text_of)
+    return CountedColumn(name, counted, values, not words, whole, first_day)
 
 
-def _categories(task: Task, column: int) -> tuple[str, ...]:
-    return task.input.parts[column].categories if isinstance(task.input, TableInput) else ()
+def _ends(counted: ColumnStatistic, *, whole: bool) -> tuple[Floats, Floats]:
+    edges = np.linspace(counted.low, counted.high, counted.bins + 1)
+    if not whole:
+        return edges[:-1], edges[1:]
+    # An edge belongs to the bin above it, but for the last; sums of steps miss whole numbers by rounding.
+    starts = np.ceil(np.round(edges, EDGE_DIGITS))
+    return starts[:-1], np.append(starts[1:-1] - 1, np.floor(counted.high))
 
 
-def _ranges(low: float, high: float) -> tuple[str, ...]:
-    edges = np.linspace(low, high, BINS + 1)
-    return tuple(f"{a:.6g} to {b:.6g}" for a, b in pairwise(edges))
+def _ranges(
+    counted: ColumnStatistic, *, whole: bool = False, text_of: Callable[[float], str] = "{:.6g}".format
+) -> tuple[str, ...]:
+    lows, highs = _ends(counted, whole=whole)
+    return tuple(f"{text_of(low)} to {text_of(high)}" for low, high in zip(lows, highs, strict=True))
 
 
 def _label_code(task: Task, value: str) -> float:
     if task.target is not None:
         return _number(task.label, value)
+    if value not in task.classes:
+        value = _unquote(value)
     if value not in task.classes:
         raise _config(f"'{task.label}' has no value '{value}': it has {', '.join(task.classes)}")
     return float(task.classes.index(value))
@@ -168,13 +198,30 @@ def _column_code(task: Task, column: int, value: str) -> float:
     if not isinstance(task.input, TableInput):
         return _number(task.columns[column], value)
     part = task.input.parts[column]
+    if part.categories and value not in part.categories:
+        value = _unquote(value)
     try:
         code = float(part.read(pa.chunked_array([[value]])).codes[0])
     except UnreadableValuesError as exc:
-        raise _config(f"'{value}' is no value of column '{part.name}'") from exc
-    if np.isnan(code) or (code < 0 and part.categories):
-        raise _config(f"'{value}' is no value of column '{part.name}'")
+        raise _config(f"'{value}' is no value of column '{part.name}'{_listed(part.categories)}") from exc
+    # What no category is called would count as "other", and be taken for an answer about itself.
+    unlisted = bool(part.categories) and part.categories[int(code)] == OTHER != value
+    if np.isnan(code) or unlisted:
+        raise _config(f"'{value}' is no value of column '{part.name}'{_listed(part.categories)}")
     return code
+
+
+_QUOTED = re.compile(r"""(?P<mark>["'])(?P<text>.*)(?P=mark)""")
+
+
+def _unquote(value: str) -> str:
+    """Return what stands between quotes, as shells and SQL have taught people to write words."""
+    found = _QUOTED.fullmatch(value)
+    return found["text"] if found else value
+
+
+def _listed(values: Sequence[str]) -> str:
+    return f": it has {', '.join(values)}" if values else ""
 
 
 def _number(name: str, value: str) -> float:

@@ -98,13 +98,10 @@ def describe(
     question = ask_counts(columns, [read_condition(task, text) for text in options.where or ()])
     asking = SumAsking(task, site.parties, options.parties, options.quorum, options.variant)
     with hold_folder(run_folder):
-        kept = load_description(run_folder)
-        if kept is not None:
-            _require_same(run_folder, kept, task, options)
-            if kept.records is not None:
-                return kept
+        kept, store = find_own(run_folder, task, options)
+        if kept is not None and kept.records is not None:
+            return kept
         with connect_guardian(site, run.clock, run.retry) as guardian:
-            store = SumStore.load(run_folder)
             if kept is None or store is None:
                 kept, store = _plan(run_folder, task, options, question, asking, guardian, run)
             with open_sums(site, guardian, store, run) as session:
@@ -182,11 +179,15 @@ def load_description(folder: Path) -> Description | None:
         ) from exc
 
 
-def _require_same(folder: Path, kept: Description, task: Task, options: DescribeOptions) -> None:
-    if kept.task_sha256 == task.digest.hex() and kept.options == options:
-        return
-    raise OstrakaError(
-        ErrorCode.RUN_MISMATCH,
-        f"{folder} holds statistics that were asked for otherwise: repeat their command, or name another"
-        " --out folder.",
-    )
+def find_own(
+    folder: Path, task: Task, options: DescribeOptions
+) -> tuple[Description | None, SumStore | None]:
+    """Return what a folder holds of these statistics; raise `run.mismatch` for sums of anything else."""
+    kept = load_description(folder)
+    if kept is not None and (kept.task_sha256 != task.digest.hex() or kept.options != options):
+        raise OstrakaError(
+            ErrorCode.RUN_MISMATCH,
+            f"{folder} holds statistics that were asked for otherwise: repeat their command, or name another"
+            " --out folder.",
+        )
+    return kept, SumStore.load_own(folder, known=kept is not None)

@@ -1,6 +1,7 @@
 """What noisy counts say of a column: a mean, quartiles, each with the interval that the noise leaves."""
 
-from collections.abc import Iterator, Sequence
+import datetime
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,16 +32,17 @@ class CountFigure:
 
 @dataclass(frozen=True)
 class ColumnFigures:
-    """What the records that are meant have in a column; intervals are of the noise alone.
+    """What the records that are meant have in a column; intervals of counts are of the noise alone.
 
     Attributes:
         name: of the column.
         records: how many have a value there.
         missing: how many have none.
         counts: by value, or by bin.
-        mean: of numbers, as if each stood in the middle of its bin; None for categories, and where the noise
-            leaves no records.
-        quantiles: of numbers, `QUANTILES` by turns, as if each bin were even; none likewise.
+        mean: of numbers, as if each stood in the middle of its bin; the interval holds it wherever in the
+            bins they stand. None for categories, and where the noise leaves no records.
+        quantiles: of numbers, `QUANTILES` by turns, as if each bin were even, and intervals likewise.
+        first_day: of dates, whose mean and quantiles are days since then.
     """
 
     name: str
@@ -49,6 +51,7 @@ class ColumnFigures:
     counts: tuple[CountFigure, ...]
     mean: Interval | None
     quantiles: tuple[Interval, ...]
+    first_day: datetime.date | None = None
 
 
 def read_figures(columns: Sequence[CountedColumn], counts: Floats, sigma: float) -> tuple[ColumnFigures, ...]:
@@ -79,8 +82,9 @@ def _read(column: CountedColumn, counts: Floats, sigma: float, random: np.random
         records=_normal(float(values.sum()), sigma * float(np.sqrt(bins))),
         missing=_normal(float(counts[bins]), sigma),
         counts=tuple(CountFigure(value, _normal(count, sigma)) for value, count in named),
-        mean=interval(_means(column, drawn)) if numbers else None,
-        quantiles=tuple(map(interval, _quantiles(column, drawn))) if numbers else (),
+        mean=_mean(column, drawn) if numbers else None,
+        quantiles=tuple(_quantile(column, drawn, share) for share in QUANTILES) if numbers else (),
+        first_day=column.first_day,
     )
 
 
@@ -88,17 +92,24 @@ def _normal(estimate: float, deviation: float) -> Interval:
     return Interval(estimate, estimate - DEVIATIONS * deviation, estimate + DEVIATIONS * deviation)
 
 
-def _means(column: CountedColumn, drawn: Floats) -> Floats:
-    """Return the mean in all draws (S,): noise that makes a count negative stays, or means would lean."""
-    edges = np.array(column.edges)
-    means: Floats = drawn @ ((edges[1:] + edges[:-1]) / 2) / drawn.sum(axis=1)
-    return means
+def _mean(column: CountedColumn, drawn: Floats) -> Interval:
+    """Return the mean: noise that makes a count negative stays in all draws, or it would lean."""
+    lows, highs = column.ends
+    shares = drawn / drawn.sum(axis=1, keepdims=True)
+    return _between(shares @ lows, shares @ ((lows + highs) / 2), shares @ highs)
 
 
-def _quantiles(column: CountedColumn, drawn: Floats) -> Iterator[Floats]:
-    """Yield each quantile in all draws (S,), of shares that only rise."""
+def _quantile(column: CountedColumn, drawn: Floats, share: float) -> Interval:
+    """Return a quantile of shares that only rise in each draw, by the bin in which it lies."""
+    lows, highs = column.ends
     reached = np.maximum.accumulate(np.cumsum(drawn, axis=1), axis=1) / drawn.sum(axis=1, keepdims=True)
-    below = np.hstack([np.zeros((len(drawn), 1)), np.clip(reached, 0.0, 1.0)])
-    edges = np.array(column.edges)
-    for share in QUANTILES:
-        yield np.array([np.interp(share, row, edges) for row in below])
+    place = np.minimum((reached < share).sum(axis=1), len(lows) - 1)
+    draws = np.arange(len(drawn))
+    before = np.where(place > 0, reached[draws, place - 1], 0.0).clip(0.0)
+    part = np.clip((share - before) / np.maximum(reached[draws, place] - before, 1e-12), 0.0, 1.0)
+    return _between(lows[place], lows[place] + part * (highs - lows)[place], highs[place])
+
+
+def _between(lows: Floats, middles: Floats, highs: Floats) -> Interval:
+    """Return an interval over draws (S,) of a figure that lies somewhere from `lows` to `highs`."""
+    return Interval(float(middles[0]), interval(lows).low, interval(highs).high)

@@ -1,5 +1,6 @@
 """Statistics as people read them."""
 
+import datetime
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -36,9 +37,12 @@ def _parts(figures: Mapping[str, Any]) -> Iterator[RenderableType]:
     for column in figures["columns"]:
         yield table_of(*count_rows(column))
         if column["mean"] is not None:
-            quartiles = ", ".join(_number(one) for one in column["quantiles"])
-            yield Text(f"{column['name']}: mean {_number(column['mean'])}; quartiles {quartiles}.")
-    yield Text("Intervals are of the noise alone; a number stands for the middle of its bin.")
+            first = column["first_day"]
+            quartiles = ", ".join(_number(one, first) for one in column["quantiles"])
+            yield Text(f"{column['name']}: mean {_number(column['mean'], first)}; quartiles {quartiles}.")
+    yield Text(
+        "Intervals of counts are of noise; those of means and quartiles hold wherever in bins values lie."
+    )
 
 
 def count_rows(column: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -52,5 +56,12 @@ def _count(interval: Mapping[str, float]) -> str:
     return f"{estimate:,} ({low:,} to {high:,})"
 
 
-def _number(interval: Mapping[str, float]) -> str:
-    return f"{interval['estimate']:.4g} ({interval['low']:.4g} to {interval['high']:.4g})"
+def _number(interval: Mapping[str, float], first_day: str | None) -> str:
+    """Return a figure and its interval, as days of the calendar where numbers are days since the first."""
+
+    def text(value: float) -> str:
+        if first_day is None:
+            return f"{value:.4g}"
+        return str(datetime.date.fromisoformat(first_day) + datetime.timedelta(days=round(value)))
+
+    return f"{text(interval['estimate'])} ({text(interval['low'])} to {text(interval['high'])})"

@@ -162,12 +162,7 @@ def _open_fit(
 ) -> tuple[FitState, SumStore]:
     """Return the fit in a folder and its sums, resumed if there is one, else planned and told."""
     kept = load_fit(folder)
-    store = SumStore.load(folder)
-    if store is not None and kept is None:
-        raise OstrakaError(
-            ErrorCode.RUN_MISMATCH,
-            f"{folder} holds sums of something else: name another --out folder.",
-        )
+    store = SumStore.load_own(folder, known=kept is not None)
     if kept is not None and store is not None:
         require_same(folder, kept, _state_of(known, options, kept.mu, kept.records))
         return kept, store

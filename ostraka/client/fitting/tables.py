@@ -104,7 +104,8 @@ def _accuracy_parts(figures: Mapping[str, Any]) -> Iterator[RenderableType]:
     gain = read_gain(accuracy)
     if gain is not None:
         yield Text(tell_gain(gain, accuracy["measured_on"], MODEL))
-        yield from (Text(f"Warning: {doubt}") for doubt in doubts(gain, accuracy["measured_on"], MODEL))
+        doubted = doubts(gain, accuracy["measured_on"], MODEL, "the sums")
+        yield from (Text(f"Warning: {doubt}") for doubt in doubted)
 
 
 def accuracy_rows(accuracy: Mapping[str, Any]) -> tuple[tuple[str, ...], Rows]:

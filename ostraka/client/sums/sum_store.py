@@ -88,6 +88,19 @@ class SumStore:
                 ErrorCode.RUN_MISMATCH, f"{path} is damaged: remove the folder, and ask for the sums again."
             ) from exc
 
+    @classmethod
+    def load_own(cls, folder: Path, *, known: bool) -> Self | None:
+        """Load the run in `folder`; raise `run.mismatch` for sums that the caller does not know as its own.
+
+        What was released is paid for: a command that began anew in its folder would lose it.
+        """
+        store = cls.load(folder)
+        if store is not None and not known:
+            raise OstrakaError(
+                ErrorCode.RUN_MISMATCH, f"{folder} holds sums of something else: name another --out folder."
+            )
+        return store
+
     @property
     def changed_unix_s(self) -> float:
         """When it last came further."""

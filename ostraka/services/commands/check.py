@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from ostraka.common.console.cli import write_json
-from ostraka.services.commands.train import Data, Json, Site, TaskFile, joint_training_lines
+from ostraka.services.commands.train import Data, Json, Site, TaskFile, joint_training_lines, no_sums_lines
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,7 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
         lines += [f"  {line}" for line in tell_held_out(read_held_out(site / TEACHERS), balanced=balanced)]
         lines += [f"  They do not vote on {', '.join(found.abstains)}."] if found.abstains else []
     lines.append(f"  Its policy: {describe_allowed(policy.mechanisms)}")
-    if policy.allows_sums and given.section.data is None:
-        lines.append("  It answers no sums yet: name its records as data in [training] of site.toml.")
+    lines += no_sums_lines(site)
     if json != "-":
         typer.echo("\n".join(lines))
     write_json(asdict(found), json)

@@ -67,7 +67,7 @@ def train(
     held_out = read_held_out(site / TEACHERS)
     balanced = known.config is not None and known.config.balanced
     if json != "-":
-        lines += joint_training_lines(known.together)
+        lines += [*joint_training_lines(known.together), *no_sums_lines(site)]
         typer.echo("\n".join([*lines, *tell_held_out(held_out, balanced=balanced)]))
     told = {"held_out": None if held_out is None else asdict(held_out)}
     write_json(known.model_dump(mode="json") | told, json)
@@ -79,6 +79,18 @@ def joint_training_lines(together: str) -> list[str]:
         return []
     guarantee = ": their votes have no formal guarantee" if together == "ttac" else ""
     return [f"  They learned together with those of other parties by {together}{guarantee}."]
+
+
+def no_sums_lines(site: Path) -> list[str]:
+    """Return what is said, in at most one line, of a party that may answer sums and names no records."""
+    from ostraka.common.config import load_section
+    from ostraka.services.admission.policy import PartyPolicy
+    from ostraka.services.teachers.config import TrainingSection
+
+    policy = load_section(site, "policy", PartyPolicy)
+    if not policy.allows_sums or load_section(site, "training", TrainingSection).data is not None:
+        return []
+    return ["  It answers no sums yet: name its records as data in [training] of site.toml."]
 
 
 def _together(

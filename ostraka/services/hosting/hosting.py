@@ -110,7 +110,11 @@ class Loader:
         """
         votes = self.policy.label_counts is not None or self.policy.randomized_labels
         if not votes and not self.policy.allows_sums:
-            self._require_teachers(ensemble)
+            self._require_teachers(
+                ensemble,
+                "its policy lets its records answer nothing: add"
+                ' mechanisms = ["sums"] to [policy] of site.toml',
+            )
             return None
         if votes:
             self.task.require_classes("label_counts or randomized_labels in [policy]")
@@ -122,7 +126,9 @@ class Loader:
             )
         section = load_section(self.folder, "training", TrainingSection)
         if section.data is None and not votes:
-            self._require_teachers(ensemble)
+            self._require_teachers(
+                ensemble, 'no records are named: add data = "FILE" to [training] of site.toml'
+            )
             structlog.get_logger().warning("party.no_records_for_sums")
             return None
         file = self.folder / section.required_data
@@ -130,12 +136,11 @@ class Loader:
         check_policy(self.task, data, self.policy, self.votes_per_person)
         return Records.of(data, file, self.task, ensemble.manifest, ensemble.encoder)
 
-    def _require_teachers(self, ensemble: "Ensemble") -> None:
+    def _require_teachers(self, ensemble: "Ensemble", otherwise: str) -> None:
         if not ensemble.manifest.teachers:
             raise OstrakaError(
                 ErrorCode.CONFIG_INVALID,
-                "This party has no teachers, and its policy lets its records answer nothing: add"
-                ' mechanisms = ["sums"] to [policy] of site.toml, or train teachers.',
+                f"This party has no teachers, and {otherwise}, or train teachers.",
             )
 
 

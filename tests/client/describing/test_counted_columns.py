@@ -20,13 +20,14 @@ COLUMNS = [
     {"name": "age", "dtype": "int32", "min": 18, "max": 30, "missing": "indicator"},
     {"name": "weight", "min": 0, "max": 200},
     {"kind": "category", "name": "sex", "values": ["f", "m"]},
+    {"kind": "category", "name": "ward", "values": ["ICU", 'the "old"'], "other": True},
     {"kind": "date", "name": "day", "min": "2026-01-01", "max": "2026-12-31"},
     {"kind": "boolean", "name": "smokes"},
 ]
 TASK = Task.model_validate(
     {"name": "people", "classes": ["no", "yes"], "input": {"kind": "table", "columns": COLUMNS}}
 )
-CODES = np.array([[18, 0.1, 0, 0, 1], [30, 199, 1, 364, 0], [np.nan, 80, 1, 100, 1]], np.float32)
+CODES = np.array([[18, 0.1, 0, 0, 0, 1], [30, 199, 1, 1, 364, 0], [np.nan, 80, 1, 2, 100, 1]], np.float32)
 ROWS = Rows(CODES, CODES, np.array([0, 1, 1]))
 
 
@@ -46,13 +47,22 @@ def test_values_are_counted_under_their_names() -> None:
     assert counted("sex") == {"f": 1, "m": 2}
     assert counted("label") == {"no": 1, "yes": 2}
     assert counted("weight") == {"0 to 10": 1, "190 to 200": 1, "80 to 90": 1}
-    assert sum(counted("day").values()) == 3
-    assert sum(counted("smokes").values()) == 3
+    assert counted("ward") == {"ICU": 1, 'the "old"': 1, "other": 1}
+    assert counted("smokes") == {"no": 1, "yes": 2}
+
+
+def test_days_are_counted_by_the_calendar() -> None:
+    assert counted("day") == {
+        "2026-01-01 to 2026-01-19": 1,
+        "2026-04-02 to 2026-04-20": 1,
+        "2026-12-13 to 2026-12-31": 1,
+    }
+    assert str(choose_columns(TASK, ["day"])[0].first_day) == "2026-01-01"
 
 
 def test_all_columns_of_a_table_are_counted_and_the_label() -> None:
     names = [column.name for column in choose_columns(TASK, ())]
-    assert names == ["age", "weight", "sex", "day", "smokes", "label"]
+    assert names == ["age", "weight", "sex", "ward", "day", "smokes", "label"]
     assert choose_columns(TASK, ["weight"])[0].counted.bins == BINS
     image = Task(name="i", classes=("a", "b"), input=TensorInput(shape=(2, 2), range=(0, 1)))
     assert [column.name for column in choose_columns(image, ())] == ["label"]
@@ -69,6 +79,11 @@ def test_all_columns_of_a_table_are_counted_and_the_label() -> None:
         ("weight>0.1", [1, 2]),
         ("sex = m", [1, 2]),
         ("label=yes", [1, 2]),
+        ('label="yes"', [1, 2]),
+        ("ward=other", [2]),
+        ("ward='ICU'", [0]),
+        ('ward=the "old"', [1]),
+        ('ward="the "old""', [1]),
         ("day>=2026-12-31", [1]),
     ],
 )
@@ -85,7 +100,8 @@ def test_conditions_mean_what_they_say(text: str, records: list[int]) -> None:
     [
         ("age", "no condition"),
         ("height>=3", "no column 'height'"),
-        ("sex=x", "'x' is no value of column 'sex'"),
+        ("sex=x", "'x' is no value of column 'sex': it has f, m"),
+        ("ward=icu", "'icu' is no value of column 'ward': it has ICU, the"),
         ("age>=old", "'old' is no value of column 'age'"),
         ("label=maybe", "no value 'maybe'"),
     ],
@@ -109,10 +125,24 @@ def test_a_number_as_target_is_counted_and_compared() -> None:
     task = Task.model_validate(
         {"name": "pay", "label": "wage", "target": target, "input": {"kind": "table", "columns": COLUMNS}}
     )
-    assert choose_columns(task, ["wage"])[0].edges[:2] == (0.0, 2.0)
+    assert choose_columns(task, ["wage"])[0].values[0] == "0 to 2"
     assert read_condition(task, "wage<=10") == Condition(LABEL, 0.0, 10.0)
     with pytest.raises(OstrakaError):
         read_condition(task, "wage<=much")
+
+
+def test_bins_of_whole_numbers_are_named_by_those_that_they_hold() -> None:
+    column = {"name": "age", "dtype": "int32", "min": 0, "max": 120}
+    task = Task.model_validate(
+        {"name": "old", "classes": ["no", "yes"], "input": {"kind": "table", "columns": [column]}}
+    )
+    (age,) = choose_columns(task, ["age"])
+    values = np.arange(121)
+    places = age.counted.places(values.astype(np.float64))
+    for place, name in enumerate(age.values):
+        inside = values[places == place]
+        assert name == f"{inside[0]} to {inside[-1]}"
+        assert (age.ends[0][place], age.ends[1][place]) == (inside[0], inside[-1])
 
 
 def test_many_whole_values_are_put_into_bins_and_many_columns_are_refused() -> None:

@@ -32,10 +32,32 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     for _ in range(tries):
         age, _ = read_figures((AGE, SEX), COUNTS + random.normal(0, sigma, len(COUNTS)), sigma)
         assert age.mean is not None
+        # The mean's holds wherever in the bins the numbers are: from 10 to 20, if at their ends.
         truths = ((age.mean, 15.0), (age.counts[1].count, 200.0), (age.records, 400.0))
         held += [interval.low <= truth <= interval.high for interval, truth in truths]
     # 95% of 60 are 57: 42 or fewer are less likely than one in 10^9.
     assert (held > 42).all(), held
+
+
+def test_means_and_quartiles_hold_wherever_in_its_bin_a_number_is() -> None:
+    ages = np.array([1.0] * 100 + [10.0] * 200 + [29.0] * 100)
+    age, _ = read_figures((AGE, SEX), COUNTS, 0.01)
+    assert age.mean is not None
+    assert age.mean.low < ages.mean() < age.mean.high
+    for share, one in zip((0.25, 0.5, 0.75), age.quantiles, strict=True):
+        assert one.low <= np.quantile(ages, share) <= one.high
+
+
+def test_whole_numbers_that_are_counted_one_by_one_are_themselves() -> None:
+    children = CountedColumn("n", ColumnStatistic(0, -0.5, 2.5, 3), ("0", "1", "2"), True, whole=True)
+    (figures,) = read_figures((children,), np.array([10.0, 60.0, 30.0, 0.0]), 0.01)
+    assert figures.mean is not None
+    assert figures.mean.estimate == pytest.approx(1.2)
+    assert [(one.low, one.estimate, one.high) for one in figures.quantiles] == [
+        (1, 1, 1),
+        (1, 1, 1),
+        (2, 2, 2),
+    ]
 
 
 def test_noise_alone_has_no_mean() -> None:

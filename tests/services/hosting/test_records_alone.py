@@ -154,6 +154,17 @@ def test_records_that_may_answer_nothing_are_not_served(
     assert said in refusal.value.message
 
 
+def test_records_that_nobody_names_are_asked_for_as_such(tmp_path: Path, device: Device) -> None:
+    folder = party(tmp_path)
+    file = folder / "site.toml"
+    file.write_text(file.read_text().replace('data = "records.npz"', ""))
+    trained = invoke("train", "--site", folder, "--data", folder / "records.npz")
+    assert "It answers no sums yet: name its records as data in [training]" in trained.stdout
+    with pytest.raises(OstrakaError, match="no records are named: add data") as refusal:
+        load(folder, NUMBER, device)
+    assert refusal.value.code is ErrorCode.CONFIG_INVALID
+
+
 def test_a_person_has_as_many_records_as_may_count(tmp_path: Path) -> None:
     task = CLASSES.model_copy(update={"id": "pid", "persons": True})
     folder = party(tmp_path, CLASSES, more="", training="teachers = 0\n")
