@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
+from ostraka.client.peers.guardian_peer import STEP_BYTES
 from ostraka.client.session.batch import Ticketed
 from ostraka.client.session.summed_rounds import OpenRound, ReleasedSum
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -153,15 +154,19 @@ class SumStore:
         self.keep(kept=(*self.state.kept, kept), open=None)
         return kept
 
-    def read_sum(self, kept: KeptSum) -> NDArray[np.int64]:
-        """Return a released sum in steps of 2^-16; raise `run.mismatch` where its file is gone."""
+    def read_sum(self, kept: KeptSum, width: int) -> NDArray[np.int64]:
+        """Return a released sum (width,) in steps of 2^-16; raise `run.mismatch` if its file is not whole."""
+        path = self._file(kept.batch)
         try:
-            return np.fromfile(self._file(kept.batch), "<i8").astype(np.int64)
-        except OSError as exc:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            data = b""
+        if len(data) != width * STEP_BYTES:
             raise OstrakaError(
                 ErrorCode.RUN_MISMATCH,
-                f"{self._file(kept.batch)} is gone: restore it, or name another --out folder.",
-            ) from exc
+                f"{path} is gone or cut short: restore it, or name another --out folder.",
+            )
+        return np.frombuffer(data, "<i8").astype(np.int64)
 
     def keep(self, **changed: object) -> None:
         """Make a changed state hold, durably."""

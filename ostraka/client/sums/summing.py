@@ -141,7 +141,8 @@ class SummingSession:
         assert isinstance(mechanism, RecordSums)  # noqa: S101 - a plan of sums
         blocks = mechanism.blocks
         ends = np.cumsum([block.width for block in blocks])[:-1]
-        total: NDArray[np.float64] = np.ldexp(self._store.read_sum(kept).astype(np.float64), -FRACTION_BITS)
+        steps = self._store.read_sum(kept, sum(block.width for block in blocks))
+        total: NDArray[np.float64] = np.ldexp(steps.astype(np.float64), -FRACTION_BITS)
         return NoisySum(
             tuple(np.split(total, ends)), tuple(block.sigma for block in blocks), kept.records, kept.parties
         )
