@@ -658,7 +658,9 @@ def _classes(table: pa.Table, labels: Sequence[str], source: str) -> tuple[Seque
         if not whole or different > max(FEW, len(table) / RECORDS_A_CLASS):
             raise _no_classes(source, labels[0], different, "look like a quantity, and only classes")
     elif different > max(FEW, len(table) / 2):
-        raise _no_classes(source, labels[0], different, "look like ids or free text, and only classes")
+        raise _no_classes(
+            source, labels[0], different, "look like ids or free text, and only classes and numbers"
+        )
     indices, names = class_labels(table, labels[0], None, source)
     assert indices is not None  # noqa: S101 - the column is there
     assert names is not None  # noqa: S101
@@ -686,7 +688,8 @@ def _no_classes(source: str, label: str, different: int, what: str) -> OstrakaEr
     return OstrakaError(
         ErrorCode.DATA_LABEL_RANGE,
         f"{source} has {different} different values in its label column '{label}': they {what} can be"
-        " learned; name another column, or put the values into groups.",
+        " learned; name another column, or put the values into groups. If they are numbers, --target number"
+        " says what keeps them from being read as such.",
         column=label,
     )
 

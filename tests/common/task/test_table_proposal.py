@@ -175,6 +175,7 @@ def test_whole_numbers_that_all_differ_are_ids_by_their_name() -> None:
         ({}, "diagnosi", "did you mean diagnosis?", ErrorCode.DATA_MISSING),
         ({}, "zzz", "has no column 'zzz': name its label column", ErrorCode.DATA_MISSING),
         ({}, "notes", "55 different values in its label column 'notes': they look like ids", None),
+        ({}, "notes", "If they are numbers, --target number says", None),
         ({"diagnosis": ["ill"] * 60}, "diagnosis", "has one class only, ill", None),
     ],
 )
