@@ -5,12 +5,14 @@ from numpy.typing import NDArray
 
 from ostraka.client.learners.problem import Problem
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.sums.feature_map import FeatureMap, Floats, bin_features
+from ostraka.common.sums.feature_map import UNBINNED, FeatureMap, Floats
 
 CONSTANT = 0.3
 """Of every mapped record: an intercept. More of it leaves less of the norm to the features."""
 WITHIN = 0.75
 """Share of the pool that is not clipped: a shorter radius clips more, a longer one adds noise."""
+ENDS = (0.02, 0.98)
+"""Quantiles of the pool that a column is stretched between: what is rarer counts as them."""
 EVEN_VARIANCE = 1 / 12
 """Of a feature that is spread evenly from 0 to 1."""
 
@@ -22,15 +24,34 @@ def make_map(problem: Problem, cuts: tuple[Floats, ...] = ()) -> FeatureMap:
     """
     if problem.told_pool is None:
         return _map_of_ranges(problem, cuts)
-    binned = bin_features(np.asarray(problem.told_pool, np.float64), cuts)
-    center = binned.mean(axis=0)
-    scale = float(np.quantile(np.linalg.norm(binned - center, axis=1), WITHIN))
+    low, high = find_ends(problem)
+    unscaled = FeatureMap(np.zeros(0), 1.0, CONSTANT, cuts, low, high)
+    spread = unscaled.spread(problem.told_pool)
+    center = spread.mean(axis=0)
+    scale = float(np.quantile(np.linalg.norm(spread - center, axis=1), WITHIN))
     if not scale > 0:
         raise OstrakaError(
             ErrorCode.DATA_TOO_FEW,
             "The records of your pool are all the same, or nearly all: bring a pool of different records.",
         )
-    return FeatureMap(center, scale, CONSTANT, cuts)
+    return FeatureMap(center, scale, CONSTANT, cuts, low, high)
+
+
+def find_ends(problem: Problem) -> tuple[Floats, Floats]:
+    """Return for each feature of a table the ends between which nearly all of the pool lies; of images none.
+
+    Ranges of a task say what can occur, and a column with a few huge values would fill little of its own.
+    """
+    assert problem.told_pool is not None  # noqa: S101 - a map of the pool
+    if problem.image:
+        return UNBINNED, UNBINNED
+    pool = np.asarray(problem.told_pool, np.float64)
+    low, high = np.quantile(pool, ENDS, axis=0)
+    same = low >= high
+    low = np.where(same, pool.min(axis=0), low)
+    high = np.where(same, pool.max(axis=0), high)
+    # A column of one value stays apart from others: it becomes 0, whatever the width.
+    return low, np.where(low >= high, low + 1.0, high)
 
 
 def _map_of_ranges(problem: Problem, cuts: tuple[Floats, ...]) -> FeatureMap:
@@ -52,5 +73,5 @@ def _map_of_ranges(problem: Problem, cuts: tuple[Floats, ...]) -> FeatureMap:
 
 def share_beyond(feature_map: FeatureMap, X: NDArray[np.floating]) -> float:
     """Return the share of records (n, F) that a map clips."""
-    centred = bin_features(np.asarray(X, np.float64), feature_map.cuts) - feature_map.center
+    centred = feature_map.spread(X) - feature_map.center
     return float((np.linalg.norm(centred, axis=1) > feature_map.scale * (1 + 1e-9)).mean())

@@ -96,7 +96,8 @@ def tell_map(problem: Problem) -> tuple[str, ...]:
     """Say what a map tells the parties of the pool."""
     if problem.told_pool is None:
         return ()
-    return ("the mean of your pool, and how far three quarters of its records lie from it",)
+    ends = () if problem.image else ("between which values nearly all of your pool lies, column by column",)
+    return (*ends, "the mean of your pool, and how far three quarters of its records lie from it")
 
 
 def warn(problem: Problem, feature_map: FeatureMap) -> tuple[str, ...]:

@@ -24,17 +24,28 @@ class LinearScores:
     scale: float
     constant: float
     cuts: tuple[Floats, ...] = field(repr=False)
+    low: Floats = field(repr=False)
+    high: Floats = field(repr=False)
     weights: Floats = field(repr=False)
 
     def __call__(self, X: NDArray[np.floating]) -> Floats:
         """Return scores (n, k) of records (n, F)."""
-        scores: Floats = FeatureMap(self.center, self.scale, self.constant, self.cuts)(X) @ self.weights
+        feature_map = FeatureMap(self.center, self.scale, self.constant, self.cuts, self.low, self.high)
+        scores: Floats = feature_map(X) @ self.weights
         return scores
 
     @classmethod
     def of(cls, feature_map: FeatureMap, weights: Floats) -> Self:
         """Return the scores of a map's records by these weights."""
-        return cls(feature_map.center, feature_map.scale, feature_map.constant, feature_map.cuts, weights)
+        return cls(
+            feature_map.center,
+            feature_map.scale,
+            feature_map.constant,
+            feature_map.cuts,
+            feature_map.low,
+            feature_map.high,
+            weights,
+        )
 
 
 @dataclass(frozen=True)

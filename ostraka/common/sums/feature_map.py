@@ -37,7 +37,7 @@ def clip_rows(rows: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class FeatureMap:
-    """x -> (clip((f(x) - center) / scale) * sqrt(1 - constant^2), constant); f puts numbers into bins.
+    """x -> (clip((f(x) - center) / scale) * sqrt(1 - constant^2), constant); f stretches or bins numbers.
 
     Attributes:
         center: (m,), what is taken away from f(x).
@@ -46,12 +46,17 @@ class FeatureMap:
         cuts: for each feature its cut points in rising order; a feature with any becomes a 1 in one of
             len + 1 bins (the first holds what is below the first cut), one with none stays as it is. Empty:
             no feature has any.
+        low: for each feature the end that becomes 0, where it has no cuts; empty: none is stretched. What
+            lies beyond an end counts as it: a range that few records fill would leave them all alike.
+        high: the end that becomes 1, above `low`.
     """
 
     center: Floats = field(repr=False)
     scale: float
     constant: float = 0.3
     cuts: tuple[Floats, ...] = field(default=(), repr=False)
+    low: Floats = field(default_factory=lambda: UNBINNED, repr=False)
+    high: Floats = field(default_factory=lambda: UNBINNED, repr=False)
 
     @property
     def columns(self) -> int:
@@ -60,9 +65,20 @@ class FeatureMap:
 
     def __call__(self, X: NDArray[Any]) -> Floats:
         """Return the mapped records (n, d), each of norm at most 1, of prepared features (n, F)."""
-        centred = (bin_features(np.asarray(X, np.float64), self.cuts) - self.center) / self.scale
+        centred = (self.spread(X) - self.center) / self.scale
         rest = math.sqrt(1 - self.constant**2)
         return np.hstack([clip_rows(centred) * rest, np.full((len(X), 1), self.constant)])
+
+    def spread(self, X: NDArray[Any]) -> Floats:
+        """Return f(X), (n, m), of prepared features (n, F)."""
+        features = np.asarray(X, np.float64)
+        if not len(self.low):
+            return bin_features(features, self.cuts)
+        stretched = np.clip((features - self.low) / (self.high - self.low), 0.0, 1.0)
+        if not self.cuts:
+            return stretched
+        binned = np.array([len(edges) > 0 for edges in self.cuts])
+        return bin_features(np.where(binned, features, stretched), self.cuts)
 
 
 def bin_features(X: Floats, cuts: tuple[Floats, ...]) -> Floats:

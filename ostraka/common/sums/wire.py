@@ -153,6 +153,8 @@ def _map_message(map: FeatureMap) -> questions_pb2.FeatureMap:
         scale=map.scale,
         constant=map.constant,
         cuts=[_bytes(cuts) for cuts in map.cuts],
+        low=_bytes(map.low),
+        high=_bytes(map.high),
     )
 
 
@@ -163,7 +165,13 @@ def _map(message: questions_pb2.FeatureMap) -> FeatureMap:
     center = _floats(message.center, "the map's centre")
     if cuts and len(center) != sum(len(one) + 1 for one in cuts if len(one)) + sum(not len(c) for c in cuts):
         raise _invalid("the map's centre has another size than its bins")
-    return FeatureMap(center, _above_zero(message.scale, "the map's scale"), message.constant, cuts)
+    low = _floats(message.low, "the map's ends")
+    high = _floats(message.high, "the map's ends")
+    features = len(cuts) or len(center)
+    if len(low) not in (0, features) or len(high) != len(low) or (low >= high).any():
+        raise _invalid("the map's ends are none of its features'")
+    scale = _above_zero(message.scale, "the map's scale")
+    return FeatureMap(center, scale, message.constant, cuts, low, high)
 
 
 def _codes_message(codes: Codes) -> questions_pb2.Codes:

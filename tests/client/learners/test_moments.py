@@ -14,7 +14,7 @@ from ostraka.client.learners.problem import Category, OwnRecords, Problem
 from ostraka.client.students.files import load_student, save_student
 from ostraka.client.sums.source import NoisySum
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.sums.questions import AnyQuestion
+from ostraka.common.sums.questions import AnyQuestion, Rows
 from tests.client.learners.problems import draw
 
 LEARNER = MomentsLearner()
@@ -178,3 +178,26 @@ def test_a_pool_of_equal_records_makes_no_map() -> None:
     with pytest.raises(OstrakaError) as refused:
         make_map(Problem("classes", 2, 5, 100, np.zeros((10, 5))))
     assert refused.value.code is ErrorCode.DATA_TOO_FEW
+
+
+def test_a_column_with_a_few_huge_values_tells_as_much_as_in_a_range_of_its_own() -> None:
+    drawn = draw("classes", 2)
+    assert drawn.problem.pool is not None
+    wide = 0.002
+    shrunk = replace(
+        drawn,
+        problem=replace(
+            drawn.problem,
+            pool=drawn.problem.pool * wide,
+            own=None
+            if drawn.problem.own is None
+            else replace(drawn.problem.own, X=drawn.problem.own.X * wide),
+        ),
+        rows=Rows(drawn.rows.codes, drawn.rows.X * wide, drawn.rows.y),
+        X=drawn.X * wide,
+    )
+    # Then one column is as wide as its range, and the others fill a five hundredth of theirs.
+    for X in (shrunk.problem.pool, shrunk.rows.X, shrunk.X):
+        X[:, -1] /= wide
+    found = [each.learn(LEARNER, 0.5).model.score(each.X, each.y) for each in (drawn, shrunk)]
+    assert found[1] > found[0] - 0.03

@@ -22,7 +22,8 @@ from ostraka.common.sums.wire import question_bytes, read_question
 from ostraka.protos.ostraka.v1 import questions_pb2
 
 PLAIN = FeatureMap(np.array([0.1, 0.2]), 1.5)
-BINNED = FeatureMap(np.full(4, 0.25), 2.0, 0.3, (np.array([0.2, 0.5]), np.empty(0)))
+ENDS = np.array([0.0, -1.0]), np.array([1.0, 3.0])
+BINNED = FeatureMap(np.full(4, 0.25), 2.0, 0.3, (np.array([0.2, 0.5]), np.empty(0)), *ENDS)
 TERMS = (
     AdditiveTerm(0, np.array([0.5]), np.array([[0.1], [-0.1]])),
     AdditiveTerm(1, np.empty(0), np.ones((3, 1)), 2),
@@ -83,6 +84,11 @@ def test_numbers_are_finite_and_sizes_agree() -> None:
     assert refusal(message) is ErrorCode.MESSAGE_INVALID
     message = altered(QUESTIONS[1])
     message.moments.map.center = np.zeros(3).tobytes()
+    assert refusal(message) is ErrorCode.MESSAGE_INVALID
+    message = altered(QUESTIONS[1])
+    message.moments.map.high = np.array([1.0, -1.0]).tobytes()
+    assert refusal(message) is ErrorCode.MESSAGE_INVALID
+    message.moments.map.high = np.array([1.0]).tobytes()
     assert refusal(message) is ErrorCode.MESSAGE_INVALID
     message = altered(QUESTIONS[3])
     message.gradient.weights = np.zeros(6).tobytes()

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from ostraka.protos.ostraka.v1 import limits_pb2 as protos_dot_ostraka_dot_v1_dot_limits__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!protos/ostraka/v1/questions.proto\x12\nostraka.v1\x1a\x1eprotos/ostraka/v1/limits.proto\"S\n\nFeatureMap\x12\x0e\n\x06\x63\x65nter\x18\x01 \x01(\x0c\x12\r\n\x05scale\x18\x02 \x01(\x01\x12\x10\n\x08\x63onstant\x18\x03 \x01(\x01\x12\x14\n\x04\x63uts\x18\x04 \x03(\x0c\x42\x06\x88\xb5\x18\x80\x80@\"\x8f\x01\n\x05\x43odes\x12)\n\x07\x63lasses\x18\x01 \x01(\x0b\x32\x16.ostraka.v1.ClassCodesH\x00\x12(\n\x06labels\x18\x02 \x01(\x0b\x32\x16.ostraka.v1.LabelCodesH\x00\x12)\n\x06number\x18\x03 \x01(\x0b\x32\x17.ostraka.v1.NumberCodesH\x00\x42\x06\n\x04kind\",\n\nClassCodes\x12\x0f\n\x07vectors\x18\x01 \x01(\x0c\x12\r\n\x05width\x18\x02 \x01(\r\",\n\nLabelCodes\x12\x0f\n\x07offsets\x18\x01 \x01(\x0c\x12\r\n\x05scale\x18\x02 \x01(\x01\",\n\x0bNumberCodes\x12\x0e\n\x06\x63\x65nter\x18\x01 \x01(\x01\x12\r\n\x05scale\x18\x02 \x01(\x01\"F\n\x06Target\x12\x0c\n\x04loss\x18\x01 \x01(\t\x12\x0f\n\x07outputs\x18\x02 \x01(\r\x12\x0e\n\x06\x63\x65nter\x18\x03 \x01(\x01\x12\r\n\x05scale\x18\x04 \x01(\x01\"f\n\x0fMomentsQuestion\x12#\n\x03map\x18\x01 \x01(\x0b\x32\x16.ostraka.v1.FeatureMap\x12 \n\x05\x63odes\x18\x02 \x01(\x0b\x32\x11.ostraka.v1.Codes\x12\x0c\n\x04gram\x18\x03 \x01(\x08\"|\n\x10GradientQuestion\x12#\n\x03map\x18\x01 \x01(\x0b\x32\x16.ostraka.v1.FeatureMap\x12\"\n\x06target\x18\x02 \x01(\x0b\x32\x12.ostraka.v1.Target\x12\x0f\n\x07weights\x18\x03 \x01(\x0c\x12\x0e\n\x06radius\x18\x04 \x01(\x01\"\x7f\n\x0fNetworkQuestion\x12\x0f\n\x07network\x18\x01 \x01(\t\x12\x13\n\x05shape\x18\x02 \x03(\rB\x04\x88\xb5\x18\x03\x12\"\n\x06target\x18\x03 \x01(\x0b\x32\x12.ostraka.v1.Target\x12\x12\n\nparameters\x18\x04 \x01(\x0c\x12\x0e\n\x06radius\x18\x05 \x01(\x01\"Q\n\x0c\x41\x64\x64itiveTerm\x12\x0f\n\x07\x66\x65\x61ture\x18\x01 \x01(\r\x12\x0c\n\x04\x63uts\x18\x02 \x01(\x0c\x12\x0e\n\x06values\x18\x03 \x01(\x0c\x12\x12\n\nindicators\x18\x04 \x01(\r\"\xc8\x01\n\rBoostQuestion\x12\x11\n\tintercept\x18\x01 \x01(\x0c\x12/\n\x05terms\x18\x02 \x03(\x0b\x32\x18.ostraka.v1.AdditiveTermB\x06\x88\xb5\x18\x80\x80@\x12\"\n\x06target\x18\x03 \x01(\x0b\x32\x12.ostraka.v1.Target\x12\x0f\n\x07\x66\x65\x61ture\x18\x04 \x01(\r\x12\x0c\n\x04\x63uts\x18\x05 \x01(\x0c\x12\x0c\n\x04\x62ins\x18\x06 \x01(\r\x12\x0e\n\x06radius\x18\x07 \x01(\x01\x12\x12\n\nindicators\x18\x08 \x01(\r\"J\n\x0f\x43olumnStatistic\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\x11\x12\x0b\n\x03low\x18\x02 \x01(\x01\x12\x0c\n\x04high\x18\x03 \x01(\x01\x12\x0c\n\x04\x62ins\x18\x04 \x01(\r\"6\n\tCondition\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\x11\x12\x0b\n\x03low\x18\x02 \x01(\x01\x12\x0c\n\x04high\x18\x03 \x01(\x01\"u\n\x12StatisticsQuestion\x12\x34\n\x07\x63olumns\x18\x01 \x03(\x0b\x32\x1b.ostraka.v1.ColumnStatisticB\x06\x88\xb5\x18\x80\x80@\x12)\n\nconditions\x18\x02 \x03(\x0b\x32\x15.ostraka.v1.Condition\"\x8e\x02\n\x08Question\x12.\n\x07moments\x18\x01 \x01(\x0b\x32\x1b.ostraka.v1.MomentsQuestionH\x00\x12\x30\n\x08gradient\x18\x02 \x01(\x0b\x32\x1c.ostraka.v1.GradientQuestionH\x00\x12*\n\x05\x62oost\x18\x03 \x01(\x0b\x32\x19.ostraka.v1.BoostQuestionH\x00\x12\x34\n\nstatistics\x18\x04 \x01(\x0b\x32\x1e.ostraka.v1.StatisticsQuestionH\x00\x12.\n\x07network\x18\x05 \x01(\x0b\x32\x1b.ostraka.v1.NetworkQuestionH\x00:\x06\x90\xb5\x18\x80\x80\x08\x42\x06\n\x04kindb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!protos/ostraka/v1/questions.proto\x12\nostraka.v1\x1a\x1eprotos/ostraka/v1/limits.proto\"n\n\nFeatureMap\x12\x0e\n\x06\x63\x65nter\x18\x01 \x01(\x0c\x12\r\n\x05scale\x18\x02 \x01(\x01\x12\x10\n\x08\x63onstant\x18\x03 \x01(\x01\x12\x14\n\x04\x63uts\x18\x04 \x03(\x0c\x42\x06\x88\xb5\x18\x80\x80@\x12\x0b\n\x03low\x18\x05 \x01(\x0c\x12\x0c\n\x04high\x18\x06 \x01(\x0c\"\x8f\x01\n\x05\x43odes\x12)\n\x07\x63lasses\x18\x01 \x01(\x0b\x32\x16.ostraka.v1.ClassCodesH\x00\x12(\n\x06labels\x18\x02 \x01(\x0b\x32\x16.ostraka.v1.LabelCodesH\x00\x12)\n\x06number\x18\x03 \x01(\x0b\x32\x17.ostraka.v1.NumberCodesH\x00\x42\x06\n\x04kind\",\n\nClassCodes\x12\x0f\n\x07vectors\x18\x01 \x01(\x0c\x12\r\n\x05width\x18\x02 \x01(\r\",\n\nLabelCodes\x12\x0f\n\x07offsets\x18\x01 \x01(\x0c\x12\r\n\x05scale\x18\x02 \x01(\x01\",\n\x0bNumberCodes\x12\x0e\n\x06\x63\x65nter\x18\x01 \x01(\x01\x12\r\n\x05scale\x18\x02 \x01(\x01\"F\n\x06Target\x12\x0c\n\x04loss\x18\x01 \x01(\t\x12\x0f\n\x07outputs\x18\x02 \x01(\r\x12\x0e\n\x06\x63\x65nter\x18\x03 \x01(\x01\x12\r\n\x05scale\x18\x04 \x01(\x01\"f\n\x0fMomentsQuestion\x12#\n\x03map\x18\x01 \x01(\x0b\x32\x16.ostraka.v1.FeatureMap\x12 \n\x05\x63odes\x18\x02 \x01(\x0b\x32\x11.ostraka.v1.Codes\x12\x0c\n\x04gram\x18\x03 \x01(\x08\"|\n\x10GradientQuestion\x12#\n\x03map\x18\x01 \x01(\x0b\x32\x16.ostraka.v1.FeatureMap\x12\"\n\x06target\x18\x02 \x01(\x0b\x32\x12.ostraka.v1.Target\x12\x0f\n\x07weights\x18\x03 \x01(\x0c\x12\x0e\n\x06radius\x18\x04 \x01(\x01\"\x7f\n\x0fNetworkQuestion\x12\x0f\n\x07network\x18\x01 \x01(\t\x12\x13\n\x05shape\x18\x02 \x03(\rB\x04\x88\xb5\x18\x03\x12\"\n\x06target\x18\x03 \x01(\x0b\x32\x12.ostraka.v1.Target\x12\x12\n\nparameters\x18\x04 \x01(\x0c\x12\x0e\n\x06radius\x18\x05 \x01(\x01\"Q\n\x0c\x41\x64\x64itiveTerm\x12\x0f\n\x07\x66\x65\x61ture\x18\x01 \x01(\r\x12\x0c\n\x04\x63uts\x18\x02 \x01(\x0c\x12\x0e\n\x06values\x18\x03 \x01(\x0c\x12\x12\n\nindicators\x18\x04 \x01(\r\"\xc8\x01\n\rBoostQuestion\x12\x11\n\tintercept\x18\x01 \x01(\x0c\x12/\n\x05terms\x18\x02 \x03(\x0b\x32\x18.ostraka.v1.AdditiveTermB\x06\x88\xb5\x18\x80\x80@\x12\"\n\x06target\x18\x03 \x01(\x0b\x32\x12.ostraka.v1.Target\x12\x0f\n\x07\x66\x65\x61ture\x18\x04 \x01(\r\x12\x0c\n\x04\x63uts\x18\x05 \x01(\x0c\x12\x0c\n\x04\x62ins\x18\x06 \x01(\r\x12\x0e\n\x06radius\x18\x07 \x01(\x01\x12\x12\n\nindicators\x18\x08 \x01(\r\"J\n\x0f\x43olumnStatistic\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\x11\x12\x0b\n\x03low\x18\x02 \x01(\x01\x12\x0c\n\x04high\x18\x03 \x01(\x01\x12\x0c\n\x04\x62ins\x18\x04 \x01(\r\"6\n\tCondition\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\x11\x12\x0b\n\x03low\x18\x02 \x01(\x01\x12\x0c\n\x04high\x18\x03 \x01(\x01\"u\n\x12StatisticsQuestion\x12\x34\n\x07\x63olumns\x18\x01 \x03(\x0b\x32\x1b.ostraka.v1.ColumnStatisticB\x06\x88\xb5\x18\x80\x80@\x12)\n\nconditions\x18\x02 \x03(\x0b\x32\x15.ostraka.v1.Condition\"\x8e\x02\n\x08Question\x12.\n\x07moments\x18\x01 \x01(\x0b\x32\x1b.ostraka.v1.MomentsQuestionH\x00\x12\x30\n\x08gradient\x18\x02 \x01(\x0b\x32\x1c.ostraka.v1.GradientQuestionH\x00\x12*\n\x05\x62oost\x18\x03 \x01(\x0b\x32\x19.ostraka.v1.BoostQuestionH\x00\x12\x34\n\nstatistics\x18\x04 \x01(\x0b\x32\x1e.ostraka.v1.StatisticsQuestionH\x00\x12.\n\x07network\x18\x05 \x01(\x0b\x32\x1b.ostraka.v1.NetworkQuestionH\x00:\x06\x90\xb5\x18\x80\x80\x08\x42\x06\n\x04kindb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -43,33 +43,33 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_QUESTION']._loaded_options = None
   _globals['_QUESTION']._serialized_options = b'\220\265\030\200\200\010'
   _globals['_FEATUREMAP']._serialized_start=81
-  _globals['_FEATUREMAP']._serialized_end=164
-  _globals['_CODES']._serialized_start=167
-  _globals['_CODES']._serialized_end=310
-  _globals['_CLASSCODES']._serialized_start=312
-  _globals['_CLASSCODES']._serialized_end=356
-  _globals['_LABELCODES']._serialized_start=358
-  _globals['_LABELCODES']._serialized_end=402
-  _globals['_NUMBERCODES']._serialized_start=404
-  _globals['_NUMBERCODES']._serialized_end=448
-  _globals['_TARGET']._serialized_start=450
-  _globals['_TARGET']._serialized_end=520
-  _globals['_MOMENTSQUESTION']._serialized_start=522
-  _globals['_MOMENTSQUESTION']._serialized_end=624
-  _globals['_GRADIENTQUESTION']._serialized_start=626
-  _globals['_GRADIENTQUESTION']._serialized_end=750
-  _globals['_NETWORKQUESTION']._serialized_start=752
-  _globals['_NETWORKQUESTION']._serialized_end=879
-  _globals['_ADDITIVETERM']._serialized_start=881
-  _globals['_ADDITIVETERM']._serialized_end=962
-  _globals['_BOOSTQUESTION']._serialized_start=965
-  _globals['_BOOSTQUESTION']._serialized_end=1165
-  _globals['_COLUMNSTATISTIC']._serialized_start=1167
-  _globals['_COLUMNSTATISTIC']._serialized_end=1241
-  _globals['_CONDITION']._serialized_start=1243
-  _globals['_CONDITION']._serialized_end=1297
-  _globals['_STATISTICSQUESTION']._serialized_start=1299
-  _globals['_STATISTICSQUESTION']._serialized_end=1416
-  _globals['_QUESTION']._serialized_start=1419
-  _globals['_QUESTION']._serialized_end=1689
+  _globals['_FEATUREMAP']._serialized_end=191
+  _globals['_CODES']._serialized_start=194
+  _globals['_CODES']._serialized_end=337
+  _globals['_CLASSCODES']._serialized_start=339
+  _globals['_CLASSCODES']._serialized_end=383
+  _globals['_LABELCODES']._serialized_start=385
+  _globals['_LABELCODES']._serialized_end=429
+  _globals['_NUMBERCODES']._serialized_start=431
+  _globals['_NUMBERCODES']._serialized_end=475
+  _globals['_TARGET']._serialized_start=477
+  _globals['_TARGET']._serialized_end=547
+  _globals['_MOMENTSQUESTION']._serialized_start=549
+  _globals['_MOMENTSQUESTION']._serialized_end=651
+  _globals['_GRADIENTQUESTION']._serialized_start=653
+  _globals['_GRADIENTQUESTION']._serialized_end=777
+  _globals['_NETWORKQUESTION']._serialized_start=779
+  _globals['_NETWORKQUESTION']._serialized_end=906
+  _globals['_ADDITIVETERM']._serialized_start=908
+  _globals['_ADDITIVETERM']._serialized_end=989
+  _globals['_BOOSTQUESTION']._serialized_start=992
+  _globals['_BOOSTQUESTION']._serialized_end=1192
+  _globals['_COLUMNSTATISTIC']._serialized_start=1194
+  _globals['_COLUMNSTATISTIC']._serialized_end=1268
+  _globals['_CONDITION']._serialized_start=1270
+  _globals['_CONDITION']._serialized_end=1324
+  _globals['_STATISTICSQUESTION']._serialized_start=1326
+  _globals['_STATISTICSQUESTION']._serialized_end=1443
+  _globals['_QUESTION']._serialized_start=1446
+  _globals['_QUESTION']._serialized_end=1716
 # @@protoc_insertion_point(module_scope)

@@ -8,16 +8,20 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class FeatureMap(_message.Message):
-    __slots__ = ("center", "scale", "constant", "cuts")
+    __slots__ = ("center", "scale", "constant", "cuts", "low", "high")
     CENTER_FIELD_NUMBER: _ClassVar[int]
     SCALE_FIELD_NUMBER: _ClassVar[int]
     CONSTANT_FIELD_NUMBER: _ClassVar[int]
     CUTS_FIELD_NUMBER: _ClassVar[int]
+    LOW_FIELD_NUMBER: _ClassVar[int]
+    HIGH_FIELD_NUMBER: _ClassVar[int]
     center: bytes
     scale: float
     constant: float
     cuts: _containers.RepeatedScalarFieldContainer[bytes]
-    def __init__(self, center: _Optional[bytes] = ..., scale: _Optional[float] = ..., constant: _Optional[float] = ..., cuts: _Optional[_Iterable[bytes]] = ...) -> None: ...
+    low: bytes
+    high: bytes
+    def __init__(self, center: _Optional[bytes] = ..., scale: _Optional[float] = ..., constant: _Optional[float] = ..., cuts: _Optional[_Iterable[bytes]] = ..., low: _Optional[bytes] = ..., high: _Optional[bytes] = ...) -> None: ...
 
 class Codes(_message.Message):
     __slots__ = ("classes", "labels", "number")
