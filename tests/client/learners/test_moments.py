@@ -183,21 +183,16 @@ def test_a_pool_of_equal_records_makes_no_map() -> None:
 def test_a_column_with_a_few_huge_values_tells_as_much_as_in_a_range_of_its_own() -> None:
     drawn = draw("classes", 2)
     assert drawn.problem.pool is not None
-    wide = 0.002
+    assert drawn.problem.own is not None
+    # One column is as wide as its range, and the others fill a five hundredth of theirs.
+    widths = np.full(drawn.X.shape[1], 0.002)
+    widths[-1] = 1.0
+    own = replace(drawn.problem.own, X=drawn.problem.own.X * widths)
     shrunk = replace(
         drawn,
-        problem=replace(
-            drawn.problem,
-            pool=drawn.problem.pool * wide,
-            own=None
-            if drawn.problem.own is None
-            else replace(drawn.problem.own, X=drawn.problem.own.X * wide),
-        ),
-        rows=Rows(drawn.rows.codes, drawn.rows.X * wide, drawn.rows.y),
-        X=drawn.X * wide,
+        problem=replace(drawn.problem, pool=drawn.problem.pool * widths, own=own),
+        rows=Rows(drawn.rows.codes, drawn.rows.X * widths, drawn.rows.y),
+        X=drawn.X * widths,
     )
-    # Then one column is as wide as its range, and the others fill a five hundredth of theirs.
-    for X in (shrunk.problem.pool, shrunk.rows.X, shrunk.X):
-        X[:, -1] /= wide
     found = [each.learn(LEARNER, 0.5).model.score(each.X, each.y) for each in (drawn, shrunk)]
     assert found[1] > found[0] - 0.03
