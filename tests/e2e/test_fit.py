@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ostraka.client.cli.query import app
+from ostraka.client.fitting.beside_votes import EPSILONS
 from ostraka.client.fitting.fit_options import FitOptions
 from ostraka.client.fitting.fitting import FittingRun, fit
 from ostraka.client.students.files import load_student
@@ -131,3 +132,37 @@ def test_a_policy_from_before_refuses_a_fit_and_says_what_to_ask_for(sites: Site
     assert refused.value.code is ErrorCode.POLICY_REFUSED
     assert "mechanisms" in refused.value.message
     assert sites.charged() == dict.fromkeys(sites.charged(), 0.0)
+
+
+def search(site: Path) -> Result:
+    """Search for a plan of votes of which four in five are right."""
+    pool = ("--pool", site / "pool.npz", "--batch-size", 10)
+    return invoke("plan", "--site", site, *pool, "--search", "--teacher-accuracy", 0.8, "--json", "-")
+
+
+@pytest.mark.heavy
+def test_a_search_shows_sums_beside_votes_and_what_they_would_cost(sites: Sites) -> None:
+    start_with_sums(sites)
+    site = sites.folder / QUERY
+    found = search(site)
+    assert found.exit_code == 0, found.stderr
+    sums = json.loads(found.stdout)["sums"]
+    assert sums["problem"] == ""
+    assert [one["epsilon"] for one in sums["offers"]] == list(EPSILONS)
+    shares = [one["share"] for one in sums["offers"]]
+    assert shares == sorted(shares)
+    assert all(one["fits"] >= one["sums"] for one in sums["offers"]), "budgets of a million pay for each"
+    assert "Beside votes: a model of sums over all records" in found.stderr
+    assert set(sites.charged().values()) == {0.0}
+
+
+@pytest.mark.heavy
+def test_a_search_says_why_there_are_no_sums(sites: Sites) -> None:
+    sites.start()
+    site = sites.folder / QUERY
+    found = search(site)
+    assert found.exit_code == 0, found.stderr
+    sums = json.loads(found.stdout)["sums"]
+    assert sums["offers"] == []
+    assert "policy" in sums["problem"]
+    assert "Beside votes, no model of sums can be had: The guardian's policy" in found.stderr

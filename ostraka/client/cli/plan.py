@@ -72,6 +72,7 @@ def plan(
 
 
 def _search(asking: "Asking", plot: Path | None, json: str | None) -> None:
+    from ostraka.client.fitting.beside_votes import offer_sums, show_offers
     from ostraka.client.run.plan_search import search
     from ostraka.common.planning.plot import check_picture, draw_frontier
     from ostraka.common.planning.search.result import lines, show
@@ -84,8 +85,11 @@ def _search(asking: "Asking", plot: Path | None, json: str | None) -> None:
         found = search(asking, lambda done, total: display.update(bar, completed=done, total=total))
     if plot is not None:
         draw_frontier(plot, lines(found.points), "Right labels for what is left of budgets, worst case")
-    show(found.figures, Screen(stderr=json == "-"))
-    write_json(found.figures, json)
+    offers = offer_sums(asking.site, asking.pool, asking.options, task_file=asking.task)
+    screen = Screen(stderr=json == "-")
+    show(found.figures, screen)
+    screen.print(show_offers(offers, asking.site), soft_wrap=True)
+    write_json(found.figures | {"sums": offers.model_dump()}, json)
 
 
 def show_plan(figures: Mapping[str, Any], console: Console) -> None:

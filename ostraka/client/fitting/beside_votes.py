@@ -1,0 +1,139 @@
+"""What sums would ask and cost at several epsilons, beside a search for votes; nothing is charged."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from ostraka.client.fitting.fit_options import FitOptions
+from ostraka.client.fitting.fitting import plan_fit
+from ostraka.client.fitting.problems import KnownRecords
+from ostraka.client.fitting.sum_plans import ChosenPlan
+from ostraka.client.learners.fit import LearnerName
+from ostraka.client.peers.retry import Retry
+from ostraka.client.run.asking_options import AskingOptions
+from ostraka.client.run.site import connect_guardian, load_query_site, load_site_task, site_encoder
+from ostraka.client.run.sum_planning import PlannedSums, SumAsking
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.console.screen import table_of
+from ostraka.common.console.texts import epsilon_text
+from ostraka.common.errors import OstrakaError
+from ostraka.common.task import Source
+from ostraka.common.validation import FrozenModel
+
+EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Of a fit: from where little is learned to where noise hardly matters."""
+
+
+class SumOffer(FrozenModel):
+    """What a fit would ask for an epsilon.
+
+    Attributes:
+        epsilon: of every party's budget, at most, of this fit alone.
+        learner: that suits it without own labelled records, which may make another suit better.
+        sums: one after the other.
+        values: of each.
+        share: the largest of a party's whole budget that they take, as its filter adds up.
+        fits: sums that what is left of budgets pays for; None where the guardian does not tell.
+    """
+
+    epsilon: float
+    learner: LearnerName
+    sums: int
+    values: int
+    share: float
+    fits: int | None
+
+
+class SumOffers(FrozenModel):
+    """Offers by epsilon, or the sentence that says why there are none."""
+
+    offers: tuple[SumOffer, ...] = ()
+    problem: str = ""
+
+
+def offer_sums(
+    site_folder: Path,
+    pool: Source | None,
+    options: AskingOptions,
+    *,
+    task_file: Path | None = None,
+    retry: Retry | None = None,
+    clock: Clock | None = None,
+) -> SumOffers:
+    """Return what a fit would ask those whom `options` name, as the guardian counts its cost.
+
+    Whatever refuses it, a policy above all, is the `problem`: votes may be had all the same.
+    """
+    site = load_query_site(site_folder)
+    task = load_site_task(site_folder, task_file)
+    try:
+        encoder = site_encoder(site, options.encoder)
+        known = KnownRecords.read(task, encoder, pool, None)
+        asking = SumAsking(
+            task,
+            site.parties,
+            options.parties,
+            options.quorum,
+            options.variant,
+            encoder.name,
+            encoder.sha256,
+        )
+        with connect_guardian(site, clock or SystemClock(), retry or Retry()) as guardian:
+            planned = [
+                (epsilon, plan_fit(known, FitOptions(epsilon=epsilon), asking, guardian))
+                for epsilon in EPSILONS
+            ]
+        return SumOffers(offers=tuple(_offer(known, epsilon, found) for epsilon, found in planned))
+    except OstrakaError as error:
+        return SumOffers(problem=error.message)
+
+
+def _offer(known: KnownRecords, epsilon: float, planned: PlannedSums) -> SumOffer:
+    problem = known.problem(planned.records, tell_pool=True)
+    chosen = ChosenPlan.make("auto", problem, planned.mu)
+    return SumOffer(
+        epsilon=epsilon,
+        learner=chosen.choice.name,
+        sums=planned.plan.queries,
+        values=planned.plan.mechanism.width(planned.plan.classes),
+        share=max(cost.share for cost in planned.costs),
+        fits=planned.fits,
+    )
+
+
+def show_offers(offers: SumOffers, site_folder: Path) -> RenderableType:
+    """Return what sums would give beside votes, as it is printed."""
+    return Group(*_parts(offers, site_folder))
+
+
+def _parts(offers: SumOffers, site_folder: Path) -> Iterator[RenderableType]:
+    if not offers.offers:
+        yield Text(f"Beside votes, no model of sums can be had: {offers.problem}")
+        return
+    head = (
+        "epsilon of this alone",
+        "learner",
+        "sums",
+        "values of each",
+        "share of a budget",
+        "sums that fit",
+    )
+    rows = [
+        (
+            epsilon_text(one.epsilon),
+            one.learner,
+            f"{one.sums:,}",
+            f"{one.values:,}",
+            f"{one.share:.0%}",
+            "-" if one.fits is None else f"{one.fits:,}",
+        )
+        for one in offers.offers
+    ]
+    yield table_of(head, rows, "Beside votes: a model of sums over all records, worst case")
+    yield Text(
+        "A model answers any question, for ever, to whoever holds it. Own labelled records, which a search"
+        f" does not see, make it better. To have one: ostraka query fit --site {site_folder} --pool POOL "
+        "--labelled OWN --epsilon EPSILON --out RUN"
+    )
