@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from ostraka.common.config import load_section
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.toml import TomlError, parse_toml
-from ostraka.common.mechanism import BOUND, MECHANISMS, Mechanism, known_mechanism
-from ostraka.common.mechanism.allowed import WORDS, allows
+from ostraka.common.mechanism import BOUND, Mechanism
+from ostraka.common.mechanism.allowed import allows, require_known
 from ostraka.common.plan.choices import ENFORCE
 from ostraka.common.plan.encodings import PLAIN_ALONE, Encodings
 from ostraka.common.plan.plan import Plan
@@ -97,10 +97,7 @@ class Policy(BaseModel):
 
     @model_validator(mode="after")
     def _check_mechanisms(self) -> Self:
-        kinds = [kind for kind in self.mechanisms or () if kind not in WORDS]
-        unknown = [kind for kind in kinds if known_mechanism(kind) is None]
-        if unknown:
-            raise ValueError(f"mechanisms: '{unknown[0]}' is none of {', '.join((*WORDS, *MECHANISMS))}")
+        require_known(self.mechanisms)
         return self
 
     @property

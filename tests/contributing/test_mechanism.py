@@ -91,7 +91,7 @@ def added(copy: Copy) -> Tree:
     )
     tree.insert(RULES, "register(RandRes, ", "register(NoisyMax, NoisyMaxRule())\n")
     tree.insert(PROTO, "// How a histogram becomes an answer;", MESSAGE)
-    tree.insert(PROTO, "    RandResLabels rand_res_labels = 14;\n", "    NoisyMax noisy_max = 15;\n")
+    tree.insert(PROTO, "    Statistics statistics = 19;\n", "    NoisyMax noisy_max = 100;\n")
     tree.python("-m", "ostraka.deploy.protos")
     tree.insert("ostraka/mechanisms.py", "    PerVote,\n", "    NoisyMax,\n")
     tree.insert("ostraka/mechanisms.py", '    "NoiseSource",\n', '    "NoisyMax",\n')

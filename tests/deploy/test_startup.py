@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer import Context
@@ -33,6 +34,16 @@ sys.argv[1:] = ["--version"]
 try:
     main()
 except SystemExit:
+    print(*sys.modules)
+"""
+ADMINISTRATOR = """
+import sys
+from ostraka.deploy.cli import main
+named = ["--federation", "sepsis", "--parties", "north,south", "--query", "west"]
+sys.argv[1:] = ["provision", "local", *named, "--out", sys.argv[1]]
+try:
+    main()
+finally:
     print(*sys.modules)
 """
 HELP = """
@@ -86,3 +97,9 @@ def test_a_list_of_commands_says_of_each_what_its_own_help_begins_with() -> None
             assert own.help.split("\n\n")[0].replace("\n", " ").strip() == listed.help, (*above, name)
             compared += 1
     assert compared > 10
+
+
+def test_an_administrator_makes_a_federation_without_what_others_compute_with(tmp_path: Path) -> None:
+    shown = python(ADMINISTRATOR, str(tmp_path / "fed")).splitlines()
+    assert (tmp_path / "fed" / "guardian" / "site.toml").is_file()
+    assert not {name.partition(".")[0] for name in shown[-1].split()} & {*HEAVY} - {"grpc", "jinja2"}

@@ -142,8 +142,16 @@ def _mean_recall(
     right = (samples @ (hits[:, :, None] * cells).reshape(records, -1)).reshape(-1, *shape)
     there = (samples @ cells.reshape(records, -1)).reshape(-1, *shape)
     recall = np.divide(right, there, out=np.full_like(right, np.nan), where=there > 0)
-    found: NDArray[np.float64] = np.nanmean(np.nanmean(recall, axis=2), axis=1)
-    return found
+    return _mean_of_known(_mean_of_known(recall))
+
+
+def _mean_of_known(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return means over the last axis, NaN where all are: `np.nanmean` warns of labels without votes."""
+    known = ~np.isnan(values)
+    count = known.sum(axis=-1)
+    total = np.where(known, values, 0.0).sum(axis=-1)
+    means: NDArray[np.float64] = np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
+    return means
 
 
 def interval(samples: NDArray[np.float64]) -> Interval:

@@ -1,18 +1,10 @@
-"""The words by which policies allow mechanisms: `mechanisms` in `[policy]` of guardians and parties."""
+"""Which mechanisms a policy allows: `mechanisms` in `[policy]` of guardians and parties."""
 
 from collections.abc import Collection
 
 from ostraka.common.console.texts import list_words
-from ostraka.common.mechanism.mechanism import MECHANISMS, Mechanism
-
-VOTES = "votes"
-SUMS = "sums"
-WORDS = (VOTES, SUMS)
-"""What stands for several mechanisms: those that label queries, and those that release sums over records."""
-MODEL_OF_EVERYBODY = (
-    "of which whoever asks makes a model of everybody: it answers any question, for ever, to whoever has it"
-)
-"""What sums over records come to."""
+from ostraka.common.mechanism.mechanism import MECHANISMS, Mechanism, known_mechanism
+from ostraka.common.release_kinds import MODEL_OF_EVERYBODY, RELEASE_KINDS, SUMS, VOTES
 
 
 def allows(mechanism: Mechanism, named: Collection[str] | None) -> bool:
@@ -28,6 +20,15 @@ def allows(mechanism: Mechanism, named: Collection[str] | None) -> bool:
     return word in named and mechanism.guaranteed
 
 
+def require_known(named: Collection[str] | None) -> list[str]:
+    """Return the mechanisms that a policy names one by one; ValueError for a name of nothing."""
+    kinds = [kind for kind in named or () if kind not in RELEASE_KINDS]
+    for kind in kinds:
+        if known_mechanism(kind) is None:
+            raise ValueError(f"mechanisms: '{kind}' is none of {', '.join((*RELEASE_KINDS, *MECHANISMS))}")
+    return kinds
+
+
 def allows_sums(named: Collection[str] | None) -> bool:
     """Whether a policy that names these mechanisms allows any sum over records."""
     return any(kind == SUMS or _sums(kind) for kind in named or ())
@@ -38,7 +39,7 @@ def describe_allowed(named: Collection[str] | None) -> str:
     if named is None:
         return "It allows votes and joint training, but no sums over records, of which models are made."
     votes = ["votes"] if VOTES in named else []
-    others = sorted(kind for kind in named if kind not in WORDS and not _sums(kind))
+    others = sorted(kind for kind in named if kind not in RELEASE_KINDS and not _sums(kind))
     answered = list_words([*votes, *others]) if votes or others else "no votes"
     if not allows_sums(named):
         return f"It allows {answered}, but no sums over records, of which models are made."

@@ -2,7 +2,7 @@
 
 import json
 
-from ostraka.common.mechanism.allowed import SUMS, VOTES
+from ostraka.common.release_kinds import SUMS, VOTES
 
 MECHANISMS = (VOTES, SUMS, "dp_ttac")
 """Every release with a formal guarantee: labels by vote, models by sum, and teachers that learn together."""

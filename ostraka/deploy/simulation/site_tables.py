@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ostraka.common.identity import Role
-from ostraka.common.mechanism.allowed import WORDS
 from ostraka.common.plan.encodings import PLAIN_ALONE, encoding_of
+from ostraka.common.release_kinds import RELEASE_KINDS
 from ostraka.deploy.simulation.settings import Settings
 
 SHARED = "shared.npz"
@@ -60,7 +60,7 @@ def _of_party(settings: Settings) -> Tables:
 def _policy_mechanisms(settings: Settings) -> Mapping[str, Any]:
     """Return the mechanisms that a policy must name: sums, and ttac, which leaves no formal guarantee."""
     if settings.learning.sums:
-        return {"mechanisms": WORDS}
+        return {"mechanisms": RELEASE_KINDS}
     training = settings.teaching.training
     return {"mechanisms": [settings.plan.kind, training]} if training == "ttac" else {}
 

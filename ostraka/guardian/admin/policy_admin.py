@@ -8,7 +8,8 @@ import grpc
 
 from ostraka.common.console.texts import list_words
 from ostraka.common.errors import OstrakaError
-from ostraka.common.mechanism.allowed import MODEL_OF_EVERYBODY, allows_sums, describe_allowed
+from ostraka.common.mechanism.allowed import allows_sums, describe_allowed
+from ostraka.common.release_kinds import MODEL_OF_EVERYBODY
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
 from ostraka.guardian.ledger import Budget

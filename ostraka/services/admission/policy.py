@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
-from ostraka.common.mechanism import MECHANISMS, Mechanism, known_mechanism
-from ostraka.common.mechanism.allowed import WORDS, allows, allows_sums
+from ostraka.common.mechanism import MECHANISMS, Mechanism
+from ostraka.common.mechanism.allowed import allows, allows_sums, require_known
 from ostraka.common.plan.encodings import PLAIN_ALONE, QUERIES, Encodings, missing_encoding
 from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import budget_amount, budget_rdp, propose_order
@@ -81,10 +81,7 @@ class PartyPolicy(BaseModel):
 
     @model_validator(mode="after")
     def _check_mechanism_names(self) -> Self:
-        kinds = [kind for kind in self.mechanisms or () if kind not in WORDS]
-        unknown = [kind for kind in kinds if known_mechanism(kind) is None]
-        if unknown:
-            raise ValueError(f"mechanisms: '{unknown[0]}' is none of {', '.join((*WORDS, *MECHANISMS))}")
+        kinds = require_known(self.mechanisms)
         for kind in kinds:
             setting = MECHANISMS[kind].party_setting
             if setting is not None and not getattr(self, setting):

@@ -62,6 +62,15 @@ def test_always_saying_the_most_frequent_class_gains_nothing() -> None:
     assert found.balanced_accuracy.estimate == 0.5
 
 
+def test_a_label_that_nobody_knows_of_any_record_leaves_the_mean_to_the_others() -> None:
+    y = RNG.integers(0, 2, (100, 2))
+    said = np.where(RNG.random((100, 2)) < 0.8, y, 1 - y)
+    hidden = y.copy()
+    hidden[:, 1] = UNKNOWN
+    found = gain(hidden, said.astype(float), None)
+    assert found.balanced_accuracy.estimate == pytest.approx(balanced_accuracy_score(y[:, 0], said[:, 0]))
+
+
 def test_labels_that_nobody_knows_do_not_count() -> None:
     y = RNG.integers(0, 2, (100, 2))
     said = np.where(RNG.random((100, 2)) < 0.8, y, 1 - y).astype(float)

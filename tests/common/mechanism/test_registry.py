@@ -14,7 +14,10 @@ from ostraka.protos.ostraka.v1 import common_pb2
 ROOT = Path(__file__).parents[3]
 BY_TYPE = {
     "ostraka/client/run/labelling.py": "its own student's labels are used, with a parameter of Interactive",
+    "ostraka/client/describing/describing.py": "its plan is of one kind, whose noise it keeps",
     "ostraka/common/planning/search/forecast.py": "a search looks at mechanisms that it can forecast",
+    "ostraka/deploy/advice/votes.py": "advice draws releases of what a search found",
+    "ostraka/services/sums/question_checks.py": "counts are one block, whose columns the plan pays for",
 }
 """Files that tell mechanisms apart by their type, for a reason."""
 
