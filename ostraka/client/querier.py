@@ -31,7 +31,6 @@ from ostraka.client.students.trainers import Choice
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import OstrakaError
 from ostraka.common.mechanism import invalid_plan
-from ostraka.common.privacy.guarantees import DELTA
 from ostraka.common.task import Source, Task
 from ostraka.common.telemetry.site import observing
 
@@ -255,8 +254,10 @@ class Querier:
                 progress=shown.trained,
             )
 
-    def report(self, run: Path | str, *, delta: float = DELTA) -> dict[str, Any]:
+    def report(self, run: Path | str, *, delta: float | None = None) -> dict[str, Any]:
         """Return what a run asked, got and cost every party at worst, in JSON's types.
+
+        Epsilons are at the delta of each budget unless another is asked for.
 
         Raises `data.missing` or `run.mismatch` where there is no run, and `config.invalid` for a delta
         outside (0, 1).

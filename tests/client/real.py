@@ -24,6 +24,8 @@ from tests.client.federation import TEACHERS, FakeGuardian, FakeParty, Federatio
 from tests.guardian import federation as members
 from tests.guardian.noise.silent import Silent
 
+FILTERS: dict[str, dict[str, Any]] = {"a": {"order": 3.5}, "b": {"filter": "gaussian"}}
+"""Of budgets, so that epsilons are told at several orders, and by a Gaussian filter."""
 POLICY = "min_sigma = 0.5\nmin_quorum = 2\nfreeze_after_s = 1.0\n"
 
 
@@ -58,7 +60,7 @@ class Host:
             for site in members.PARTIES:
                 groups = [members.group("all", teachers=TEACHERS)]
                 self.calls.register(site, task_digest=digest, groups=groups)
-                self.calls.budget(site, 1e6)
+                self.calls.budget(site, 1e6, **FILTERS.get(site, {}))
         return self.calls
 
     def stop(self) -> None:

@@ -302,7 +302,7 @@ class QuerierClients:
 
         return self._client(
             exchange,
-            lambda peer: permissions.grant(peer.open_session(plan_bytes), plan_bytes),
+            lambda peer: permissions.grant(peer.open_session(plan_bytes).grant, plan_bytes),
             wrong=wrong,
             bound=True,
         )

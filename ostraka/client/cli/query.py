@@ -11,7 +11,6 @@ from ostraka.common.console.cli import write_json
 from ostraka.common.console.commands import CommandGroup
 from ostraka.common.console.screen import Screen
 from ostraka.common.planning.options import Json
-from ostraka.common.privacy.guarantees import DELTA
 
 app = CommandGroup("Label a pool, retrain on it, and report.")
 
@@ -86,7 +85,9 @@ for name, target, summary in (
 @app.command("report")
 def report_command(
     run: Annotated[Path, typer.Option("--run", help="Folder of the run.")],
-    delta: Annotated[float, typer.Option(help="Delta of the epsilons shown.")] = DELTA,
+    delta: Annotated[
+        float | None, typer.Option(help="Delta of the epsilons shown; default: that of each budget.")
+    ] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Write the report as one page here.")] = None,
     json: Json = None,
 ) -> None:

@@ -78,10 +78,10 @@ class GuardianPeer:
         request = guardian_pb2.PlanRequest(plan=plan)
         return self._call(lambda stub: stub.Plan(request, timeout=CALL_S))
 
-    def open_session(self, plan: bytes) -> common_pb2.SignedList:
-        """Return the signed grant for a serialized plan."""
+    def open_session(self, plan: bytes) -> guardian_pb2.OpenSessionReply:
+        """Return the signed grant for a serialized plan, and the terms of what pays for it."""
         request = guardian_pb2.OpenSessionRequest(plan=plan)
-        return self._call(lambda stub: stub.OpenSession(request, timeout=CALL_S)).grant
+        return self._call(lambda stub: stub.OpenSession(request, timeout=CALL_S))
 
     def open_batch(
         self, session_id: str, batch_id: int, size: int, unavailable: Sequence[str]

@@ -1,19 +1,20 @@
 """Worst-case cost of runs for each party's records, for one run or several together."""
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.session.answers import answer_mask
-from ostraka.client.session.run_state import BatchState, GrantedCohort, GrantedParty, RunState
+from ostraka.client.session.run_state import BatchState, GrantedCohort, GrantedParty, GroupTerms, RunState
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import ORDERS, epsilon
-from ostraka.common.privacy.guarantees import NO_GUARANTEE, plan_notion
+from ostraka.common.privacy.filters import received_order, sent_order
+from ostraka.common.privacy.guarantees import DELTA, NO_GUARANTEE, plan_notion
 
 
 @dataclass(frozen=True)
@@ -23,13 +24,17 @@ class GroupCost:
     Attributes:
         group: its name, and `cohort` all groups whose records these teachers were trained on.
         asked: queries that they voted on; `answered` those with any answer.
-        rdp: at each order of `ORDERS`, nats.
+        delta: at which epsilon is told.
+        orders: the one that the group's budget is kept at, or all of `ORDERS` where nobody said it.
+        rdp: at each of these orders, nats.
     """
 
     group: str
     cohort: tuple[str, ...]
     asked: int
     answered: int
+    delta: float
+    orders: tuple[float, ...]
     rdp: tuple[float, ...]
 
     def plus(self, other: "GroupCost") -> "GroupCost":
@@ -37,24 +42,26 @@ class GroupCost:
         # Exactly rounded sums do not depend on the order of runs and batches.
         rdp = tuple(math.fsum(pair) for pair in zip(self.rdp, other.rdp, strict=True))
         asked = self.asked + other.asked
-        answered = self.answered + other.answered
-        return GroupCost(self.group, self.cohort, asked, answered, rdp)
+        return replace(self, asked=asked, answered=self.answered + other.answered, rdp=rdp)
 
-    def as_json(self, delta: float) -> dict[str, Any]:
-        """Epsilon at `delta`, and the order it is least at."""
-        value, order = self._least(delta)
+    def as_json(self) -> dict[str, Any]:
+        """Epsilon at delta, and the order that it is told at, 0 of a Gaussian filter."""
+        value, order = self._least()
         return {
             "group": self.group,
             "asked": self.asked,
             "answered": self.answered,
             "epsilon_worst_case": value,
+            "delta": self.delta,
             "order": order,
         }
 
-    def _least(self, delta: float) -> tuple[float, float | None]:
+    def _least(self) -> tuple[float, float | None]:
         if not self.asked:
             return 0.0, None
-        return min((epsilon(rdp, order, delta), order) for rdp, order in zip(self.rdp, ORDERS, strict=True))
+        known = zip(self.rdp, self.orders, strict=True)
+        value, order = min((epsilon(rdp, order, self.delta), order) for rdp, order in known)
+        return value, sent_order(order)
 
 
 def notion(states: Sequence[RunState]) -> str:
@@ -75,25 +82,29 @@ def notion(states: Sequence[RunState]) -> str:
     return plan_notion(promised.pop(), whole_persons=whole and any(state.parties for state in states))
 
 
-def party_costs(states: Sequence[RunState], delta: float) -> list[dict[str, Any]]:
+def party_costs(states: Sequence[RunState], delta: float | None) -> list[dict[str, Any]]:
     """Return what runs together cost each of their parties, in JSON's types; each run has its own session.
 
-    Of each party epsilon at `delta` for each of its groups and, first, for the one that it is largest for.
-    Raises `run.mismatch` as `notion`.
+    Of each party epsilon for each of its groups and, first, for the one that it is largest for. It is what
+    the guardian's budget tells: at the order that the budget is kept at, since costs that follow answers are
+    bounded at no other without more (docs/accounting.md), and at its delta unless another is asked for. Where
+    a run knows neither, it is at the best order and at `DELTA`. Raises `run.mismatch` as `notion`.
     """
     promised = notion(states)
     sites = sorted({party.site for state in states for party in state.parties})
     return [_party(site, states, promised, delta) for site in sites]
 
 
-def _party(site: str, states: Sequence[RunState], promised: str, delta: float) -> dict[str, Any]:
+def _party(site: str, states: Sequence[RunState], promised: str, delta: float | None) -> dict[str, Any]:
     took_part = [(state, party) for state in states for party in state.parties if party.site == site]
+    # Of several sessions the last one's: by then a budget may have been set anew.
+    terms = {group: known for _, party in took_part for group, known in party.terms.items()}
     costs: dict[tuple[str, tuple[str, ...]], GroupCost] = {}
     for state, party in took_part:
-        for cost in _group_costs(state, party):
+        for cost in _group_costs(state, party, terms, delta):
             key = cost.group, cost.cohort
             costs[key] = costs[key].plus(cost) if key in costs else cost
-    groups = [cost.as_json(delta) for cost in costs.values()]
+    groups = [cost.as_json() for cost in costs.values()]
     latest, last = took_part[-1]
     return {
         "site": site,
@@ -105,7 +116,9 @@ def _party(site: str, states: Sequence[RunState], promised: str, delta: float) -
     }
 
 
-def _group_costs(state: RunState, party: GrantedParty) -> Iterator[GroupCost]:
+def _group_costs(
+    state: RunState, party: GrantedParty, terms: Mapping[str, GroupTerms], delta: float | None
+) -> Iterator[GroupCost]:
     """Yield the cost of one run for each group of a party, of the labels that it votes on."""
     plan = state.parse_plan()
     silent = plan.columns_of(party.abstains)
@@ -118,22 +131,31 @@ def _group_costs(state: RunState, party: GrantedParty) -> Iterator[GroupCost]:
             for batch in batches
         ]
         for group, sensitivity in _sensitivities(cohort, party, plan).items():
+            known = terms.get(group)
+            orders = ORDERS if known is None else (received_order(known.order),)
+            kept = DELTA if known is None else known.delta
             yield GroupCost(
                 group=group,
                 cohort=tuple(sorted(cohort.groups)),
                 asked=sum(len(answered) for answered in answers),
                 answered=sum(int(answered.any(axis=1).sum()) for answered in answers),
-                rdp=_rdp(plan, answers, sensitivity, plan.classes - len(silent)),
+                delta=kept if delta is None else delta,
+                orders=orders,
+                rdp=_rdp(plan, answers, orders, sensitivity, plan.classes - len(silent)),
             )
 
 
 def _rdp(
-    plan: Plan, answers: Sequence[NDArray[np.bool_]], sensitivity: float, classes: int
+    plan: Plan,
+    answers: Sequence[NDArray[np.bool_]],
+    orders: Sequence[float],
+    sensitivity: float,
+    classes: int,
 ) -> tuple[float, ...]:
     """Return the cost of batches with these answers, at each order; 0 for a party that votes on no class."""
     if not classes:
-        return (0.0,) * len(ORDERS)
-    costs = [plan.mechanism.worst_case(order, sensitivity, classes=classes) for order in ORDERS]
+        return (0.0,) * len(orders)
+    costs = [plan.mechanism.worst_case(order, sensitivity, classes=classes) for order in orders]
     return tuple([math.fsum([cost.rdp(answered) for answered in answers]) for cost in costs])
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ostraka.client.describing import tables as description
 from ostraka.client.fitting.tables import accuracy_rows, cost_rows
-from ostraka.client.report.tables import no_guarantee_text, student_rows, verdict
+from ostraka.client.report.tables import COST_HEAD, cost_cells, no_guarantee_text, student_rows, verdict
 from ostraka.client.session.run_state import Latecomers
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
+from ostraka.common.console.texts import epsilon_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import write_atomic
 from ostraka.common.learning.accuracy import METRICS, share
@@ -167,7 +168,7 @@ def _render_fit(figures: Mapping[str, Any]) -> str:
     tiles = [
         ("sums released", f"{figures.get('rounds', 0)} of {figures['rounds_planned']}"),
         ("records", f"{figures.get('records', 0):,.0f}"),
-        ("worst-case epsilon", f"{epsilon:.2f}"),
+        ("worst-case epsilon", epsilon_text(epsilon)),
     ]
     tiles += [("accuracy", f"{accuracy['accuracy']:.1%}")] if "accuracy" in accuracy else []
     return templates.render(
@@ -239,7 +240,7 @@ def _tiles(figures: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
             yield f"accuracy {when}", f"{metrics['accuracy']:.1%}"
     if figures["parties"]:
         largest = max(party["epsilon_worst_case"] for party in figures["parties"])
-        yield f"worst-case epsilon ({figures['notion']})", f"{largest:.2f}"
+        yield f"worst-case epsilon ({figures['notion']})", epsilon_text(largest)
 
 
 def _notion(figures: Mapping[str, Any]) -> str:
@@ -248,7 +249,8 @@ def _notion(figures: Mapping[str, Any]) -> str:
     alone = "all records of one person" if figures["notion"] == PERSONS else "one record"
     what = "the label of one record, of known features," if figures["adjacency"] == "label" else alone
     worst = figures["epsilon_is"].replace("worst_case", "worst-case")
-    text = f"Every epsilon on this page is {worst}, at delta {figures['delta']:g}, and"
+    delta = "each budget's delta" if figures["delta"] is None else f"delta {figures['delta']:g}"
+    text = f"Every epsilon on this page is {worst}, at {delta}, and"
     if figures["unguaranteed"]:
         return f"{text} protects no record. {no_guarantee_text(figures['unguaranteed'])}"
     return f"{text} means {figures['notion']}: what a party's releases tell of {what} at worst."
@@ -266,7 +268,7 @@ def _rounds(figures: Mapping[str, Any]) -> Iterable[Section]:
     rows = (
         (
             *(str(one[name]) for name in names),
-            f"{one['epsilon_worst_case']:.3f}",
+            epsilon_text(one["epsilon_worst_case"]),
             *(share(one[name]) for name in METRICS),
         )
         for one in figures["rounds"]
@@ -319,7 +321,7 @@ def _costs(figures: Mapping[str, Any]) -> Iterable[Section]:
     if not figures["parties"]:
         return
     cost = f"worst-case epsilon ({figures['notion']})"
-    head = ("party", "group", "teachers", "queries", "answers", cost, "order", "does not vote on")
+    head = ("party", "group", "teachers", "queries", "answers", *COST_HEAD, cost, "does not vote on")
     rows = (
         (
             party["site"],
@@ -327,8 +329,7 @@ def _costs(figures: Mapping[str, Any]) -> Iterable[Section]:
             str(party["teachers"]),
             str(group["asked"]),
             str(group["answered"]),
-            f"{group['epsilon_worst_case']:.3f}",
-            "-" if group["order"] is None else f"{group['order']:g}",
+            *cost_cells(group),
             ", ".join(party["abstains"]),
         )
         for party in figures["parties"]

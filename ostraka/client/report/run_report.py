@@ -17,10 +17,9 @@ from ostraka.client.students.student_result import read_student
 from ostraka.common.console.texts import epsilon_text, list_words
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.plan import Plan
-from ostraka.common.privacy.guarantees import DELTA
 
 
-def run_figures(run: Path, delta: float) -> dict[str, Any]:
+def run_figures(run: Path, delta: float | None = None) -> dict[str, Any]:
     """Return a run's figures in JSON's types, as `run_report.report` says; raise as that does."""
     if is_combined(run):
         combined = load_combined(run)
@@ -30,7 +29,7 @@ def run_figures(run: Path, delta: float) -> dict[str, Any]:
     return _single(run, state, delta) | {"student": read_student(run, state.pool_sha256)}
 
 
-def _single(run: Path, state: RunState, delta: float) -> dict[str, Any]:
+def _single(run: Path, state: RunState, delta: float | None) -> dict[str, Any]:
     """Return the figures of one run of one plan."""
     plan = state.parse_plan()
     return {
@@ -62,7 +61,7 @@ def _counts(
     }
 
 
-def _plan_and_costs(states: Sequence[RunState], delta: float, *, of: str) -> dict[str, Any]:
+def _plan_and_costs(states: Sequence[RunState], delta: float | None, *, of: str) -> dict[str, Any]:
     """Return what the first of some runs was asked for, and what all of them cost together."""
     first = states[0]
     plan = first.parse_plan()
@@ -106,7 +105,7 @@ def _classes(state: RunState, plan: Plan) -> list[dict[str, Any]]:
     return [{"name": name, "answered": given[index]} for index, name in enumerate(state.classes)]
 
 
-def figures_of_parts(folder: Path, combined: Combined, *, delta: float) -> dict[str, Any]:
+def figures_of_parts(folder: Path, combined: Combined, *, delta: float | None) -> dict[str, Any]:
     """Return the figures of all runs in a folder, in JSON's types.
 
     Epsilons are of all runs together. `implied` counts labels that are absent because their parent is, and
@@ -158,7 +157,7 @@ COUNTED = ("queries", "asked", "answered", "by_student")
 SHOWN = ("accuracy", "balanced_accuracy", "auc", "map")
 
 
-def of_rounds(folder: Path, *, delta: float) -> dict[str, Any]:
+def of_rounds(folder: Path, *, delta: float | None) -> dict[str, Any]:
     """Return the figures of all rounds in a folder, in JSON's types.
 
     Each of `rounds` has what it asked and got, what all rounds up to it cost the party that paid most, and
@@ -207,24 +206,25 @@ def _round(number: int, figures: Mapping[str, Any], so_far: Sequence[RunState]) 
     }
 
 
-def report(run: Path, *, delta: float = DELTA) -> dict[str, Any]:
+def report(run: Path, *, delta: float | None = None) -> dict[str, Any]:
     """Return a run's figures in JSON's types.
 
     `parties` has, for each, what this run's releases cost one of its records, or one record's label, at worst
-    and by which `notion` of privacy: epsilon at `delta` and the order it is least at, for each of its groups
-    and for the one that it is largest for; `asked` counts the queries that the group's teachers voted on,
-    `answered` those with any answer. A batch whose outcome or party set an interruption has hidden is counted
-    as answered whole by every party; one that a blind tally charged and whose answers were lost, `lost`
-    queries in all, as it was charged. `labels` has what each label of a multi-label task got, `classes` how
-    often each class of another was the answer, `asked_labels` which labels were chosen where not all are
-    asked about, and `unguaranteed` names the parties whose teachers learned by ttac: no figure here says what
-    their records cost. Of rounds, or of runs that dependencies part, it tells what they come to. Of a fit it
-    tells what `fit_figures` says, and of statistics what `Description` has, at each party's own delta.
+    and by which `notion` of privacy: epsilon, with its delta and order, as the guardian's budget tells it
+    (`party_costs`), for each of its groups and for the one that it is largest for; `asked` counts the queries
+    that the group's teachers voted on, `answered` those with any answer. A batch whose outcome or party set
+    an interruption has hidden is counted as answered whole by every party; one that a blind tally charged and
+    whose answers were lost, `lost` queries in all, as it was charged. `labels` has what each label of a
+    multi-label task got, `classes` how often each class of another was the answer, `asked_labels` which
+    labels were chosen where not all are asked about, and `unguaranteed` names the parties whose teachers
+    learned by ttac: no figure here says what their records cost. Of rounds, or of runs that dependencies
+    part, it tells what they come to. Of a fit it tells what `fit_figures` says, and of statistics what
+    `Description` has, at each party's own delta.
 
     Raises `data.missing` or `run.mismatch` where there is no run, and `config.invalid` for a delta outside
     (0, 1).
     """
-    if not 0 < delta < 1:
+    if delta is not None and not 0 < delta < 1:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"delta {delta} is not between 0 and 1: give 1e-5.")
     if is_rounds(run):
         return of_rounds(run, delta=delta)

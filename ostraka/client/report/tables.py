@@ -12,9 +12,10 @@ from ostraka.client.fitting.tables import show_fit
 from ostraka.client.session.run_state import Latecomers
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.console.screen import table_of
-from ostraka.common.console.texts import epsilon_text
+from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.learning.accuracy import METRICS, share
 from ostraka.common.learning.verdict import doubts, read_gain, tell_gain
+from ostraka.common.privacy.filters import filter_text
 
 _ENCODINGS = {"plain": "as they are", "ckks": "encrypted (ckks)"}
 _TALLIES = {"aggregate": "the guardian saw counts (aggregate)", "blind": "the guardian saw no counts (blind)"}
@@ -141,19 +142,25 @@ def _labels(figures: Mapping[str, Any]) -> Table:
 def _parties(figures: Mapping[str, Any]) -> Table:
     cost = f"worst-case epsilon ({figures['notion']})"
     variant = f", variant {figures['variant']}" if "variant" in figures else ""
-    title = (
-        f"Cost per {figures['adjacency']} at delta {figures['delta']:g}{variant}: "
-        "of each party the costliest group"
-    )
+    title = f"Cost per {figures['adjacency']}{variant}: of each party the costliest group"
     rows = (
         (
             *(str(party[name]) for name in ("site", "group", "teachers", "asked", "answered")),
-            epsilon_text(party["epsilon_worst_case"]),
-            "-" if party["order"] is None else f"{party['order']:g}",
+            *cost_cells(party),
         )
         for party in figures["parties"]
     )
-    return table_of(("party", "group", "teachers", "queries", "answers", cost, "order"), rows, title)
+    return table_of(("party", "group", "teachers", "queries", "answers", *COST_HEAD, cost), rows, title)
+
+
+COST_HEAD = ("filter", "delta")
+
+
+def cost_cells(cost: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return the filter, delta and epsilon of a group's cost, as a plan and the guardian tell them."""
+    known = cost["order"]
+    kept = "-" if known is None else filter_text(known)
+    return kept, number_text(cost["delta"]), epsilon_text(cost["epsilon_worst_case"])
 
 
 def student(figures: Mapping[str, Any]) -> RenderableType:

@@ -15,7 +15,6 @@ from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
 from ostraka.common.console.texts import GRAMMAR
 from ostraka.common.planning import options as given
-from ostraka.common.privacy.guarantees import DELTA
 from ostraka.common.validation import FrozenModel
 
 if TYPE_CHECKING:
@@ -60,7 +59,9 @@ def learn(
     again: Annotated[
         bool, typer.Option("--again", help="Pay again for records that another run asked about.")
     ] = False,
-    delta: Annotated[float, typer.Option(help="Delta of the epsilons shown.")] = DELTA,
+    delta: Annotated[
+        float | None, typer.Option(help="Delta of the epsilons shown; default: that of each budget.")
+    ] = None,
     task: TaskFile = None,
     json: given.Json = None,
 ) -> None:

@@ -32,11 +32,19 @@ class GrantedCohort(FrozenModel):
     weight: float
 
 
+class GroupTerms(FrozenModel):
+    """At which `order` and `delta` a group's budget is kept: order 0 by a Gaussian filter."""
+
+    order: float
+    delta: float
+
+
 class GrantedParty(FrozenModel):
     """A party of the session as the grant names it; runs of earlier versions kept no cohorts.
 
     `together` says how its teachers learned with those of other parties, if they did, `abstains` on which
-    labels they do not vote, by index, `whole_persons` whether each person's records went to the same ones.
+    labels they do not vote, by index, `whole_persons` whether each person's records went to the same ones,
+    `terms` by what the guardian tells the cost of each group, as far as it said so.
     """
 
     site: str
@@ -48,6 +56,7 @@ class GrantedParty(FrozenModel):
     together: str = ""
     abstains: tuple[int, ...] = ()
     whole_persons: bool = False
+    terms: dict[str, GroupTerms] = Field(default_factory=dict)
 
 
 class Stop(FrozenModel):
@@ -104,12 +113,13 @@ class RunState(FrozenModel):
 
     Version 1 knew neither multi-label answers nor students, version 2 no schedules, version 3 no blind
     tallies, version 4 not how teachers learned, version 5 no clusters, version 6 not who was last,
-    and version 7 asked about records that repeat one by one; all are read, and written as version 8. `scale`
-    is what the plan's noise was scaled by to suit who votes, if it was. `clusters` has that of each row of
+    version 7 asked about records that repeat one by one, and version 8 kept no terms of budgets; all are
+    read, and written as version 9. `scale` is what the plan's noise was scaled by to suit who votes, if it
+    was. `clusters` has that of each row of
     the pool, where clusters are the queries, and `copies` its query, where rows repeat.
     """
 
-    version: Literal[1, 2, 3, 4, 5, 6, 7, 8] = 8
+    version: Literal[1, 2, 3, 4, 5, 6, 7, 8, 9] = 9
     task: str
     classes: tuple[str, ...]
     pool_sha256: str
@@ -283,7 +293,7 @@ class RunStore:
         self._update(batches=batches)
 
     def _update(self, **fields: object) -> None:
-        self._state = self._state.model_copy(update={"version": 8, **fields})
+        self._state = self._state.model_copy(update={"version": 9, **fields})
         self._save()
 
     def _save(self) -> None:

@@ -1,5 +1,6 @@
 """A session, batch by batch, so that an interruption anywhere loses no answer and repeats no sum."""
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
@@ -7,7 +8,7 @@ from ostraka.client.session.batch import Granted, Peers, Queries
 from ostraka.client.session.batches import Batches, OpenBatch
 from ostraka.client.session.protocols import Switches
 from ostraka.client.session.recovery import SESSION_OVER, close
-from ostraka.client.session.run_state import GrantedCohort, GrantedParty, RunState, RunStore
+from ostraka.client.session.run_state import GrantedCohort, GrantedParty, GroupTerms, RunState, RunStore
 from ostraka.common.errors import ErrorCode, OstrakaError, Retry
 from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.sharing.ballots import VOTE
@@ -148,17 +149,20 @@ def _open_session(peers: Peers, store: RunStore) -> Granted:
     """Open the session of the run's plan, and close the one that the run had under another nonce, if any."""
     plan_bytes = store.state.plan_bytes
     before = store.state.session_id
-    signed = peers.guardian.open_session(plan_bytes)
+    reply = peers.guardian.open_session(plan_bytes)
+    signed = reply.grant
     grant = peers.permissions.grant(signed, plan_bytes)
     if before not in ("", grant.session_id):
         close(peers.guardian, before)
-    store.record_grant(
-        grant.session_id, [_party(known) for known in grant.participants], grant.enforce, grant.bound
-    )
+    terms: dict[str, dict[str, GroupTerms]] = defaultdict(dict)
+    for unit in reply.units:
+        terms[unit.site][unit.group] = GroupTerms(order=unit.order, delta=unit.delta)
+    parties = [_party(known, terms[known.site]) for known in grant.participants]
+    store.record_grant(grant.session_id, parties, grant.enforce, grant.bound)
     return Granted(plan_bytes, store.state.parse_plan(), signed, grant)
 
 
-def _party(participant: common_pb2.Participant) -> GrantedParty:
+def _party(participant: common_pb2.Participant, terms: dict[str, GroupTerms]) -> GrantedParty:
     return GrantedParty(
         site=participant.site,
         teachers=participant.teachers,
@@ -167,6 +171,7 @@ def _party(participant: common_pb2.Participant) -> GrantedParty:
         together=participant.together,
         abstains=tuple(participant.abstains),
         whole_persons=participant.whole_persons,
+        terms=terms,
     )
 
 

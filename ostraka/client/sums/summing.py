@@ -114,7 +114,7 @@ class SummingSession:
         """Open the session, new or the one that the same plan opened before."""
         if self._opened is None:
             plan_bytes = self._store.plan_bytes
-            signed = self._guardian.open_session(plan_bytes)
+            signed = self._guardian.open_session(plan_bytes).grant
             grant = self._permissions.grant(signed, plan_bytes)
             self._store.keep(session=grant.session_id)
             granted = Granted(plan_bytes, self._plan, signed, grant)

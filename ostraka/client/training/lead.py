@@ -89,7 +89,7 @@ class Lead:
     ) -> "Lead":
         """Open the session of a training's plan, new or the one that the same plan opened before."""
         plan_bytes = store.plan_bytes
-        signed = guardian.open_session(plan_bytes)
+        signed = guardian.open_session(plan_bytes).grant
         grant = permissions.grant(signed, plan_bytes)
         store.keep(store.progress.with_values(session=grant.session_id))
         granted = Granted(plan_bytes, store.plan, signed, grant)

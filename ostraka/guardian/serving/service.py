@@ -100,7 +100,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
     ) -> guardian_pb2.OpenSessionReply:
         """Grant a plan."""
         grant = self._coordinator.open_session(peer_identity(context), request.plan)
-        return guardian_pb2.OpenSessionReply(grant=grant)
+        return guardian_pb2.OpenSessionReply(grant=grant, units=self._coordinator.terms(request.plan, grant))
 
     def OpenBatch(
         self, request: guardian_pb2.OpenBatchRequest, context: grpc.ServicerContext

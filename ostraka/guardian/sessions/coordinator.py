@@ -15,6 +15,7 @@ from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.plan.plan import Plan, digest
+from ostraka.common.plan.signed_lists import read_grant
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.shares import RowSums
 from ostraka.guardian.ledger import Charge, Ledger, StoredSession
@@ -32,7 +33,7 @@ from ostraka.guardian.sessions.cohorts import Attendance
 from ostraka.guardian.sessions.data_dependent import DataDependentCosts
 from ostraka.guardian.sessions.outcome import Outcome, tally
 from ostraka.guardian.sessions.payers import payers
-from ostraka.guardian.sessions.planning import plan_reply
+from ostraka.guardian.sessions.planning import plan_reply, unit_terms
 from ostraka.guardian.sessions.policy_checks import check_still_allowed
 from ostraka.guardian.sessions.refusals import not_open, nothing_released, takes_no_sum
 from ostraka.guardian.sessions.registry import (
@@ -151,6 +152,11 @@ class Coordinator:
         if self._watch and record.session_id == session_id:
             self._watch.session_opened(plan)
         return reissue_grant(self._credentials, record.grant)
+
+    def terms(self, plan_bytes: bytes, grant: common_pb2.SignedList) -> list[guardian_pb2.UnitTerms]:
+        """Return at which order and delta the budgets are kept that a granted plan is charged to."""
+        granted = read_grant(grant.SerializeToString())
+        return self._ledger.read(unit_terms, Plan.parse(plan_bytes), granted.participants)
 
     def plan(self, querier: Identity, plan_bytes: bytes) -> guardian_pb2.PlanReply:
         """Return what a plan would cost each party in the worst case; refused as `open_session` refuses it.

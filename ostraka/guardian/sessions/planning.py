@@ -8,7 +8,9 @@ from ostraka.common.identity import Identity, Role
 from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import AMOUNT_UNIT, Influence, epsilon
 from ostraka.common.privacy.filters import sent_order
-from ostraka.guardian.ledger import Budget
+from ostraka.guardian.ledger import Budget, UnitKey
+from ostraka.guardian.ledger.reader import View
+from ostraka.guardian.ledger.units import balances
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions.admission import Admitted
 from ostraka.guardian.sessions.payers import most_answers, worst_cost
@@ -61,6 +63,24 @@ def plan_reply(plan: Plan, admitted: Admitted, policy: Policy, asker: Identity) 
         scale=float(share),
         fits=_count_releasable(plan, paying.values(), policy) if all(shown.values()) else None,
     )
+
+
+def unit_terms(
+    view: View, plan: Plan, participants: Iterable[common_pb2.Participant]
+) -> list[guardian_pb2.UnitTerms]:
+    """Return order and delta of the budgets that a granted plan is charged to, by unit."""
+    keys = {
+        UnitKey(party.site, group, plan.adjacency)
+        for party in participants
+        for cohort in party.cohorts
+        for group in cohort.groups
+    }
+    return [
+        guardian_pb2.UnitTerms(
+            site=key.party, group=key.group, order=sent_order(budget.order), delta=budget.delta
+        )
+        for key, budget in balances.find_budgets(view, keys).items()
+    ]
 
 
 def _count_releasable(plan: Plan, paying: Iterable[list[_Unit]], policy: Policy) -> int:

@@ -1,9 +1,12 @@
 """Several runs cost what their sessions cost together, and only costs of one notion add up."""
 
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from ostraka.client.report import tables
 from ostraka.client.report.costs import notion, party_costs
 from ostraka.client.report.run_report import report
 from ostraka.client.session.run_state import GrantedParty, RunState, load_state
@@ -13,6 +16,7 @@ from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import ORDERS, epsilon
 from tests.client.driving import options, run, run_of
 from tests.client.federation import Federation
+from tests.client.real import Host
 from tests.client.report.test_run_report import DELTA, expected
 
 
@@ -27,6 +31,22 @@ def test_sessions_add_up_order_by_order(federation: Federation) -> None:
         assert (party["asked"], party["answered"]) == (30, 21)
         assert party["epsilon_worst_case"] == pytest.approx(expected(30, 21), rel=1e-12)
         assert alone < party["epsilon_worst_case"] < 3 * alone
+
+
+@pytest.mark.parametrize("either", ["real"], indirect=True)
+def test_an_epsilon_is_the_one_that_the_guardian_tells(either: Federation, real_guardian: Host) -> None:
+    run(either)
+    calls = real_guardian.start()
+    figures = report(run_of(either))
+    for party in figures["parties"]:
+        kept = calls.budgets(party["site"])["all"]
+        assert (party["delta"], party["order"]) == (kept.delta, kept.order)
+        assert party["epsilon_worst_case"] == pytest.approx(kept.epsilon_worst_case, rel=1e-6)
+    assert figures["parties"][0]["epsilon_worst_case"] > 1.0
+    console = Console(width=150, file=StringIO())
+    with console.capture() as shown:
+        tables.show(figures, console)
+    assert all(told in shown.get() for told in ("renyi 3.5", "gaussian", "1e-5"))
 
 
 def test_an_epsilon_says_what_it_promises(federation: Federation) -> None:

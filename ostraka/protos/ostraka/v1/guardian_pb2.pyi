@@ -109,10 +109,24 @@ class OpenSessionRequest(_message.Message):
     def __init__(self, plan: _Optional[bytes] = ...) -> None: ...
 
 class OpenSessionReply(_message.Message):
-    __slots__ = ("grant",)
+    __slots__ = ("grant", "units")
     GRANT_FIELD_NUMBER: _ClassVar[int]
+    UNITS_FIELD_NUMBER: _ClassVar[int]
     grant: _common_pb2.SignedList
-    def __init__(self, grant: _Optional[_Union[_common_pb2.SignedList, _Mapping]] = ...) -> None: ...
+    units: _containers.RepeatedCompositeFieldContainer[UnitTerms]
+    def __init__(self, grant: _Optional[_Union[_common_pb2.SignedList, _Mapping]] = ..., units: _Optional[_Iterable[_Union[UnitTerms, _Mapping]]] = ...) -> None: ...
+
+class UnitTerms(_message.Message):
+    __slots__ = ("site", "group", "order", "delta")
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    DELTA_FIELD_NUMBER: _ClassVar[int]
+    site: str
+    group: str
+    order: float
+    delta: float
+    def __init__(self, site: _Optional[str] = ..., group: _Optional[str] = ..., order: _Optional[float] = ..., delta: _Optional[float] = ...) -> None: ...
 
 class OpenBatchRequest(_message.Message):
     __slots__ = ("session_id", "batch_id", "size", "unavailable")
