@@ -1,19 +1,27 @@
 """Shared base of the admin service's parts, and the terms of a session as people read them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Self
+from typing import Concatenate, ParamSpec, Self, TypeVar
+
+import grpc
 
 from ostraka.common.clock import Clock
 from ostraka.common.identity import Credentials
 from ostraka.common.mechanism import Mechanism
 from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.signed_lists import read_grant
+from ostraka.common.rpc import peer_identity
 from ostraka.guardian.ledger import Ledger, StoredSession, UnitKey
 from ostraka.guardian.ledger.sessions import recorded_charges, sessions
+from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.policy import Policies
 from ostraka.guardian.sessions.trainings import is_unguaranteed
 from ostraka.protos.ostraka.v1 import admin_pb2_grpc
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -91,6 +99,17 @@ class AdminPart(admin_pb2_grpc.AdminServicer):
         self._clock = clock
         # A session's plan and grant never change.
         self._is_unguaranteed = cache(lambda session_id: self._terms(session_id).unguaranteed)
+
+    def _write(
+        self,
+        context: grpc.ServicerContext,
+        change: Callable[Concatenate[Transaction, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Make a change for the administrator who calls, whom the audit log names."""
+        return self._ledger.write_as(peer_identity(context).site, change, *args, **kwargs)
 
     def _terms(self, session_id: str) -> SessionTerms:
         """Return the terms of a session, whichever replica of the guardian it is pinned to."""

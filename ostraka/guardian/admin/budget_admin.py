@@ -44,8 +44,8 @@ class Budgets(AdminPart):
         delta = requests.delta(request.delta)
         order = requests.order(request.order, request.filter)
         reason = requests.optional_reason(request.reason)
-        budget = self._ledger.write(
-            self._set_budget, key, epsilon, delta, order, named=request.filter, reason=reason
+        budget = self._write(
+            context, self._set_budget, key, epsilon, delta, order, named=request.filter, reason=reason
         )
         return admin_pb2.SetBudgetReply(budget=self._budget_message(budget))
 
@@ -58,7 +58,8 @@ class Budgets(AdminPart):
         key = requests.unit_key(agreed.site, agreed.group, agreed.adjacency)
         signed = request.agreement.SerializeToString(deterministic=True)
         if agreed.action == "raise":
-            budget = self._ledger.write(
+            budget = self._write(
+                context,
                 budgets.raise_budget,
                 key,
                 epsilon_before=agreed.epsilon_before,
@@ -68,8 +69,8 @@ class Budgets(AdminPart):
                 reason=reason,
             )
         else:
-            budget = self._ledger.write(
-                budgets.consent_again, key, number=agreed.number, agreement=signed, reason=reason
+            budget = self._write(
+                context, budgets.consent_again, key, number=agreed.number, agreement=signed, reason=reason
             )
         return admin_pb2.SetBudgetReply(budget=self._budget_message(budget))
 
@@ -79,7 +80,7 @@ class Budgets(AdminPart):
         """Keep a unit from taking part in further batches, or let it again."""
         key = requests.unit_key(request.party, request.group, request.adjacency)
         reason = requests.reason(request.reason)
-        budget = self._ledger.write(budgets.freeze, key, frozen=request.frozen, reason=reason)
+        budget = self._write(context, budgets.freeze, key, frozen=request.frozen, reason=reason)
         return admin_pb2.SetBudgetReply(budget=self._budget_message(budget))
 
     def BudgetHistory(
@@ -217,8 +218,8 @@ class Consent(Budgets):
         key = requests.unit_key(request.party, request.group, request.adjacency)
         order = requests.order(request.order, request.filter)
         reason = requests.optional_reason(request.reason)
-        budget = self._ledger.write(
-            self._set_level, key, request.level, order, named=request.filter, reason=reason
+        budget = self._write(
+            context, self._set_level, key, request.level, order, named=request.filter, reason=reason
         )
         return admin_pb2.SetBudgetReply(budget=self._budget_message(budget))
 
@@ -236,7 +237,7 @@ class Consent(Budgets):
     ) -> admin_pb2.SetBudgetReply:
         """End a group's participation from the next batch on."""
         key = requests.unit_key(request.party, request.group, request.adjacency)
-        budget = self._ledger.write(budgets.withdraw, key, reason=requests.reason(request.reason))
+        budget = self._write(context, budgets.withdraw, key, reason=requests.reason(request.reason))
         return admin_pb2.SetBudgetReply(budget=self._budget_message(budget))
 
 

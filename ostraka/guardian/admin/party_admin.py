@@ -40,7 +40,7 @@ class Parties(AdminPart):
         reason = requests.reason(request.reason)
         if request.state not in STATES:
             raise requests.invalid(f"A party's state must be one of {', '.join(STATES)}")
-        party = self._ledger.write(parties.set_party, site, request.state, reason=reason)
+        party = self._write(context, parties.set_party, site, request.state, reason=reason)
         declared = self._ledger.read(manifests.latest, [site])
         return admin_pb2.SetPartyReply(party=self._message(party, declared.get(site)))
 
@@ -75,7 +75,8 @@ class Revoking(AdminPart):
         """Put a newer list into force here, and leave it in the ledger for the other replicas."""
         reason = requests.reason(request.reason)
         current = self._credentials.revocations.accept(request.revocations)
-        self._ledger.write(
+        self._write(
+            context,
             revocations.apply,
             current.pem.decode("ascii"),
             number=current.number,

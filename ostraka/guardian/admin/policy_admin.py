@@ -44,7 +44,7 @@ class PolicyAdmin(AdminPart):
             *_warnings(policy, self._ledger.read(balances.all_budgets)),
         ]
         if not request.check_only:
-            self._ledger.write(policies.apply, request.toml, reason=requests.reason(request.reason))
+            self._write(context, policies.apply, request.toml, reason=requests.reason(request.reason))
         return self._in_force(changes)
 
     def _current(self) -> Policy:

@@ -43,13 +43,15 @@ class Publishing(AdminPart):
         reason = requests.reason(request.reason)
         for _ in range(ATTEMPTS):
             with suppress(OutdatedError):
-                return self._publish(key, request.beta, request.sigma, reason)
+                return self._publish(context, key, request.beta, request.sigma, reason)
         raise OstrakaError(
             ErrorCode.LEDGER_LOCKED,
             "What would be published changed every time before it was; nothing was charged, so ask again.",
         )
 
-    def _publish(self, key: UnitKey, beta: float, sigma: float, reason: str) -> admin_pb2.PublishEpsilonReply:
+    def _publish(
+        self, context: grpc.ServicerContext, key: UnitKey, beta: float, sigma: float, reason: str
+    ) -> admin_pb2.PublishEpsilonReply:
         """Publish what there is now; raises OutdatedError where that changes before it is charged."""
         total = self._ledger.read(kept_totals.total_of, key)
         before = self._ledger.read(publications.find, total.state)
@@ -73,7 +75,7 @@ class Publishing(AdminPart):
             charges=charges,
             reason=reason,
         )
-        stored = self._ledger.write(publications.publish, made)
+        stored = self._write(context, publications.publish, made)
         return _reply(stored, again=stored != made.statement)
 
     def _statement(self, total: UnitTotal, noise: SmoothNoise, charges: Mapping[UnitKey, int]) -> bytes:

@@ -105,7 +105,7 @@ class Sessions(ChargeRows):
         """End a session; unanswered batches die."""
         session = requests.session_id(request.session_id)
         reason = requests.reason(request.reason)
-        self._ledger.write(endings.cancel, session, reason=reason)
+        self._write(context, endings.cancel, session, reason=reason)
         return admin_pb2.CancelSessionReply(session=_summary(self._find(session)))
 
     def _find(self, session_id: str) -> SessionSummary:

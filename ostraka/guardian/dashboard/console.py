@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, Response
 
 from ostraka.common.clock import Clock
 from ostraka.common.config import SiteConfig
-from ostraka.common.identity import Credentials
+from ostraka.common.identity import Credentials, Identity
 from ostraka.common.page.templates import environment
 from ostraka.common.privacy.filters import filter_text
 from ostraka.common.privacy.guarantees import notion
@@ -98,6 +98,13 @@ def audit_about(row: admin_pb2.AuditRow) -> str:
     return str(said.get("site", ""))
 
 
+def audit_who(row: admin_pb2.AuditRow) -> str:
+    """Return the administrator or site whose doing an audit row is; empty for the guardian's own."""
+    said = contents_of(row)
+    querier = said.get("querier")
+    return str(said.get("by", "")) if querier is None else Identity.parse(str(querier)).site
+
+
 def audit_field(row: admin_pb2.AuditRow, name: str) -> str:
     """Return one field of an audit row; empty where it has none."""
     return str(contents_of(row).get(name, ""))
@@ -128,6 +135,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "filter_text": filter_text,
     "details": audit_details,
     "about": audit_about,
+    "who": audit_who,
     "field": audit_field,
 }
 

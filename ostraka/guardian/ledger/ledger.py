@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar, cast
 
@@ -186,6 +187,12 @@ class Ledger(LedgerReader):
                 return change(tx, *args, **kwargs)
 
         return retry(attempt)
+
+    def write_as(
+        self, by: str, change: Callable[Concatenate[Transaction, P], T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """As `write`, for the administrator `by`, whom the audit log names."""
+        return self.write(lambda tx: change(replace(tx, by=by), *args, **kwargs))
 
     def write_grouped(
         self, change: Callable[[Transaction, Sequence[W]], Sequence[T]], key: Hashable, wanted: W

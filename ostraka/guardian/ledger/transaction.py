@@ -27,12 +27,14 @@ class Transaction(View):
         now_ms: its time, in unix milliseconds.
         sign_head: signs audit heads.
         replica: the number of the guardian process that writes, 0 before it has one.
+        by: the administrator for whom it writes; empty where nobody asked for it.
     """
 
     cipher: Cipher
     now_ms: int
     sign_head: audit.SignHead
     replica: int = 0
+    by: str = ""
 
     def record(self, kind: str, **details: Any) -> None:
         """Write an audit row that stands or falls with this transaction, after everything it locks."""
@@ -40,7 +42,8 @@ class Transaction(View):
 
     def record_all(self, kind: str, details: Iterable[Mapping[str, Any]]) -> None:
         """As `record`, a row for each of `details`."""
-        audit.append(self.connection, self.now_ms, self.sign_head, kind, details)
+        told = [row | {"by": self.by} for row in details] if self.by else details
+        audit.append(self.connection, self.now_ms, self.sign_head, kind, told)
 
 
 class CommittedError(Exception):

@@ -2,6 +2,7 @@
 
 from ostraka.common.identity import Role, verify_signed
 from ostraka.common.wire.contexts import AUDIT_CONTEXT
+from ostraka.guardian.dashboard.console import contents_of
 from ostraka.guardian.ledger.log.audit import GENESIS, row_hash
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import label
@@ -31,6 +32,16 @@ def test_exported_rows_are_a_chain_that_anybody_can_check(guardian: Calls, feder
         assert signer.site == "guardian"
         previous = row.hash
     assert export(guardian, first=3) == rows[2:]
+
+
+def test_a_row_names_who_asked_for_it(guardian: Calls) -> None:
+    guardian.budget("a", 7)
+    session = guardian.open().session_id
+    guardian.set_party("b", "suspended")
+    told = {said["kind"]: said for said in map(contents_of, export(guardian))}
+    assert [told[kind]["by"] for kind in ("budget_set", "party_set")] == ["ops", "ops"]
+    assert told["session_opened"]["session"] == session
+    assert "by" not in told["session_opened"]
 
 
 def test_the_head_is_the_last_row(guardian: Calls) -> None:

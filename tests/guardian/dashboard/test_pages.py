@@ -1,5 +1,7 @@
 """What the console's pages show."""
 
+import re
+
 import pytest
 import structlog
 
@@ -24,6 +26,15 @@ def test_every_page(reader: Browser, guardian: Calls, path: str) -> None:
     session = label(guardian)
     assert "Every epsilon here is a worst case" in reader.text(path)
     assert session in reader.text(f"/session/{session}")
+
+
+def test_the_audit_log_says_who(reader: Browser, guardian: Calls) -> None:
+    guardian.budget("a", 7)
+    guardian.open()
+    page = reader.text("/audit")
+    assert '<th scope="col">who</th>' in page
+    assert re.search(r'budget_set</td><td>ops</td><td class="about">a/all', page)
+    assert re.search(r'session_opened</td><td>q</td><td class="about">session', page)
 
 
 @pytest.mark.heavy
