@@ -18,6 +18,7 @@ class Reading:
         columns: a phrase by column: how its numbers are written, where that is not plain, how many records
             count as the category "other" or are clipped, and what may stand for a missing value.
         decimal_commas: whether a column of text shows that commas are decimal marks.
+        ambiguous: by column why it has two readings, so that whoever uses it is refused.
     """
 
     encoding: str = ""
@@ -27,6 +28,7 @@ class Reading:
     left_out: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
     decimal_commas: bool = False
+    ambiguous: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def point_is_decimal(self) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime
 import re
+import unicodedata
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -39,12 +40,12 @@ def read_xlsx(file: Path) -> tuple[pa.Table, Origin, Reading]:
     """Return the columns of a workbook's first sheet, where its rows stand, and what was left out.
 
     Its first row that is not empty names the columns. A column of one kind is of that kind, one of several is
-    text, in which numbers are written in one way.
+    text, in which numbers are written in one way; `Reading.ambiguous` where that has two readings. Cells that
+    are merged in a column have one value.
 
     Raises:
-        OstrakaError: `data.ambiguous` for text beside numbers that has two readings; `data.unreadable` where
-            the extra `excel` is not installed, for what is no workbook, and for an empty sheet; `data.shape`
-            as `name_columns`.
+        OstrakaError: `data.unreadable` where the extra `excel` is not installed, for what is no workbook, and
+            for an empty sheet; `data.shape` as `name_columns`.
     """
     try:
         from python_calamine import CalamineError, load_workbook
@@ -67,24 +68,33 @@ def read_xlsx(file: Path) -> tuple[pa.Table, Origin, Reading]:
         raise OstrakaError(
             ErrorCode.DATA_UNREADABLE, f"{file} has nothing in its first sheet '{sheet.name}'."
         )
+    start = sheet.start or (0, 0)
+    _fill_merged(rows, sheet.merged_cell_ranges or (), start)
     header, *records = rows
     # Rows without a cell are the space below a table, or between its parts.
     places = [at for at, record in enumerate(records) if any(_is_filled(cell) for cell in record)]
-    columns = [
-        _column([records[at][column] for at in places], f"{file}, column '{_text(cell) or ''}',")
-        for column, cell in enumerate(header)
-    ]
+    ambiguous = {}
+    columns = []
+    for column, cell in enumerate(header):
+        try:
+            columns.append(_column([records[at][column] for at in places]))
+        except TwoReadingsError as exc:
+            readings, _, _ = str(exc).partition("? ")
+            ambiguous[unicodedata.normalize("NFC", _text(cell) or "").strip()] = (
+                f"{readings}? Make all its cells numbers, or all of them text"
+            )
+            columns.append(pa.nulls(len(places), pa.string()))
     table = pa.table(columns, names=[str(at) for at in range(len(header))])
     named, left_out = name_columns(table, [_text(cell) or "" for cell in header], str(file))
     others = [name for name in book.sheet_names if name != sheet.name]
     if others:
         left_out = (*left_out, f"the workbook's other sheets, {', '.join(others)}")
     left_out = (*left_out, *_empty_cells(file))
-    first = (sheet.start or (0, 0))[0] + 2  # rows of a sheet count from 1, and the header is the first
+    first = start[0] + 2  # rows of a sheet count from 1, and the header is the first
     return (
         named,
         Origin(str(file), lambda row: first + places[row]),
-        Reading(sheet=sheet.name, left_out=left_out),
+        Reading(sheet=sheet.name, left_out=left_out, ambiguous=ambiguous),
     )
 
 
@@ -111,30 +121,40 @@ def _is_filled(cell: Cell) -> bool:
     return cell is not None and (not isinstance(cell, str) or bool(cell.strip()))
 
 
-def _column(cells: Sequence[Cell], source: str) -> pa.Array:
-    """Return cells of one kind as they are, and others as text; empty ones as null."""
+def _fill_merged(
+    rows: list[list[Cell]], merged: Iterable[tuple[tuple[int, int], tuple[int, int]]], start: tuple[int, int]
+) -> None:
+    """Give each cell of a column that is merged with the one above it the value of that one."""
+    for (top, left), (bottom, _) in merged:
+        column = left - start[1]
+        for row in range(top + 1, bottom + 1):
+            rows[row - start[0]][column] = rows[top - start[0]][column]
+
+
+def _column(cells: Sequence[Cell]) -> pa.Array:
+    """Return cells of one kind as they are, and others as text; empty ones as null.
+
+    Raises `TwoReadingsError` for text beside numbers.
+    """
     filled = [cell if _is_filled(cell) else None for cell in cells]
     kinds = {_KINDS.get(type(cell), pa.string()) for cell in filled if cell is not None}
     kind = kinds.pop() if len(kinds) == 1 else pa.string()
     if kind == pa.string():
         mixed = any(isinstance(cell, float) for cell in filled)
-        return pa.array([_text(cell) for cell in (_tell_numbers(filled, source) if mixed else filled)], kind)
+        return pa.array([_text(cell) for cell in (_tell_numbers(filled) if mixed else filled)], kind)
     if kind == _TIME:
         # Of days and times alike; a time is a day's, too.
         return pa.array([None if cell is None else str(cell) for cell in filled]).cast(kind)
     return pa.array(filled, kind)
 
 
-def _tell_numbers(cells: Sequence[Cell], source: str) -> list[Cell]:
+def _tell_numbers(cells: Sequence[Cell]) -> list[Cell]:
     """Return cells in which text such as 1,5 is a number: cells of numbers say nothing of how text has it."""
     written = pa.chunked_array([[cell if isinstance(cell, str) else None for cell in cells]], pa.string())
     try:
         numbers = read_numbers(written, point_is_decimal=False).values
-    except TwoReadingsError as exc:
-        readings, _, _ = str(exc).partition("? ")
-        raise OstrakaError(
-            ErrorCode.DATA_AMBIGUOUS, f"{source} {readings}? Make all its cells numbers, or all of them text."
-        ) from exc
+    except TwoReadingsError:
+        raise
     except UnreadableValuesError:
         return list(cells)
     return [

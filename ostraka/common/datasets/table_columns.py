@@ -191,6 +191,7 @@ def dataset_of(
     hold no numbers.
     """
     require_records(table)
+    table.require_one_reading(table.columns.column_names)
     arrow = table.columns
     origin = table.origin
     labels = (label,) if isinstance(label, str) else label

@@ -53,6 +53,14 @@ class Table:
         kept = [name for name in self.columns.column_names if name not in names]
         return replace(self, columns=self.columns.select(kept))
 
+    def require_one_reading(self, names: Collection[str]) -> None:
+        """Raise `data.ambiguous` for the first of these columns that has two readings."""
+        for name, why in self.reading.ambiguous.items():
+            if name in names:
+                raise OstrakaError(
+                    ErrorCode.DATA_AMBIGUOUS, f"{self.origin}, column '{name}', {why}.", column=name
+                )
+
     def keep(self, rows: pa.ChunkedArray, why: str) -> Table:
         """Return the table with the rows for which `rows` is true; `why` says what the others are."""
         import numpy as np

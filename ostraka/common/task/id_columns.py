@@ -54,8 +54,8 @@ _DOUBTFUL = re.compile(r"case|part(?!icipant)|(?<![a-z])p(?![a-z])", re.IGNORECA
 """A case may be one of a person's stays, and a part none: good enough to keep records together."""
 _WHOLE_NAMES = frozenset(("pid", "pidnum", "mrn", "empi", "ssn", "seqn", "pseudonym", "svnr", "kvnr"))
 """Names of persons' ids in registers and surveys."""
-_MARKS = ("id", "nr", "no", "num", "number", "nbr", "nummer", "kennung")
-_SURE_MARKS = frozenset(("id", "ids", "uuid", "guid", "kennung"))
+_MARKS = ("id", "nr", "no", "num", "number", "nbr", "nummer", "kennung", "identifier", "reference")
+_SURE_MARKS = frozenset(("id", "ids", "uuid", "guid", "kennung", "identifier"))
 """Words that no quantity is called by."""
 _NUMBERS = frozenset(("nr", "no", "num", "key", "index", "seq"))
 """Words of ids where no two records have the same value, and of quantities elsewhere: body_mass_index."""

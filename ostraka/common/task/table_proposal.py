@@ -109,9 +109,11 @@ def propose_column(
         return ColumnProposal("ignore", note="numbers the rows")
     if values.null_count == len(values):
         return ColumnProposal("ignore", note="is empty")
-    if has_ids(name, values) or (may_be_id(name) and _all_differ(values)):
-        return ColumnProposal("id")
     try:
+        if has_ids(name, values) or (may_be_id(name) and _all_differ(values)):
+            # What floats cut off is told here: such ids tell nobody apart.
+            texts(values)
+            return ColumnProposal("id")
         return _by_type(
             texts(values) if _are_compact_days(values) else infer_numbers(values),
             public=public,
@@ -306,6 +308,10 @@ RECORDS_A_CLASS = 10
 """On average, below which numbers in a label column look like a quantity."""
 
 
+NOTHING_READ = Reading()
+"""Of a table in memory."""
+
+
 @dataclass(frozen=True)
 class TaskProposal:
     """A task that a person has to complete.
@@ -347,7 +353,7 @@ def propose_task(
     *,
     source: Origin | str,
     public: bool = False,
-    point_is_decimal: bool = True,
+    reading: Reading = NOTHING_READ,
     target: TargetKind | None = None,
 ) -> TaskProposal:
     """Propose a task for a table of records with one class or number, or with several labels of 0 and 1.
@@ -362,7 +368,7 @@ def propose_task(
         name: of the task.
         source: where the records come from, or what they are called in errors.
         public: whether the records are public, so that rare categories and classes may be told.
-        point_is_decimal: as `read_numbers` has it.
+        reading: what reading the table guessed.
         target: what the label column holds; None: as it looks.
 
     Raises:
@@ -379,17 +385,24 @@ def propose_task(
         raise OstrakaError(ErrorCode.DATA_TOO_FEW, f"{source} has no records: bring some.")
     for label in labels:
         _require_column(table, label, source)
+    Table(table, origin, reading).require_one_reading(labels)
     _require_names(table.column_names, "column", source)
+    records = table
+    unlabelled, table, origin = _drop_unlabelled(table, labels, origin)
     rest = [column for column in table.column_names if column not in labels]
     proposals = {
-        column: propose_column(column, table[column], public=public, origin=origin) for column in rest
+        column: propose_column(column, table[column], public=public, origin=origin)
+        if column not in reading.ambiguous
+        else ColumnProposal("ignore", note=reading.ambiguous[column])
+        for column in rest
     }
     proposals = {
-        column: _mend(column, p, table[column], origin, point_is_decimal=point_is_decimal)
+        column: _mend(column, p, table[column], origin, point_is_decimal=reading.point_is_decimal)
         for column, p in proposals.items()
     }
     ids = [column for column, proposal in proposals.items() if proposal.use == "id"]
-    chosen = _choose_id(table, ids)
+    lost = [column for column in rest if column not in ids and _may_tell_persons(column, table[column])]
+    chosen = None if lost else _choose_id(table, ids)
     ignored = [column for column, proposal in proposals.items() if proposal.use == "ignore"]
     ignored += [column for column in ids if column != chosen]
     features = {column: p for column, p in proposals.items() if p.use == "feature"}
@@ -401,15 +414,14 @@ def propose_task(
     fields |= {"id": chosen} if chosen is not None else {}
     fields |= {"persons": True} if tells_persons(chosen or "") else {}
     fields |= {"ignore": ignored} if ignored else {}
-    unlabelled, labelled = _drop_unlabelled(table, labels, source)
-    numeric = target == "number" or (target is None and _is_quantity(labelled, labels))
+    numeric = target == "number" or (target is None and _is_quantity(table, labels))
     classes: Sequence[str] = ()
     rare: Collection[str] = ()
     if numeric:
-        numbers = _target_numbers(labelled, labels, origin, point_is_decimal=point_is_decimal, asked=target)
+        numbers = _target_numbers(table, labels, origin, reading, asked=target)
         fields |= {"target": {"kind": "number"}}
     else:
-        classes, rare = _classes(labelled, labels, source)
+        classes, rare = _classes(table, labels, source)
         fields |= {"classes": [name for name in classes if public or name not in rare]}
     fields |= {"multi_label": True} if len(labels) > 1 else {}
     columns = [{"name": column, **proposal.fields} for column, proposal in features.items()]
@@ -420,11 +432,11 @@ def propose_task(
     left_out = () if public else rare
     proposal = TaskProposal(fields, found, ())
     notes = [
-        *_gap_notes(labels, unlabelled, len(table), numeric=numeric),
-        *_notes(labelled, labels, proposals, left_out, numeric=numeric),
+        *_gap_notes(labels, unlabelled, len(records), numeric=numeric),
+        *_notes(table, labels, proposals, left_out, numeric=numeric),
     ]
     notes += [
-        *([] if numeric or target is not None else _number_notes(labelled, labels)),
+        *([] if numeric or target is not None else _number_notes(table, labels)),
         *_id_notes(table, chosen, ids),
         *_alike_notes(fields.get("classes", ())),
         *_misfits(proposal, classes, table, origin),
@@ -464,6 +476,11 @@ def _misfits(
         replace(proposal, fields=completed).task().read(table, source=origin)
     except OstrakaError as exc:
         yield f"As it is, the task does not fit its own records: {exc.message}"
+
+
+def _may_tell_persons(name: str, values: pa.ChunkedArray) -> bool:
+    """Whether a column tells persons apart by its name, though it may be one that no task reads."""
+    return names_person(name) and has_ids(name, values)
 
 
 def _choose_id(table: pa.Table, ids: Sequence[str]) -> str | None:
@@ -527,19 +544,20 @@ def _alike_notes(classes: Sequence[str]) -> Iterator[str]:
             yield f"Classes that look alike: {list_words(names)}. Write them in one way if they are one."
 
 
-def _drop_unlabelled(table: pa.Table, labels: Sequence[str], source: str) -> tuple[int, pa.Table]:
+def _drop_unlabelled(table: pa.Table, labels: Sequence[str], origin: Origin) -> tuple[int, pa.Table, Origin]:
     """Return how many records have no class, and the table without them; of several labels each may lack."""
     if len(labels) > 1:
-        return 0, table
+        return 0, table, origin
     missing = is_missing(texts(table[labels[0]]))
     unlabelled = pc.sum(missing).as_py()
     if unlabelled == len(table):
         raise OstrakaError(
             ErrorCode.DATA_MISSING,
-            f"No record of {source} has a class in '{labels[0]}': bring some, or name another label column.",
+            f"No record of {origin} has a class in '{labels[0]}': bring some, or name another label column.",
             column=labels[0],
         )
-    return unlabelled, table.filter(pc.invert(missing))
+    labelled = Table(table, origin, Reading()).keep(pc.invert(missing), "")
+    return unlabelled, labelled.columns, labelled.origin
 
 
 def _gap_notes(labels: Sequence[str], unlabelled: int, records: int, *, numeric: bool) -> Iterator[str]:
@@ -611,8 +629,8 @@ def _target_numbers(
     table: pa.Table,
     labels: Sequence[str],
     origin: Origin,
+    reading: Reading,
     *,
-    point_is_decimal: bool,
     asked: TargetKind | None,
 ) -> NDArray[np.float64]:
     """Return the numbers of the one label column (N,)."""
@@ -621,7 +639,6 @@ def _target_numbers(
             ErrorCode.CONFIG_INVALID,
             f"--target {asked} is for one label column, and {len(labels)} are named.",
         )
-    reading = Reading(delimiter="" if point_is_decimal else ";")
     numbers, _ = target_numbers(Table(table, origin, reading), labels[0], NumberFormat())
     assert numbers is not None  # noqa: S101 - the column is there
     if numbers.min() == numbers.max():

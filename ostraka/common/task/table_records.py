@@ -36,6 +36,9 @@ from ostraka.common.task.target import NumberTarget
 _CUT_ID = r"^\d([.,]\d+)?[eE]\+\d+$"
 """A long number as spreadsheets show it: 1.23457E+11."""
 
+_FLOAT_ID = r"^\d+(\.0)?$"
+"""Whole numbers, of which a gap makes floats in one table and not in another."""
+
 
 class _Task(Protocol):
     """What is read of a task (`ostraka.common.task.task.Task`), which reads its tables here."""
@@ -80,6 +83,7 @@ def read_records(task: _Task, table: Table, ignored: Collection[str] = ()) -> Da
     require_records(table)
     consent = task.takes_consent and COLUMN in columns.column_names
     _require_columns(task, columns.column_names, consent=consent)
+    table.require_one_reading((*task.input.sources, *task.labels, *(() if task.id is None else (task.id,))))
     y: NDArray[np.int64 | np.float64] | None
     classes: tuple[str, ...] | None = task.classes
     written: dict[str, str] = {}
@@ -167,6 +171,8 @@ def _ids(table: pa.Table, name: str, origin: Origin) -> tuple[str, ...]:
             column=name,
         )
     ids = without_missing(column_texts(table, name, origin))
+    if pc.all(pc.match_substring_regex(ids, _FLOAT_ID)).as_py():
+        ids = pc.replace_substring_regex(ids, r"\.0$", "")
     cut = np.flatnonzero(pc.fill_null(pc.match_substring_regex(ids, _CUT_ID), False).to_numpy())
     if len(cut):
         row = int(cut[0])

@@ -84,7 +84,7 @@ class AdviceRecords:
             Path(source).stem if isinstance(source, Path | str) else "table",
             source=table.origin,
             public=True,
-            point_is_decimal=table.reading.point_is_decimal,
+            reading=table.reading,
         )
         task = proposal.task()
         _require_features(len(task.features), table.origin)

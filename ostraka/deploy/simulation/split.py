@@ -195,7 +195,7 @@ def _task(records: RecordSettings) -> tuple[Task | None, tuple[str, ...]]:
         Path(records.data).stem,
         source=records.data,
         public=True,
-        point_is_decimal=table.reading.point_is_decimal,
+        reading=table.reading,
     )
     return proposal.task(), proposal.notes
 

@@ -150,7 +150,7 @@ def draft_task(
         name,
         source=table.origin,
         public=public,
-        point_is_decimal=table.reading.point_is_decimal,
+        reading=table.reading,
         target=target,
     )
     draft = DraftTask(out, records, proposal, public, table.reading)

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 import xlsxwriter
 
+from ostraka.common.datasets import load
 from ostraka.common.datasets.table_files import Table, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task.table_proposal import propose_task
 
 DAY = datetime.date(2024, 1, 2)
 ROWS: list[list[Any]] = [["id", "size", "day", "sick"], ["007", 1.5, DAY, True], [8, None, None, False]]
@@ -69,11 +71,42 @@ def test_a_missing_package_is_told_with_its_extra(tmp_path: Path, monkeypatch: p
 def test_numbers_do_not_say_how_text_beside_them_is_written(
     tmp_path: Path, number: float, text: str, readings: str
 ) -> None:
+    table = read(tmp_path, [["w", "v"], [number, 1], [text, 2]])
     with pytest.raises(
         OstrakaError, match=f"column 'w', has '{text}', which has two readings: {readings}"
     ) as e:
-        read(tmp_path, [["w"], [number], [text]])
+        table.require_one_reading(["w"])
     assert e.value.code is ErrorCode.DATA_AMBIGUOUS
+    table.require_one_reading(["v"])
+    assert table.columns["v"].to_pylist() == [1, 2]
+    with pytest.raises(OstrakaError, match="column 'w', has"):
+        load(tmp_path / "records.XLSX")
+
+
+def test_a_task_reads_a_workbook_of_which_it_ignores_a_column_of_two_readings(tmp_path: Path) -> None:
+    rows: list[list[Any]] = [["w", "v", "y"], *([50.5, v, "ab"[v % 2]] for v in range(40))]
+    rows[3][0] = "1,234"
+    table = read(tmp_path, rows)
+    proposal = propose_task(table.columns, ["y"], "t", source="r", public=True, reading=table.reading)
+    assert proposal.fields["ignore"] == ["w"]
+    assert any("has '1,234', which has two readings" in note for note in proposal.notes)
+    task = proposal.task()
+    assert task.load(tmp_path / "records.XLSX").X[:3, 0].tolist() == [0, 1, 2]
+    used = task.model_copy(update={"ignore": (), "id": "w"})
+    with pytest.raises(OstrakaError, match="column 'w', has '1,234'"):
+        used.load(tmp_path / "records.XLSX")
+
+
+def test_cells_that_are_merged_in_a_column_have_one_value(tmp_path: Path) -> None:
+    path = tmp_path / "records.xlsx"
+    book = xlsxwriter.Workbook(str(path))
+    sheet = book.add_worksheet()
+    sheet.write_row(2, 1, ["ward", "w"])
+    sheet.write_column(3, 2, range(5))
+    sheet.merge_range(3, 1, 5, 1, "A")
+    sheet.merge_range(6, 1, 7, 1, "B")
+    book.close()
+    assert read_table(path).columns["ward"].to_pylist() == ["A", "A", "A", "B", "B"]
 
 
 def test_text_that_says_how_it_is_written_is_read_beside_numbers(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ostraka.common.datasets.reading import Origin
+from ostraka.common.datasets.reading import Origin, Reading
 from ostraka.common.datasets.unreadable import UnreadableValuesError
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task.columns import BooleanColumn
@@ -473,16 +473,48 @@ def test_thousands_of_a_file_of_semicolons_are_not_taken_for_decimals() -> None:
     cells = ["7.500", "12.300"] * 20
     table = pa.table({"x": cells, "z": list(range(40)), "y": ["a", "b"] * 20})
     columns = {
-        point: [
+        mark: [
             column["name"]
             for column in propose_task(
-                table, ("y",), "t", source="r.csv", public=True, point_is_decimal=point
+                table, ("y",), "t", source="r.csv", public=True, reading=Reading(delimiter=mark)
             ).fields["input"]["columns"]
         ]
-        for point in (True, False)
+        for mark in ",;"
     }
-    assert "x" in columns[True]
-    assert "x" not in columns[False]
+    assert "x" in columns[","]
+    assert "x" not in columns[";"]
+
+
+def test_a_footer_without_a_class_says_nothing_of_columns() -> None:
+    table = pa.table(
+        {"w": [*map(str, range(40)), "Source: registry"], "y": ["a", "b"] * 20 + [""], "z": [1, 2] * 20 + [3]}
+    )
+    proposal = proposed(table, "y")
+    assert [column["name"] for column in proposal.fields["input"]["columns"]] == ["w", "z"]
+    assert "1 of 41 records have no class in 'y', and are left out." in proposal.notes
+
+
+def test_ids_that_floats_cut_off_are_told_and_no_other_id_is_taken_for_them() -> None:
+    cut = [1e17 + 1e3 * row for row in range(40)]
+    table = pa.table(
+        {"patient_id": cut, "visit_id": list(range(40)), "x": [1, 2, 3, 4] * 10, "y": ["a", "b"] * 20}
+    )
+    proposal = proposed(table, "y")
+    assert "id" not in proposal.fields
+    assert any("'patient_id' has 1e+17" in note and "write them as text" in note for note in proposal.notes)
+
+
+def test_a_reference_to_a_patient_comes_before_the_id_of_what_was_seen() -> None:
+    table = pa.table(
+        {
+            "id": [f"obs-{row}" for row in range(40)],
+            "subject.reference": [f"Patient/{row // 2}" for row in range(40)],
+            "x": [1, 2, 3, 4] * 10,
+            "y": ["a", "b"] * 20,
+        }
+    )
+    fields = proposed(table, "y").fields
+    assert (fields["id"], fields["persons"], fields["ignore"]) == ("subject.reference", True, ["id"])
 
 
 def test_labels_of_two_readings_are_words() -> None:
