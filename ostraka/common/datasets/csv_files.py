@@ -19,6 +19,7 @@ import pyarrow.csv
 
 from ostraka.common.datasets.plain_columns import name_columns
 from ostraka.common.datasets.reading import Origin, Reading
+from ostraka.common.datasets.signatures import HEAD, tell_content
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.archives import MAX_UNPACKED_BYTES, UnpackingError, check_unpacked
 
@@ -125,11 +126,10 @@ def _read_bytes(file: Path) -> bytes:
 
 
 def _require_text(raw: bytes, file: Path) -> bytes:
-    """Return what is no archive or workbook under the name of a file of text."""
-    if raw.startswith(b"\x1f\x8b"):
-        raise _unreadable(file, f"it is packed by gzip; name it {file.name}.gz")
-    if raw.startswith(b"PK\x03\x04"):
-        raise _unreadable(file, "it is a workbook or a zip archive; name it .xlsx, or unpack it")
+    """Return what is nothing else under the name of a file of text."""
+    other = tell_content(raw[:HEAD])
+    if other:
+        raise _unreadable(file, other)
     return raw
 
 
@@ -366,12 +366,13 @@ def _find_ragged_row(file: Path, layout: _Layout) -> OstrakaError | None:
     expected = len(layout.header)
     for line, row in _rows_by_line(file):
         if len(row) != expected:
-            advice = "add what is missing, if only delimiters"
+            advice = "add what is missing, if only delimiters, or take the line out if it is no record"
             if len(row) > expected:
                 advice = "quote text that holds the delimiter, and name every column in the header"
-            return _unreadable(
-                file, f"line {line} has {len(row)} columns and its header {expected}; {advice}"
-            )
+            if len(row) > expected == 1:
+                advice = f"take out what stands above the names of the columns, as {layout.header[0]!r}"
+            cells = f"{len(row)} column{'s' * (len(row) > 1)}"
+            return _unreadable(file, f"line {line} has {cells} and its header {expected}; {advice}")
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.datasets import npz
 from ostraka.common.datasets.reading import Origin, Reading
+from ostraka.common.datasets.signatures import HEAD, tell_content
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.archives import UnpackingError, check_unpacked
 
@@ -108,8 +110,17 @@ def read_table(path: Path | str) -> Table:
         ) from exc
     except (pa.ArrowException, OSError, ValueError, BadZipFile) as exc:
         raise OstrakaError(
-            ErrorCode.DATA_UNREADABLE, f"{file} cannot be read as {kind[1:]}: write it again."
+            ErrorCode.DATA_UNREADABLE,
+            f"{file} cannot be read as {kind[1:]}: {_content_of(file) or 'write it again'}.",
         ) from exc
+
+
+def _content_of(file: Path) -> str:
+    """Return what a file is that is not what its name says, and what to do; empty where nobody knows."""
+    with suppress(OSError), file.open("rb") as stream:
+        head = stream.read(HEAD)
+        return tell_content(head) or ("it is text; name it .csv" if head.isascii() and head else "")
+    return ""
 
 
 def frame_table(frame: Frame | Mapping[str, NDArray[Any]], origin: Origin) -> Table:

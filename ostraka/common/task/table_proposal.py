@@ -43,28 +43,60 @@ from ostraka.common.task.task import Task, task_problem
 from ostraka.common.validation import MAX_SHOWN, did_you_mean, problem_text
 
 COMPACT = "%Y%m%d"
-DATE_FORMATS = {
-    None: r"\d{4}-\d{2}-\d{2}([T ].*)?",
+_DAYS = {
     "%d.%m.%Y": r"\d{1,2}\.\d{1,2}\.\d{4}",
     "%d/%m/%Y": r"\d{1,2}/\d{1,2}/\d{4}",
     "%m/%d/%Y": r"\d{1,2}/\d{1,2}/\d{4}",
     "%d-%m-%Y": r"\d{1,2}-\d{1,2}-\d{4}",
     "%m-%d-%Y": r"\d{1,2}-\d{1,2}-\d{4}",
     "%Y/%m/%d": r"\d{4}/\d{1,2}/\d{1,2}",
+    "%d-%b-%Y": r"\d{1,2}-[A-Za-z]{3}-\d{4}",
+    "%d%b%Y": r"\d{1,2}[A-Za-z]{3}\d{4}",
+}
+_TIMES = {"": "", " %H:%M": r" \d{1,2}:\d{2}", " %H:%M:%S": r" \d{1,2}:\d{2}:\d{2}"}
+DATE_FORMATS = {
+    None: r"\d{4}-\d{2}-\d{2}([T ].*)?",
+    **{day + time: _DAYS[day] + _TIMES[time] for day in _DAYS for time in _TIMES},
     COMPACT: r"\d{8}",
 }
-"""Forms of days, and what text of that form looks like."""
+"""Forms of days, with times that are cut off, and what text of that form looks like."""
 DAY_SHAPE = r"^[12]\d{3}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$"
 """Of eight digits hardly 4 % of any numbers have it, and 30.02. does."""
 TWIN_FORMATS = {
-    "%d/%m/%Y": "%m/%d/%Y",
-    "%m/%d/%Y": "%d/%m/%Y",
-    "%d-%m-%Y": "%m-%d-%Y",
-    "%m-%d-%Y": "%d-%m-%Y",
+    first + time: second + time
+    for one, other in (("%d/%m/%Y", "%m/%d/%Y"), ("%d-%m-%Y", "%m-%d-%Y"))
+    for first, second in ((one, other), (other, one))
+    for time in _TIMES
 }
 """Forms that days up to the twelfth fit alike."""
 SHORT_YEAR = r"\d{1,2}([./-])\d{1,2}([./-])\d{2}"
 """A day that does not say its century."""
+ODD_DAY = r"\d{1,4}[./\- ]+(\d{1,2}|[^\d\s./-]{3,9}\.?)[./\- ]+\d{2,4}.*"
+"""Text that may be a day in a form that is not known here."""
+ODD_NUMBER = r"[$€£¥'<>≤≥~+(-]\s?\d[\d.,' ]*\s?[^\d\s]{0,9}|\d[\d.,' ]*\s?[^\d\s]{1,9}"
+"""A number with a sign before it or a unit behind it."""
+NOTHING_KNOWN = frozenset(
+    (
+        *(
+            "n.a.",
+            "n.a",
+            "n.d.",
+            "n.d",
+            "nd",
+            "k.a.",
+            "k.a",
+            "-",
+            "--",
+            "?",
+            ".",
+            "unk",
+            "unknown",
+            "missing",
+        ),
+        *("not known", "not available", "unbekannt", "keine angabe", "inconnu", "desconocido", "sconosciuto"),
+    )
+)
+"""Words of people, in small letters, that may say that nobody knows a class, and may be one."""
 UNSEEN = r"[\s\u200b-\u200f\u2060\ufeff]+"
 """Blanks, and characters of no width."""
 UNDERSCORED = r"[+-]?\d{1,3}(_\d{3})+(\.\d+)?"
@@ -73,6 +105,8 @@ MAX_CATEGORY_VALUES = 50
 """Different values that text may have to be a category."""
 MAX_NON_NUMERIC_SHARE = 0.1
 """Share of values that may be no numbers where a column of text is still one of numbers."""
+MIN_NUMERIC_SHARE = 0.5
+"""Share of numbers beyond which text of many different values is taken for numbers with exceptions."""
 MIN_HOLDERS = 10
 """Records that must hold a category, or have a class, that is told to other sites."""
 EPOCH = np.datetime64(0, "D")
@@ -146,7 +180,13 @@ def _text(values: pa.ChunkedArray, *, public: bool, origin: Origin) -> ColumnPro
     if truth_family(told) is not None:
         return ColumnProposal("feature", {"kind": "boolean"}, _missing(words))
     refused = ""
-    for form in (form for form, shape in DATE_FORMATS.items() if _all_match(present, shape)):
+    first = present[0].as_py()
+    for form in (
+        form
+        for form, shape in DATE_FORMATS.items()
+        # The first one tells most forms apart, at once.
+        if re.fullmatch(shape, first, re.ASCII) and _all_match(present, shape)
+    ):
         try:
             return _date(read_days(values, form), form, ambiguous=_fits_twin(values, form))
         except UnreadableValuesError as exc:
@@ -173,6 +213,7 @@ def _text(values: pa.ChunkedArray, *, public: bool, origin: Origin) -> ColumnPro
     if len(told) <= min(MAX_CATEGORY_VALUES, len(present) / 2):
         proposal = _category(words, present, public=public)
         return replace(proposal, note="; ".join(filter(None, (told_odd, proposal.note))))
+    told_odd = told_odd or _note_written(present, share, odd)
     if told_odd:
         return ColumnProposal("ignore", note=told_odd)
     if _all_differ(present) and len(present) == len(words) >= MIN_RECORDS_FOR_ID:
@@ -290,6 +331,21 @@ def _note_odd(present: pa.ChunkedArray) -> str:
         f"has {odd[0].as_py()!r} in {len(odd)} records; without it the column is numbers: leave it empty"
         " where it means that nothing is known"
     )
+
+
+def _note_written(present: pa.ChunkedArray, share: float, odd: str) -> str:
+    """Return a phrase about text that may be numbers or days, though it is not written so."""
+    first = present[0].as_py()
+    if any(sign.isdecimal() and not sign.isascii() for sign in first):
+        return f"has digits of another script, as in {first!r}: write 0 to 9"
+    if share > MIN_NUMERIC_SHARE:
+        others = len(present) - round(share * len(present))
+        return f"is numbers but for {odd!r} and more in {others} records: write numbers there, or nothing"
+    if _all_match(present, ODD_DAY):
+        return f'has text such as {first!r}: if it is a day, state kind = "date" and its format'
+    if _all_match(present, ODD_NUMBER):
+        return f"has text such as {first!r}: if it is a number, write it alone, without sign or unit"
+    return ""
 
 
 def _days_or_none(values: pa.ChunkedArray, form: str | None) -> NDArray[np.float64] | None:
@@ -733,6 +789,13 @@ def _notes(
         single = [str(one["values"]) for one in counted if one["counts"] == 1]
         if single:
             yield f"Only one record has the class {', '.join(single)}."
+    if len(labels) == 1 and not numeric:
+        for one in pc.value_counts(texts(table[labels[0]])).to_pylist():
+            if one["values"].lower() in NOTHING_KNOWN:
+                yield (
+                    f"The class {one['values']!r} of {one['counts']} records may say that nobody knows:"
+                    " leave it empty there, and they are left out."
+                )
     columns = [name for name, proposal in proposals.items() if proposal.use == "feature"]
     repeated = len(table) - len(table.select([*columns, *labels]).group_by([*columns, *labels]).aggregate([]))
     if repeated:

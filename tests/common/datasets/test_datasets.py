@@ -366,3 +366,11 @@ def test_real_files_are_read() -> None:
     yeast, _ = load_splits(SHARED / "multilabel_yeast.npz")
     assert (yeast.X.shape, yeast.labels().shape, yeast.classes) == ((1500, 103), (1500, 14), None)
     assert set(yeast.labels().ravel().tolist()) == {0, 1}
+
+
+def test_text_under_another_name_is_told(tmp_path: Path) -> None:
+    for suffix in ("xlsx", "parquet"):
+        path = tmp_path / f"records.{suffix}"
+        path.write_text("a,b\n1,2\n")
+        with pytest.raises(OstrakaError, match=r"it is text; name it \.csv"):
+            load(path)

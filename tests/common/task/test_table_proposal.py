@@ -136,7 +136,31 @@ def test_classes_that_few_private_records_have_are_left_to_a_person_unnamed() ->
         (["12/31/2020", "01/02/2021"], "feature", {"kind": "date", "format": "%m/%d/%Y"}, ""),
         (["a", "b"] * 5, "feature", {"kind": "category", "values": ["a", "b"]}, ""),
         ([*map(str, range(19)), "<0.6"], "feature", {"dtype": "int32"}, "'<0.6'"),
-        ([*map(str, range(18)), "<0.6", "<0.7"], "ignore", {}, "differs in every record"),
+        ([*map(str, range(18)), "<0.6", "<0.7"], "ignore", {}, "is numbers but for '<0.6' and more in 2"),
+        ([f"{row} kg" for row in range(20)], "ignore", {}, "has text such as '0 kg': if it is a number"),
+        ([f"${row}.50" for row in range(20)], "ignore", {}, "has text such as '$0.50': if it is a number"),
+        (["١", "٢"] * 10 + ["٣"] * 3, "feature", {"kind": "category", "values": ["١", "٢", "٣"]}, ""),
+        ([f"١{row}" for row in range(20)], "ignore", {}, "digits of another script, as in '١0'"),
+        (
+            [f"{row + 1}. März 2021" for row in range(20)],
+            "ignore",
+            {},
+            "has text such as '1. März 2021': if it is a day",
+        ),
+        (
+            [f"{row + 1:02}.01.2021 23:59" for row in range(20)],
+            "feature",
+            {"kind": "date", "format": "%d.%m.%Y %H:%M"},
+            "",
+        ),
+        (
+            ["01/02/2021 08:00:30", "02/01/2021 08:00:00"],
+            "feature",
+            {"kind": "date", "format": "%d/%m/%Y %H:%M:%S"},
+            "fit %d/%m/%Y %H:%M:%S and %m/%d/%Y %H:%M:%S",
+        ),
+        (["01JAN2021", "31DEC2021"], "feature", {"kind": "date", "format": "%d%b%Y"}, ""),
+        (["31FEB2021", "31DEC2021"], "ignore", {}, "'31FEB2021' in 1 row"),
         ([f"free {row}" for row in range(20)], "ignore", {}, "differs in every record"),
         ([f"free {row}" for row in range(19)], "ignore", {}, "is text with 19 different values"),
         ([f"free {row}" for row in range(51)] * 3, "ignore", {}, "is text with 51 different values"),
@@ -483,6 +507,12 @@ def test_thousands_of_a_file_of_semicolons_are_not_taken_for_decimals() -> None:
     }
     assert "x" in columns[","]
     assert "x" not in columns[";"]
+
+
+def test_classes_that_may_say_nothing_are_told() -> None:
+    table = pa.table({"w": list(range(40)), "y": (["a", "b"] * 19) + ["n.a.", "Unknown"]})
+    told = [note for note in proposed(table, "y").notes if "may say that nobody knows" in note]
+    assert [note.split("'")[1] for note in told] == ["n.a.", "Unknown"]
 
 
 def test_a_footer_without_a_class_says_nothing_of_columns() -> None:
