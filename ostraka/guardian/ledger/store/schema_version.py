@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sqlalchemy import Connection, inspect, select
 
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -22,16 +24,17 @@ def check_schema(connection: Connection, name: str) -> None:
             f"The ledger {name} was written by an older Ostraka (schema {version}, this one needs"
             f" {SCHEMA_VERSION}); keep a copy of it, then run `ostraka guardian ledger migrate`.",
         )
-    if not set(inspect(connection).get_table_names()) >= set(metadata.tables):
-        raise _no_ledger(name)
+    names = inspect(connection).get_table_names()
+    if not set(names) >= set(metadata.tables):
+        raise _no_ledger(name, names)
 
 
 def read_version(connection: Connection, name: str) -> int:
     """Return the schema version of a ledger.
 
     Raises:
-        OstrakaError: `ledger.missing` for an empty database, `ledger.newer`, `ledger.tampered` for what is
-            no ledger.
+        OstrakaError: `ledger.missing` for an empty database and one of something else, `ledger.newer`,
+            `ledger.tampered` for a ledger of which something is gone.
     """
     names = inspect(connection).get_table_names()
     if not names:
@@ -40,7 +43,7 @@ def read_version(connection: Connection, name: str) -> int:
         )
     version = connection.execute(select(meta.c.schema_version)).scalar() if meta.name in names else None
     if not isinstance(version, int):
-        raise _no_ledger(name)
+        raise _no_ledger(name, names)
     if version > SCHEMA_VERSION:
         raise OstrakaError(
             ErrorCode.LEDGER_NEWER,
@@ -50,7 +53,21 @@ def read_version(connection: Connection, name: str) -> int:
     return version
 
 
-def _no_ledger(name: str) -> OstrakaError:
+_OF_JOURNAL = frozenset(("asked", "audit_head"))
+"""Tables that a party's journal has, and no ledger."""
+
+
+def _no_ledger(name: str, tables: Collection[str]) -> OstrakaError:
+    if _OF_JOURNAL.issubset(tables):
+        return OstrakaError(
+            ErrorCode.LEDGER_MISSING,
+            f"{name} is a party's journal, and no ledger; name the guardian's, such as ledger.db.",
+        )
+    if metadata.tables.keys().isdisjoint(tables):
+        return OstrakaError(
+            ErrorCode.LEDGER_MISSING,
+            f"{name} is a database of something else, and no ledger; name the guardian's, such as ledger.db.",
+        )
     return OstrakaError(
         ErrorCode.LEDGER_TAMPERED,
         f"{name} is no ledger, or a part of it is gone; check what it names, or restore a backup.",
