@@ -5,6 +5,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ostraka.common.console.texts import list_words
 from ostraka.common.datasets import Dataset
@@ -126,22 +127,41 @@ def _check_names(classes: tuple[str, ...], dataset: Dataset) -> None:
 def check_values(
     expected: TableInput | TensorInput, dataset: Dataset, source: Origin | str = "The data"
 ) -> None:
-    """Raise `data.nan`, or `task.mismatch` naming column, row and range of the first value that is wrong."""
+    """Raise `data.nan`, or `task.mismatch` naming each column with a wrong value, and its first row."""
     require_finite(dataset.X, dataset.columns, source, incomplete=expected.takes_missing())
-    low, high = (bound.astype(np.float32) for bound in expected.bounds())
-    outside = (low > dataset.X) | (high < dataset.X)
-    if outside.any():
-        row, column = _first(outside)
-        least, most = (expected.text_of(column, float(bound[column])) for bound in (low, high))
-        found = expected.text_of(column, float(dataset.X[row, column]))
-        raise _value_mismatch(
-            dataset.columns[column], row, source, found, f"the task's range is {least} to {most}"
+    beyond = find_beyond(expected, dataset.X, source)
+    if beyond:
+        (column, row), *_ = beyond
+        told = list_words(
+            [f"column '{dataset.columns[at]}' {what}" for (at, _), what in beyond.items()], "; "
+        )
+        raise OstrakaError(
+            ErrorCode.TASK_MISMATCH,
+            f"{told[0].upper()}{told[1:]}: correct the data, or agree on a new task.",
+            column=dataset.columns[column],
+            row=str(row),
         )
     broken = expected.whole() & (np.trunc(dataset.X) != dataset.X) & ~np.isnan(dataset.X)
     if broken.any():
         row, column = _first(broken)
         found = f"{dataset.X[row, column]:g}"
         raise _value_mismatch(dataset.columns[column], row, source, found, "the task takes whole numbers")
+
+
+def find_beyond(
+    expected: TableInput | TensorInput, X: NDArray[np.float32], source: Origin | str
+) -> dict[tuple[int, int], str]:
+    """Return what is beyond its range in codes X (N, C), a phrase by column and its first such row."""
+    low, high = (bound.astype(np.float32) for bound in expected.bounds())
+    outside = (low > X) | (high < X)
+    found = {}
+    for column in np.flatnonzero(outside.any(axis=0)).tolist():
+        row = int(np.argmax(outside[:, column]))
+        value, least, most = (
+            expected.text_of(column, float(code)) for code in (X[row, column], low[column], high[column])
+        )
+        found[column, row] = f"has {value} in {place(source, row)} but the task's range is {least} to {most}"
+    return found
 
 
 def _check_shape(expected: TensorInput, dataset: Dataset) -> None:

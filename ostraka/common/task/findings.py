@@ -45,11 +45,12 @@ class Findings:
         """Look at records of a task; raises `data.missing` for records that are nobody's."""
         persons = Persons.of(task, data)
         if isinstance(task.input, TensorInput):
-            return cls((), (), persons)
+            return cls(tuple(_constant_labels(task, data)), (), persons)
         same = _are_constant(data.X)
         # Of a column of text most features count words that are not there.
         columns = zip(data.columns, same, strict=True)
         constant = tuple(name for name, is_same in columns if is_same and name in task.input.sources)
+        constant += tuple(_constant_labels(task, data))
         return cls(constant, tuple(_telling(task, data, same)), persons)
 
     def sentences(self) -> Iterator[str]:
@@ -72,6 +73,17 @@ class Findings:
             "constant": list(self.constant),
             "telling": list(self.telling),
         }
+
+
+def _constant_labels(task: Task, data: Dataset) -> Iterator[str]:
+    """Yield the label, or labels, that are the same in all records: nothing can be learned of them."""
+    if data.y is None:
+        return
+    names = task.classes if data.y.ndim > 1 else (task.label,)
+    columns = data.y.reshape(len(data), len(names)).T
+    yield from (
+        f"{name} (the label)" for name, held in zip(names, columns, strict=True) if (held == held[0]).all()
+    )
 
 
 def _are_constant(X: NDArray[np.float32]) -> NDArray[np.bool_]:

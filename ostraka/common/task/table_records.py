@@ -28,8 +28,8 @@ from ostraka.common.datasets.table_files import Table
 from ostraka.common.datasets.unreadable import UnreadableValuesError
 from ostraka.common.datasets.word_columns import is_missing, without_missing
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.task.checks import column_mismatch
-from ostraka.common.task.columns import Codes, NamedColumn
+from ostraka.common.task.checks import column_mismatch, find_beyond
+from ostraka.common.task.columns import Codes
 from ostraka.common.task.input import TableInput, TensorInput
 from ostraka.common.task.target import NumberTarget
 
@@ -94,7 +94,7 @@ def read_records(task: _Task, table: Table, ignored: Collection[str] = ()) -> Da
         y = label_columns(columns, task.classes, origin, ignored)
     else:
         y, classes = class_labels(columns, task.label, task.classes, origin)
-    codes, notes = _codes(task.input.columns, table)
+    codes, notes = _codes(task.input, table)
     data = from_arrays(
         codes,
         y,
@@ -132,11 +132,13 @@ def _require_columns(task: _Task, found: Sequence[str], *, consent: bool) -> Non
         raise column_mismatch(task.input.sources, features)
 
 
-def _codes(columns: Sequence[NamedColumn], table: Table) -> tuple[Codes, dict[str, str]]:
+def _codes(expected: TableInput, table: Table) -> tuple[Codes, dict[str, str]]:
     """Return codes (N, C), and by column what a person should know of how it was read.
 
-    Raises `data.not_numeric` or `data.ambiguous` telling every column that cannot be read.
+    Raises `data.not_numeric` or `data.ambiguous` telling every column that cannot be read, and values of
+    others that are beyond their range.
     """
+    columns = expected.columns
     ends = np.cumsum([len(column.parts) for column in columns])
     codes = np.empty((table.columns.num_rows, ends[-1]), np.float32)
     notes = {}
@@ -149,14 +151,20 @@ def _codes(columns: Sequence[NamedColumn], table: Table) -> tuple[Codes, dict[st
         except UnreadableValuesError as exc:
             problems.append(exc)
             wrong[column.name] = f"column '{column.name}' ({column.kind}) {exc.tell(table.origin)}"
+            codes[:, end - len(column.parts) : end] = np.nan
             continue
         codes[:, end - len(column.parts) : end] = read.codes.reshape(len(codes), -1)
         if read.note:
             notes[column.name] = read.note
     if problems:
+        beyond = find_beyond(expected, expected.clip(codes), table.origin)
+        told = [
+            *wrong.values(),
+            *(f"column '{expected.names[at]}' {what}" for (at, _), what in beyond.items()),
+        ]
         raise unreadable(
             problems,
-            f"{table.origin} does not fit the task: {list_words(list(wrong.values()), '; ')}. Correct the"
+            f"{table.origin} does not fit the task: {list_words(told, '; ')}. Correct the"
             " data, or the task at all sites.",
             next(iter(wrong)),
         )

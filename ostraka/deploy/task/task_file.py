@@ -1,5 +1,6 @@
 """Task files: a first one for a person to complete, a task told to people, and records held against it."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,7 @@ def draft_task(
     if not is_table(records):
         raise _no_table(records)
     table = read_table(records)
+    labels = _split_labels(labels, table.columns.column_names)
     proposal = propose_task(
         table.columns,
         labels,
@@ -162,6 +164,12 @@ def draft_task(
     text = header + task_text(fields, dict.fromkeys(draft.open, OPEN))
     write_file(out, (text + DEFAULTS * (len(draft.open) > MANY)).encode())
     return draft
+
+
+def _split_labels(labels: tuple[str, ...], columns: Sequence[str]) -> tuple[str, ...]:
+    """Return labels of which one may name several columns, parted by commas."""
+    parts = [[label] if label in columns else label.split(",") for label in labels]
+    return tuple(part for label in parts for part in label)
 
 
 def _count(things: list[Any], name: str) -> str:

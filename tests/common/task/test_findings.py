@@ -70,3 +70,14 @@ def test_arrays_and_unlabelled_records_have_no_such_columns(unlabelled: bool) ->
     else:
         images = Task(name="i", classes=("a", "b"), input=TensorInput(shape=(5,), range=(-10, 10)))
         assert Findings.of(images, data) == Findings((), (), None)
+
+
+def test_a_label_that_is_always_the_same_is_named() -> None:
+    data = records()
+    always = Dataset(data.columns, data.X, np.ones(200, np.int64), ("a", "b"))
+    assert Findings.of(task(), always).constant == ("same", "label (the label)")
+    y = np.stack([data.labels(), np.zeros(200, np.int64)], axis=1)
+    several = Dataset(data.columns, data.X, y, ("a", "b"))
+    assert Findings.of(task(multi_label=True), several).constant == ("same", "b (the label)")
+    shaped = Task(name="t", classes=("a", "b"), input=TensorInput(shape=(5,), dtype="float32", range=(-9, 9)))
+    assert Findings.of(shaped, always).constant == ("label (the label)",)

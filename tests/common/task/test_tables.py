@@ -323,3 +323,24 @@ def test_sites_may_write_decimals_differently(tmp_path: Path) -> None:
     assert tasks[1].read(table).X.ravel().tolist() == pytest.approx([1.234, 5.678])
     with pytest.raises(OstrakaError, match="two readings"):
         tasks[0].read(table)
+
+
+def test_values_beyond_ranges_are_told_of_every_column_beside_unknown_categories() -> None:
+    columns = [
+        {"name": "age", "min": 0, "max": 120},
+        {"name": "kg", "min": 0, "max": 300},
+        {"name": "sex", "kind": "category", "values": ["m", "f"]},
+    ]
+    task = Task.model_validate(
+        {"name": "t", "classes": ["a", "b"], "input": {"kind": "table", "columns": columns}}
+    )
+    table = pa.table({"age": [999, 30], "kg": [80, 301], "sex": ["f", "m"], "label": ["a", "b"]})
+    with pytest.raises(
+        OstrakaError, match=r"'age' has 999 in row 0 .* 0 to 120; column 'kg' has 301 in row 1"
+    ):
+        task.read(table)
+    with pytest.raises(
+        OstrakaError, match=r"'sex' .* has 'x' in 1 row .*; column 'age' has 999 in row 0"
+    ) as e:
+        task.read(table.set_column(2, "sex", pa.array(["x", "m"])))
+    assert e.value.code is ErrorCode.DATA_NOT_NUMERIC

@@ -155,3 +155,14 @@ def test_a_draft_of_many_columns_says_how_to_give_them_a_range(tmp_path: Path) -
     commented = out.read_text().split("# [input.table.defaults]")[0]
     out.write_text(commented + "[input.table.defaults]\nmin = 0\nmax = 1000\n")
     assert "30 records, 200 columns" in run("check", out, path)
+
+
+def test_labels_may_be_parted_by_commas(tmp_path: Path) -> None:
+    path = tmp_path / "records.csv"
+    path.write_text("age,sepsis,death\n" + "30,1,0\n40,0,1\n50,1,1\n" * 10)
+    run("init", path, "--label", "sepsis,death", "--out", tmp_path / "task.toml", "--from-public")
+    task = load_task(tmp_path / "task.toml")
+    assert (task.classes, task.multi_label) == (("sepsis", "death"), True)
+    path.write_text('age,"a,b",y\n' + "30,1,0\n40,0,1\n50,1,1\n" * 10)
+    run("init", path, "--label", "a,b", "--out", tmp_path / "one.toml", "--from-public")
+    assert load_task(tmp_path / "one.toml").label == "a,b"
