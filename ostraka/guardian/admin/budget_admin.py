@@ -18,7 +18,7 @@ from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
 from ostraka.guardian.admin.exports import pages
 from ostraka.guardian.ledger import Budget, BudgetTerms, UnitEvent, UnitKey
-from ostraka.guardian.ledger.members import policies
+from ostraka.guardian.ledger.members import manifests, policies
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.units import balances, budgets, history
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
@@ -33,7 +33,11 @@ class Budgets(AdminPart):
         """Every unit's budget, or one party's."""
         party = requests.party_name(request.party) if request.party else None
         marked = self._find_unguaranteed(party)
-        return (to_message(b, b.key in marked) for b in self._ledger.read(balances.all_budgets, party))
+        whole = self._ledger.read(manifests.always_whole, None if party is None else [party])
+        return (
+            to_message(b, unguaranteed=b.key in marked, whole_persons=b.key.party in whole)
+            for b in self._ledger.read(balances.all_budgets, party)
+        )
 
     def SetBudget(
         self, request: admin_pb2.SetBudgetRequest, context: grpc.ServicerContext
@@ -96,7 +100,12 @@ class Budgets(AdminPart):
         return (admin_pb2.BudgetEvents(rows=page) for page in pages(events))
 
     def _budget_message(self, budget: Budget) -> admin_pb2.Budget:
-        return to_message(budget, budget.key in self._find_unguaranteed(budget.key.party))
+        party = budget.key.party
+        return to_message(
+            budget,
+            unguaranteed=budget.key in self._find_unguaranteed(party),
+            whole_persons=party in self._ledger.read(manifests.always_whole, [party]),
+        )
 
     def _set_budget(
         self,
@@ -126,7 +135,7 @@ class Budgets(AdminPart):
         return budgets.set_budget(tx, key, terms, reason=reason)
 
 
-def to_message(budget: Budget, unguaranteed: bool) -> admin_pb2.Budget:
+def to_message(budget: Budget, *, unguaranteed: bool, whole_persons: bool) -> admin_pb2.Budget:
     """Return a budget as administrators see it, marked where it does not tell everything."""
     return admin_pb2.Budget(
         party=budget.key.party,
@@ -145,6 +154,7 @@ def to_message(budget: Budget, unguaranteed: bool) -> admin_pb2.Budget:
         agreements=budget.agreements,
         unguaranteed=unguaranteed,
         filter=filter_name(budget.order),
+        whole_persons=whole_persons,
     )
 
 

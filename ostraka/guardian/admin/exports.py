@@ -8,7 +8,7 @@ from typing import IO, Any, Protocol, TypeVar
 
 from google.protobuf.message import Message
 
-from ostraka.common.privacy.guarantees import NOTIONS, notion
+from ostraka.common.privacy.guarantees import NOTIONS, notion, plan_notion
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 ROWS = 1000
@@ -42,11 +42,12 @@ def rows_of(stream: Iterable[Page[Item]]) -> Iterator[Item]:
 def plain(message: Message) -> dict[str, Any]:
     """Every field of a message by name: numbers as numbers, bytes as hex, messages as objects.
 
-    What names an adjacency also says what its epsilons promise, as `notion`.
+    What names an adjacency also says what its epsilons promise, as `notion`: to persons where it says so.
     """
     values = {field.name: _plain(getattr(message, field.name)) for field in message.DESCRIPTOR.fields}
     if values.get("adjacency") in NOTIONS:
-        values["notion"] = NOTIONS[values["adjacency"]]
+        whole = bool(values.get("whole_persons"))
+        values["notion"] = plan_notion(values["adjacency"], whole_persons=whole)
     return values
 
 

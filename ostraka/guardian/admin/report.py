@@ -1,7 +1,7 @@
 """The data-protection report: budgets and charges with the sources of its figures, and its HTML page."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -9,10 +9,9 @@ from typing import TypeAlias
 from ostraka.common.page import templates
 from ostraka.common.privacy import InputError, budget_rdp, epsilon
 from ostraka.common.privacy.filters import filter_text, received_order
-from ostraka.common.privacy.guarantees import notion
 from ostraka.guardian.admin.client import odd
 from ostraka.guardian.admin.exports import rows_of
-from ostraka.guardian.admin.texts import amount_left_text, day, minute
+from ostraka.guardian.admin.texts import amount_left_text, day, minute, unit_text
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
 UnitName: TypeAlias = tuple[str, str, str]
@@ -75,6 +74,10 @@ class ChargeReport:
     unguaranteed: Sequence[tuple[UnitName, str]]
     head: common_pb2.AuditHead
 
+    def by_unit(self) -> dict[UnitName, admin_pb2.Budget]:
+        """Return the budget of each unit, which says what its epsilons promise."""
+        return {name_of(budget): budget for budget in self.budgets}
+
 
 def read_report(
     stub: admin_pb2_grpc.AdminStub, federation: str, now_unix_ms: int, from_unix_ms: int, to_unix_ms: int
@@ -132,7 +135,8 @@ class _Charged:
             OstrakaError: `message.invalid` where the guardian lists no budget of a unit that it charged, or
                 amounts that nothing costs.
         """
-        unlisted = [unit for unit, _, _ in self._sums if unit not in budgets]
+        charged = [unit for unit, *_ in (*self._sums, *self.unguaranteed)]
+        unlisted = [unit for unit in charged if unit not in budgets]
         if unlisted:
             raise odd(f"charged {'/'.join(unlisted[0])} and lists no budget of it")
         try:
@@ -188,19 +192,20 @@ TEMPLATE = Path(__file__).with_name("page.html")
 
 def render(report: ChargeReport) -> str:
     """Return the page; whatever comes from outside is escaped."""
+    names = {unit: unit_text(budget) for unit, budget in report.by_unit().items()}
     return templates.render(
         TEMPLATE,
         federation=report.federation,
         made=minute(report.made_unix_ms),
         span=_span(report),
         summary=_summary(report),
-        unguaranteed_units=", ".join(sorted({_name(unit) for unit, _ in report.unguaranteed})),
+        unguaranteed_units=", ".join(sorted({names[unit] for unit, _ in report.unguaranteed})),
         unguaranteed_sessions=", ".join(sorted({session for _, session in report.unguaranteed})),
         policy_source=_policy_source(report.policy),
         policy=report.policy.toml,
         budgets=map(_budget, report.budgets),
-        breaks=_break_rows(report),
-        charges=map(_charge, report.charges),
+        breaks=_break_rows(report, names),
+        charges=[(names[charge.unit], *_charge(charge)) for charge in report.charges],
         sequence=report.head.sequence,
         hash=report.head.hash.hex(),
     )
@@ -230,7 +235,7 @@ def _policy_source(policy: admin_pb2.PolicyReply) -> str:
 
 
 def _budget(budget: admin_pb2.Budget) -> Iterable[str]:
-    yield _name((budget.party, budget.group, budget.adjacency))
+    yield unit_text(budget)
     yield budget.level or "none"
     yield f"{budget.epsilon:g}"
     yield f"{budget.delta:g}"
@@ -243,11 +248,11 @@ def _budget(budget: admin_pb2.Budget) -> Iterable[str]:
     yield f"broken since {day(budget.broken_unix_s)}" if budget.broken_unix_s else "holds"
 
 
-def _break_rows(report: ChargeReport) -> Iterable[Iterable[str]]:
+def _break_rows(report: ChargeReport, names: Mapping[UnitName, str]) -> Iterable[Iterable[str]]:
     for found in report.breaks:
         event = found.event
         yield (
-            _name(found.unit),
+            names[found.unit],
             minute(event.time_unix_ms),
             f"{event.kind}, epsilon {event.epsilon:g} from then on",
             event.reason or "the policy's renewal",
@@ -257,7 +262,6 @@ def _break_rows(report: ChargeReport) -> Iterable[Iterable[str]]:
 
 
 def _charge(charge: SessionCharge) -> Iterable[str]:
-    yield _name(charge.unit)
     yield charge.session_id
     yield charge.querier or "not known any more"
     yield f"{charge.mechanism}; no formal guarantee" if charge.unguaranteed else charge.mechanism
@@ -268,8 +272,3 @@ def _charge(charge: SessionCharge) -> Iterable[str]:
     yield f"{minute(charge.first_unix_ms)} to {minute(charge.last_unix_ms)}"
     yield f"{charge.epsilon:.4f}"
     yield f"{charge.epsilon_after:.4f}"
-
-
-def _name(unit: UnitName) -> str:
-    party, group, adjacency = unit
-    return f"{party}/{group} ({notion(adjacency)})"

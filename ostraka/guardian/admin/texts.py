@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from ostraka.common.privacy.guarantees import notion
+from ostraka.common.privacy.guarantees import plan_notion
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 LABELS = ("label", "")
@@ -12,7 +12,12 @@ LABELS = ("label", "")
 
 def unit_text(named: Any) -> str:
     """Return the name of a unit, of its budget or its charge, and what its epsilons promise."""
-    return f"{named.party}/{named.group} ({notion(named.adjacency)})"
+    return f"{named.party}/{named.group} ({budget_notion(named)})"
+
+
+def budget_notion(named: Any) -> str:
+    """Return what the epsilons of a unit promise, to persons where its budget says so."""
+    return plan_notion(named.adjacency, whole_persons=getattr(named, "whole_persons", False))
 
 
 def release_text(answered: int, asked: int, released: str) -> str:

@@ -7,15 +7,15 @@ from ostraka.common.console.commands import CommandGroup
 from ostraka.common.console.options import model_options
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.privacy.filters import filter_text
-from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS, notion
+from ostraka.common.privacy.guarantees import NO_GUARANTEE
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.exports import plain, rows_of
-from ostraka.guardian.admin.texts import amount_left, day, event_text, minute, unit_text
+from ostraka.guardian.admin.texts import amount_left, budget_notion, day, event_text, minute, unit_text
 from ostraka.guardian.commands.operation_commands import add_operations, command_of
 from ostraka.guardian.commands.options_and_output import AnyParty, Json, Site, Wide, say, tell
 from ostraka.guardian.commands.options_and_output import show as show_rows
 from ostraka.guardian.operations.unit_operations import PublishEpsilon, UnitFields
-from ostraka.protos.ostraka.v1 import admin_pb2
+from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
 
 COLUMNS = ("unit", "budget", "delta", "spent", "left", "state")
 WIDE = (
@@ -96,7 +96,7 @@ def _wide_row(budget: admin_pb2.Budget) -> tuple[str, ...]:
         budget.party,
         budget.group,
         budget.adjacency,
-        notion(budget.adjacency),
+        budget_notion(budget),
         number_text(budget.epsilon),
         number_text(budget.delta),
         filter_text(budget.order),
@@ -128,8 +128,7 @@ add_operations(app, "budget", say_state, set=say_set)
 @model_options
 def history(site: Site, unit: UnitFields, json: Json = None) -> None:
     """Show a unit's events, oldest first."""
-    request = admin_pb2.BudgetHistoryRequest(**dict(unit))
-    events = admin_call(site, lambda stub: list(rows_of(stub.BudgetHistory(request))))
+    events, means = admin_call(site, lambda stub: _ask_history(stub, unit))
     rows = [
         (
             minute(e.time_unix_ms),
@@ -140,10 +139,18 @@ def history(site: Site, unit: UnitFields, json: Json = None) -> None:
         )
         for e in events
     ]
-    means = NOTIONS[unit.adjacency]
     write_json({"events": [plain(event) for event in events], "notion": means}, json)
     if json != "-":
         show_rows(("time (UTC)", "what", f"epsilon ({means})", "spent so far, worst case", "for"), rows)
+
+
+def _ask_history(stub: admin_pb2_grpc.AdminStub, unit: UnitFields) -> tuple[list[admin_pb2.BudgetEvent], str]:
+    """Return a unit's events, and what its epsilons promise."""
+    events = list(rows_of(stub.BudgetHistory(admin_pb2.BudgetHistoryRequest(**dict(unit)))))
+    budgets = stub.ListBudgets(admin_pb2.ListBudgetsRequest(party=unit.party))
+    named = (unit.group, unit.adjacency)
+    means = next((budget_notion(b) for b in budgets if (b.group, b.adjacency) == named), budget_notion(unit))
+    return events, means
 
 
 def _tell_published(reply: admin_pb2.PublishEpsilonReply, json: str | None) -> None:

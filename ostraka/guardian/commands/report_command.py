@@ -9,12 +9,12 @@ import typer
 
 from ostraka.common.console.cli import write_file, write_json
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.privacy.guarantees import notion
 from ostraka.guardian.admin.exports import plain
+from ostraka.guardian.admin.texts import budget_notion
 from ostraka.guardian.commands.options_and_output import Json, Site, say
 
 if TYPE_CHECKING:
-    from ostraka.guardian.admin.report import ChargeReport, UnitName
+    from ostraka.guardian.admin.report import ChargeReport
 
 DAYS = ["%Y-%m-%d"]
 
@@ -79,6 +79,7 @@ def _confidential(site: Path, out: Path, key: Path, json: str | None, *, dated: 
 
 
 def _values(report: "ChargeReport") -> dict[str, Any]:
+    notions = {unit: {"notion": budget_notion(budget)} for unit, budget in report.by_unit().items()}
     return {
         "federation": report.federation,
         "made_unix_ms": report.made_unix_ms,
@@ -87,13 +88,9 @@ def _values(report: "ChargeReport") -> dict[str, Any]:
         "policy": plain(report.policy),
         "budgets": [plain(budget) for budget in report.budgets],
         "breaks": [
-            {"unit": found.unit, **_notion(found.unit), **plain(found.event)} for found in report.breaks
+            {"unit": found.unit, **notions[found.unit], **plain(found.event)} for found in report.breaks
         ],
-        "charges": [asdict(charge) | _notion(charge.unit) for charge in report.charges],
+        "charges": [asdict(charge) | notions[charge.unit] for charge in report.charges],
         "unguaranteed": [{"unit": unit, "session_id": session} for unit, session in report.unguaranteed],
         "audit_head": plain(report.head),
     }
-
-
-def _notion(unit: "UnitName") -> dict[str, str]:
-    return {"notion": notion(unit[2])}

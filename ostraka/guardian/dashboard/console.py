@@ -16,7 +16,7 @@ from ostraka.common.page.templates import environment
 from ostraka.common.privacy.filters import filter_text
 from ostraka.common.privacy.guarantees import notion
 from ostraka.guardian.admin.client import admin_call, odd
-from ostraka.guardian.admin.texts import amount_left, day, event_text, minute, unit_text
+from ostraka.guardian.admin.texts import amount_left, budget_notion, day, event_text, minute, unit_text
 from ostraka.guardian.ledger import Cipher
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
@@ -131,7 +131,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "percent": percent,
     "day": day,
     "minute": minute,
-    "notion": notion,
+    "notion": budget_notion,
     "filter_text": filter_text,
     "details": audit_details,
     "about": audit_about,

@@ -6,7 +6,7 @@ from ostraka.common.clock import Clock
 from ostraka.common.identity import Identity, Role
 from ostraka.common.privacy.filters import sent_order
 from ostraka.guardian.ledger import Budget, LedgerReader, SessionSummary
-from ostraka.guardian.ledger.members import limits, parties
+from ostraka.guardian.ledger.members import limits, manifests, parties
 from ostraka.guardian.ledger.sessions import sessions
 from ostraka.guardian.ledger.units import balances
 from ostraka.guardian.policy import Policies
@@ -32,7 +32,9 @@ class MemberStanding:
         if caller.role is Role.PARTY:
             found = self._ledger.read(parties.all_parties, caller.site)
             reply.state = next((party.shown_state for party in found), "")
-            reply.units.extend(map(_unit, self._ledger.read(balances.all_budgets, caller.site)))
+            whole = caller.site in self._ledger.read(manifests.always_whole, [caller.site])
+            budgets = self._ledger.read(balances.all_budgets, caller.site)
+            reply.units.extend(_unit(budget, whole_persons=whole) for budget in budgets)
         limit = self._policies.current().max_queries_per_day
         if caller.role is Role.QUERY and limit is not None:
             now_ms = int(self._clock.now() * 1000)
@@ -45,7 +47,7 @@ class MemberStanding:
         return [_session(found) for found in reversed(latest)]
 
 
-def _unit(budget: Budget) -> guardian_pb2.UnitStanding:
+def _unit(budget: Budget, *, whole_persons: bool) -> guardian_pb2.UnitStanding:
     return guardian_pb2.UnitStanding(
         group=budget.key.group,
         adjacency=budget.key.adjacency,
@@ -55,6 +57,7 @@ def _unit(budget: Budget) -> guardian_pb2.UnitStanding:
         epsilon_worst_case=_round_up(budget.epsilon_worst_case, budget.epsilon),
         epsilon_reserved=_round_up(budget.epsilon_reserved, budget.epsilon),
         state=budget.state,
+        whole_persons=whole_persons,
     )
 
 

@@ -16,7 +16,7 @@ from ostraka.common.errors import OstrakaError
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.privacy import budget_rdp, epsilon, propose_order
 from ostraka.common.privacy.filters import filter_name, received_order, sent_order
-from ostraka.common.privacy.guarantees import notion
+from ostraka.common.privacy.guarantees import plan_notion
 from ostraka.common.status import shown
 from ostraka.common.status.servers import (
     CertificateStatus,
@@ -179,7 +179,7 @@ def _unit(unit: guardian_pb2.UnitStanding) -> UnitStatus:
     return UnitStatus(
         unit.group,
         unit.adjacency,
-        notion(unit.adjacency),
+        plan_notion(unit.adjacency, whole_persons=unit.whole_persons),
         unit.epsilon,
         unit.delta,
         received_order(unit.order),

@@ -10,9 +10,9 @@ import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.admin.confidential import read_totals
-from ostraka.guardian.admin.report import BREAKS, ChargeReport, read_report, render
+from ostraka.guardian.admin.report import BREAKS, Break, ChargeReport, SessionCharge, read_report, render
 from ostraka.guardian.ledger import Cipher
-from ostraka.protos.ostraka.v1 import admin_pb2
+from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 from tests.guardian.admin.support import agree, budget, grant, label
 from tests.guardian.federation import Calls, Federation
 from tests.guardian.training import ALLOWING, TTAC, Lead, training, updates
@@ -157,3 +157,33 @@ def test_charges_of_a_ledger_that_is_not_named_are_refused(pages: list[admin_pb2
     with pytest.raises(OstrakaError, match="whose charges") as refused:
         read_totals(lying, Cipher(bytes(32)))
     assert refused.value.code is ErrorCode.MESSAGE_INVALID
+
+
+def test_every_row_of_a_unit_promises_what_its_budget_does() -> None:
+    unit = ("a", "all", "record")
+    event = admin_pb2.BudgetEvent(kind="raised", epsilon=5.0)
+    amounts: dict[str, Any] = {
+        "batches": 1,
+        "first_unix_ms": NOW,
+        "last_unix_ms": NOW,
+        "epsilon": 1.0,
+        "epsilon_after": 1.0,
+    }
+    names: dict[str, Any] = dict.fromkeys(
+        ("session_id", "querier", "enforce", "bound", "tally", "mechanism"), "known"
+    )
+    report = ChargeReport(
+        federation="test",
+        made_unix_ms=NOW,
+        from_unix_ms=0,
+        to_unix_ms=0,
+        policy=admin_pb2.PolicyReply(),
+        budgets=[admin_pb2.Budget(party="a", group="all", adjacency="record", whole_persons=True)],
+        breaks=[Break(unit, event)],
+        charges=[SessionCharge(unit=unit, unguaranteed=True, **names, **amounts)],
+        unguaranteed=[(unit, "session")],
+        head=common_pb2.AuditHead(),
+    )
+    page = render(report)
+    assert page.count("a/all (DP for persons)") == 4
+    assert "a/all (DP for records)" not in page

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from ostraka.common.identity import Role
 from ostraka.guardian.admin.confidential import totals
 from ostraka.guardian.cli import app
 from tests.guardian.admin.support import label
 from tests.guardian.commands.conftest import Admin
-from tests.guardian.federation import PARTIES
+from tests.guardian.federation import PARTIES, Federation
 from tests.guardian.test_label_dp import DRAWN, asked, drawn_votes
 
 NOTIONS = {"record": "DP for records", "label": "label-DP"}
@@ -48,6 +49,25 @@ def test_a_units_history_says_what_its_epsilons_are(charged: Admin, adjacency: s
     unit = ("--party", "a", "--adjacency", adjacency)
     assert charged.json("budget", "history", *unit)["notion"] == NOTIONS[adjacency]
     assert f"epsilon ({NOTIONS[adjacency]})" in charged.text("budget", "history", *unit)
+
+
+@pytest.fixture
+def member(federation: Federation) -> str:
+    """Issue keys to a party that the guardian, started after this, serves and that has not registered."""
+    federation.issue("d", Role.PARTY, federation.root / "d-party")
+    return "d"
+
+
+@pytest.mark.heavy
+def test_who_always_kept_persons_whole_is_told_so(member: str, admin: Admin) -> None:
+    admin.calls.register(member, whole_persons=True)
+    admin.calls.budget(member, 5.0)
+    unit = ("--party", member)
+    assert admin.json("budget", "show", *unit)["budgets"][0]["notion"] == "DP for persons"
+    assert admin.json("budget", "history", *unit)["notion"] == "DP for persons"
+    assert "d/all (DP for persons)" in admin.text("budget", "show", *unit)
+    assert "epsilon (DP for persons)" in admin.text("budget", "history", *unit)
+    assert "a/all (DP for records)" in admin.text("budget", "show")
 
 
 @pytest.mark.heavy

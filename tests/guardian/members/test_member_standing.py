@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ostraka.common.identity import Role
+from ostraka.guardian.admin.texts import unit_text
 from ostraka.guardian.members.member_standing import STEPS
 from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.guardian.admin.support import budget, label
@@ -25,6 +26,20 @@ def guardian(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Calls]:
 
 def standing(guardian: Calls, site: str, role: Role) -> guardian_pb2.StandingReply:
     return guardian.stub(site, role).Standing(guardian_pb2.StandingRequest())
+
+
+def test_budgets_promise_persons_what_was_always_kept_for_persons(tmp_path: Path) -> None:
+    federation = Federation(tmp_path, policy=POLICY.format(enforce="worst_case"))
+    with federation.guardian() as guardian:
+        for site, registered in {"a": (True, True), "b": (True, False), "c": (False, True)}.items():
+            for number, whole in enumerate(registered):
+                guardian.register(site, whole_persons=whole, training=str(number))
+            guardian.budget(site, 7)
+        kept = {site: guardian.budgets(site)["all"] for site in "abc"}
+        told = {site: standing(guardian, site, Role.PARTY).units[0].whole_persons for site in "abc"}
+    assert {site: found.whole_persons for site, found in kept.items()} == told
+    assert told == {"a": True, "b": False, "c": False}
+    assert [unit_text(kept[site]) for site in "ab"] == ["a/all (DP for persons)", "b/all (DP for records)"]
 
 
 @pytest.mark.heavy

@@ -11,6 +11,7 @@ from ostraka.guardian.ledger.reader import View
 from ostraka.guardian.ledger.store.schema import manifests
 from ostraka.guardian.ledger.store.values import StoredManifest
 from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.protos.ostraka.v1 import common_pb2
 
 _NEWEST = select(func.max(manifests.c.id)).group_by(manifests.c.site)
 _ADD = insert(manifests)
@@ -37,6 +38,22 @@ class Declared(NamedTuple):
 
     sites: tuple[str, ...]
     manifests: int
+
+
+def always_whole(view: View, sites: Sequence[str] | None = None) -> set[str]:
+    """Return which of `sites` (None: of all) kept each person's records with one teacher ever since.
+
+    What was charged under a manifest that did not is promised to records alone.
+    """
+    statement = select(manifests.c.site, manifests.c.manifest)
+    if sites is not None:
+        statement = statement.where(manifests.c.site.in_(sites))
+    whole: set[str] = set()
+    split: set[str] = set()
+    for row in view.connection.execute(statement):
+        kept = common_pb2.Manifest.FromString(row.manifest).whole_persons
+        (whole if kept else split).add(row.site)
+    return whole - split
 
 
 def count_declared(view: View, sites: Iterable[str]) -> Declared:

@@ -9,7 +9,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Budget(_message.Message):
-    __slots__ = ("party", "group", "adjacency", "epsilon", "delta", "order", "enforce", "epsilon_worst_case", "epsilon_reserved", "state", "level", "broken_unix_s", "epsilon_lifetime", "agreements", "unguaranteed", "filter")
+    __slots__ = ("party", "group", "adjacency", "epsilon", "delta", "order", "enforce", "epsilon_worst_case", "epsilon_reserved", "state", "level", "broken_unix_s", "epsilon_lifetime", "agreements", "unguaranteed", "filter", "whole_persons")
     PARTY_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     ADJACENCY_FIELD_NUMBER: _ClassVar[int]
@@ -26,6 +26,7 @@ class Budget(_message.Message):
     AGREEMENTS_FIELD_NUMBER: _ClassVar[int]
     UNGUARANTEED_FIELD_NUMBER: _ClassVar[int]
     FILTER_FIELD_NUMBER: _ClassVar[int]
+    WHOLE_PERSONS_FIELD_NUMBER: _ClassVar[int]
     party: str
     group: str
     adjacency: str
@@ -42,7 +43,8 @@ class Budget(_message.Message):
     agreements: int
     unguaranteed: bool
     filter: str
-    def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ..., epsilon: _Optional[float] = ..., delta: _Optional[float] = ..., order: _Optional[float] = ..., enforce: _Optional[str] = ..., epsilon_worst_case: _Optional[float] = ..., epsilon_reserved: _Optional[float] = ..., state: _Optional[str] = ..., level: _Optional[str] = ..., broken_unix_s: _Optional[int] = ..., epsilon_lifetime: _Optional[float] = ..., agreements: _Optional[int] = ..., unguaranteed: _Optional[bool] = ..., filter: _Optional[str] = ...) -> None: ...
+    whole_persons: bool
+    def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ..., epsilon: _Optional[float] = ..., delta: _Optional[float] = ..., order: _Optional[float] = ..., enforce: _Optional[str] = ..., epsilon_worst_case: _Optional[float] = ..., epsilon_reserved: _Optional[float] = ..., state: _Optional[str] = ..., level: _Optional[str] = ..., broken_unix_s: _Optional[int] = ..., epsilon_lifetime: _Optional[float] = ..., agreements: _Optional[int] = ..., unguaranteed: _Optional[bool] = ..., filter: _Optional[str] = ..., whole_persons: _Optional[bool] = ...) -> None: ...
 
 class PartyInfo(_message.Message):
     __slots__ = ("site", "state", "groups", "mixed", "max_votes_per_person", "training", "since_unix_s", "together", "shared_features", "whole_persons")

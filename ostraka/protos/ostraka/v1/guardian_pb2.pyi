@@ -437,7 +437,7 @@ class StandingReply(_message.Message):
     def __init__(self, state: _Optional[str] = ..., units: _Optional[_Iterable[_Union[UnitStanding, _Mapping]]] = ..., sessions: _Optional[_Iterable[_Union[SessionStanding, _Mapping]]] = ..., queries_left: _Optional[int] = ...) -> None: ...
 
 class UnitStanding(_message.Message):
-    __slots__ = ("group", "adjacency", "epsilon", "delta", "order", "epsilon_worst_case", "epsilon_reserved", "state")
+    __slots__ = ("group", "adjacency", "epsilon", "delta", "order", "epsilon_worst_case", "epsilon_reserved", "state", "whole_persons")
     GROUP_FIELD_NUMBER: _ClassVar[int]
     ADJACENCY_FIELD_NUMBER: _ClassVar[int]
     EPSILON_FIELD_NUMBER: _ClassVar[int]
@@ -446,6 +446,7 @@ class UnitStanding(_message.Message):
     EPSILON_WORST_CASE_FIELD_NUMBER: _ClassVar[int]
     EPSILON_RESERVED_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
+    WHOLE_PERSONS_FIELD_NUMBER: _ClassVar[int]
     group: str
     adjacency: str
     epsilon: float
@@ -454,7 +455,8 @@ class UnitStanding(_message.Message):
     epsilon_worst_case: float
     epsilon_reserved: float
     state: str
-    def __init__(self, group: _Optional[str] = ..., adjacency: _Optional[str] = ..., epsilon: _Optional[float] = ..., delta: _Optional[float] = ..., order: _Optional[float] = ..., epsilon_worst_case: _Optional[float] = ..., epsilon_reserved: _Optional[float] = ..., state: _Optional[str] = ...) -> None: ...
+    whole_persons: bool
+    def __init__(self, group: _Optional[str] = ..., adjacency: _Optional[str] = ..., epsilon: _Optional[float] = ..., delta: _Optional[float] = ..., order: _Optional[float] = ..., epsilon_worst_case: _Optional[float] = ..., epsilon_reserved: _Optional[float] = ..., state: _Optional[str] = ..., whole_persons: _Optional[bool] = ...) -> None: ...
 
 class SessionStanding(_message.Message):
     __slots__ = ("session_id", "state", "queries", "asked", "answered", "opened_unix_s")
