@@ -162,7 +162,7 @@ def _ask(
         peer = GuardianPeer(replicas, Retry(attempts=1))
         sent = plan.serialize()
         permissions = Permissions(federation.querier, GUARDIAN, SystemClock())
-        signed = peer.open_session(sent)
+        signed = peer.open_session(sent).grant
         granted = Granted(sent, plan, signed, permissions.grant(signed, sent))
         processor = guardian.seconds_at_rest()
         start = time.perf_counter()

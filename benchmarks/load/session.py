@@ -23,7 +23,7 @@ from ostraka.common.identity import Credentials
 from ostraka.common.plan.plan import Plan
 from ostraka.common.rpc import open_channel
 from ostraka.common.rpc.redirect import Replicas
-from ostraka.protos.ostraka.v1 import common_pb2
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 BATCHES = 2  # the first also pays for what a session does once
 SignedList = common_pb2.SignedList
@@ -66,9 +66,12 @@ class Querier:
         sent = plan.serialize()
         permissions = Permissions(self.credentials, GUARDIAN, SystemClock())
         with self.meter.measure("OpenSession") as cost:
-            signed = cost.time(
-                lambda: guardian.open_session(sent), sent=len(sent), received=SignedList.ByteSize
+            reply = cost.time(
+                lambda: guardian.open_session(sent),
+                sent=len(sent),
+                received=guardian_pb2.OpenSessionReply.ByteSize,
             )
+        signed = reply.grant
         granted = Granted(sent, plan, signed, permissions.grant(signed, sent))
         for number in range(BATCHES):
             with self.meter.measure("OpenBatch") as cost:

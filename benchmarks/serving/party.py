@@ -69,7 +69,7 @@ class Party:
         )
         sent = plan.serialize()
         with connect(self.querier, self.parties, SystemClock(), Retry()) as peers:
-            signed = peers.guardian.open_session(sent)
+            signed = peers.guardian.open_session(sent).grant
             granted = Granted(sent, plan, signed, peers.permissions.grant(signed, sent))
             tickets = [_ticket(peers, granted, number, len(X)) for number in range(batches)]
             voter = peers.voters[self.name]

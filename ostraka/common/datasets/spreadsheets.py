@@ -8,7 +8,7 @@ import unicodedata
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -59,7 +59,7 @@ def read_xlsx(file: Path) -> tuple[pa.Table, Origin, Reading]:
     try:
         book = load_workbook(file)
         sheet = book.get_sheet_by_index(0)
-        rows = sheet.to_python(skip_empty_area=True)
+        rows: list[list[Any]] = sheet.to_python(skip_empty_area=True)
     except CalamineError as exc:
         raise OstrakaError(
             ErrorCode.DATA_UNREADABLE, f"{file} cannot be read as .xlsx: save it again, or as .csv."

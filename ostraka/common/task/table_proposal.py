@@ -54,7 +54,7 @@ _DAYS = {
     "%d%b%Y": r"\d{1,2}[A-Za-z]{3}\d{4}",
 }
 _TIMES = {"": "", " %H:%M": r" \d{1,2}:\d{2}", " %H:%M:%S": r" \d{1,2}:\d{2}:\d{2}"}
-DATE_FORMATS = {
+DATE_FORMATS: Mapping[str | None, str] = {
     None: r"\d{4}-\d{2}-\d{2}([T ].*)?",
     **{day + time: _DAYS[day] + _TIMES[time] for day in _DAYS for time in _TIMES},
     COMPACT: r"\d{8}",

@@ -42,7 +42,7 @@ class Transaction(View):
 
     def record_all(self, kind: str, details: Iterable[Mapping[str, Any]]) -> None:
         """As `record`, a row for each of `details`."""
-        told = [row | {"by": self.by} for row in details] if self.by else details
+        told = [{**row, "by": self.by} for row in details] if self.by else details
         audit.append(self.connection, self.now_ms, self.sign_head, kind, told)
 
 

@@ -48,4 +48,5 @@ def test_records_of_nobody_are_refused(data: Dataset, said: str) -> None:
 def test_a_gap_makes_no_other_persons_of_whole_numbers() -> None:
     table = pa.table({"pid": ["1.0", "", "2", "1"], "x": [1, 2, 3, 4], "label": ["a", "b", "a", "b"]})
     assert TASK.read(table).ids == ("1", "", "2", "1")
-    assert TASK.read(table.set_column(0, "pid", pa.array(["1.0", "2.0", "A", "007"]))).ids[0] == "1.0"
+    words = pa.array(["1.0", "2.0", "A", "007"])
+    assert TASK.read(table.set_column(0, "pid", words)).ids == ("1.0", "2.0", "A", "007")
