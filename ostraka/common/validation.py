@@ -140,6 +140,7 @@ def problem_text(error: "ErrorDetails") -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return ` (did you mean X?)` for the known name that is closest to `name`; empty where none is close."""
-    close = get_close_matches(name, list(known), n=1)
-    return f" (did you mean {close[0]}?)" if close else ""
+    """Return ` (did you mean X?)` for the known name that is closest to `name` in any case, if any is."""
+    folded = {other.casefold(): other for other in known}
+    close = get_close_matches(name.casefold(), folded, n=1)
+    return f" (did you mean {folded[close[0]]}?)" if close else ""

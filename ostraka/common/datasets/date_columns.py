@@ -27,6 +27,8 @@ _RECKONED = re.compile(r"%[aAwujUWVG]")
 """Days of the week or year, and weeks: strptime passes over them where they say another day, or none."""
 _ZEROS = re.compile(r"(?<!\d)0+(?=\d)|\s+")
 """What people leave out of a format's numbers."""
+_NUMBER = re.compile(r"\d+(\.\d+)?")
+_COUNTED = "programs count days from different ones, so write the days that numbers stand for"
 
 
 def read_days(
@@ -54,7 +56,8 @@ def read_days(
         return _as_floats(_local_days(values))
     if types.is_date(kind):
         return _as_floats(values.cast(pa.date32()))
-    raise UnreadableValuesError(f"holds values of type {kind}, which are no dates")
+    counted = f": {_COUNTED}" if numbers or types.is_decimal(kind) else ""
+    raise UnreadableValuesError(f"holds values of type {kind}, which are no dates{counted}")
 
 
 def _local_days(values: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -85,6 +88,8 @@ def _read_texts(
     wrong = [text for text in parsed if text not in days]
     if wrong:
         shape = "such as 2026-12-31" if format is None else f"of the form {format}"
+        if all(map(_NUMBER.fullmatch, wrong)):
+            shape += f": {_COUNTED}"
         refuse(words, pc.is_in(words, pa.array(wrong, pa.string())), f"no dates {shape}")
     if format is not None and "%y" in format and within is not None:
         days = {text: _of_century(text, day, within, clips=clips) for text, day in days.items()}

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.datasets.reading import Origin, place
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.validation import did_you_mean
 
 UNKNOWN = -1
 """Stands for a label that nobody knows whether a record has."""
@@ -127,7 +128,9 @@ def index_labels(
     found = np.array(_find_classes(words, classes), dtype=np.int64)[position]
     if (found < 0).any():
         row = int(np.argmin(found))
-        raise _no_class(repr(words[position[row]]), row, "one of " + ", ".join(classes), source)
+        label = words[position[row]]
+        allowed = f"one of {', '.join(classes)}{did_you_mean(label, classes)}"
+        raise _no_class(repr(label), row, allowed, source)
     return found, classes
 
 

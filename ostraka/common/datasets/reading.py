@@ -15,6 +15,7 @@ class Reading:
         delimiter: what parts the cells of a file of text; empty for other tables.
         sheet: the sheet of a workbook that was read; empty for other tables.
         left_out: what is in the table and was not read, and why, a phrase each.
+        read_too: what was read though people may not think so, a phrase each.
         columns: a phrase by column: how its numbers are written, where that is not plain, how many records
             count as the category "other" or are clipped, and what may stand for a missing value.
         decimal_commas: whether a column of text shows that commas are decimal marks.
@@ -26,6 +27,7 @@ class Reading:
     delimiter: str = ""
     sheet: str = ""
     left_out: tuple[str, ...] = ()
+    read_too: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
     decimal_commas: bool = False
     ambiguous: Mapping[str, str] = field(default_factory=dict)
@@ -58,6 +60,7 @@ class Reading:
         if self.sheet:
             told.append(f"Read the sheet '{self.sheet}'.")
         told += [f"Left out: {what}." for what in self.left_out]
+        told += [f"Read as well: {what}." for what in self.read_too]
         told += [f"Column '{name}': {what}." for name, what in self.columns.items()]
         return tuple(told)
 

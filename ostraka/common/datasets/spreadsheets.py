@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from ostraka.common.console.texts import list_words
 from ostraka.common.datasets.number_columns import read_numbers
 from ostraka.common.datasets.plain_columns import name_columns
 from ostraka.common.datasets.reading import Origin, Reading
@@ -32,6 +33,10 @@ _UNCOMPUTED = re.compile(
 )
 """A cell of a formula without the value that a program stores when it computes it; text may well be empty."""
 _ERROR = re.compile(rb'<(?:\w+:)?c\b[^>]*\bt="e"')
+_HIDDEN_ROW = re.compile(rb'<(?:\w+:)?row\b[^>]*\bhidden="(?:1|true)"[^>]*(?<!/)>')
+"""A hidden row with cells."""
+_HIDDEN_COLUMNS = re.compile(rb'<(?:\w+:)?col\b(?=[^>]*\bhidden="(?:1|true)")[^>]*\bmin="(\d+)"')
+"""Hidden columns side by side, and the first one's number, from 1 on."""
 _WHOLE_FLOATS = 2**53
 """Whole numbers beyond this have lost digits as Excel stores them."""
 
@@ -69,10 +74,17 @@ def read_xlsx(file: Path) -> tuple[pa.Table, Origin, Reading]:
             ErrorCode.DATA_UNREADABLE, f"{file} has nothing in its first sheet '{sheet.name}'."
         )
     start = sheet.start or (0, 0)
-    _fill_merged(rows, sheet.merged_cell_ranges or (), start)
+    merged = _fill_merged(rows, sheet.merged_cell_ranges or (), start)
     header, *records = rows
+    others = [name for name in book.sheet_names if name != sheet.name]
     # Rows without a cell are the space below a table, or between its parts.
     places = [at for at, record in enumerate(records) if any(_is_filled(cell) for cell in record)]
+    if not places and others:
+        raise OstrakaError(
+            ErrorCode.DATA_TOO_FEW,
+            f"{file} has no records in its first sheet '{sheet.name}', and no other one is read: move the"
+            f" sheet of records before {list_words(others)}, or to a workbook of its own.",
+        )
     ambiguous = {}
     columns = []
     for column, cell in enumerate(header):
@@ -86,28 +98,35 @@ def read_xlsx(file: Path) -> tuple[pa.Table, Origin, Reading]:
             columns.append(pa.nulls(len(places), pa.string()))
     table = pa.table(columns, names=[str(at) for at in range(len(header))])
     named, left_out = name_columns(table, [_text(cell) or "" for cell in header], str(file))
-    others = [name for name in book.sheet_names if name != sheet.name]
     if others:
         left_out = (*left_out, f"the workbook's other sheets, {', '.join(others)}")
-    left_out = (*left_out, *_empty_cells(file))
+    cells = _first_sheet(file)
+    left_out = (*left_out, *_empty_cells(cells))
+    read_too = tuple(_hidden(cells, start[1] + len(header)))
+    if merged:
+        read_too = (f"{merged} cells that are merged with one above them, as its value", *read_too)
     first = start[0] + 2  # rows of a sheet count from 1, and the header is the first
     return (
         named,
         Origin(str(file), lambda row: first + places[row]),
-        Reading(sheet=sheet.name, left_out=left_out, ambiguous=ambiguous),
+        Reading(sheet=sheet.name, left_out=left_out, read_too=read_too, ambiguous=ambiguous),
     )
 
 
-def _empty_cells(file: Path) -> Iterator[str]:
-    """Yield a phrase for each kind of cells in the first sheet that python-calamine reads as empty ones."""
+def _first_sheet(file: Path) -> bytes:
+    """Return the XML of a workbook's first sheet; nothing where it is not where it is said to be."""
     with zipfile.ZipFile(file) as parts:
         sheet = _FIRST_SHEET.search(parts.read("xl/workbook.xml").decode())
         relations = _RELATION.findall(parts.read("xl/_rels/workbook.xml.rels").decode())
         named = [one for one in relations if sheet is not None and f'Id="{sheet[1]}"' in one]
         target = _TARGET.search(named[0]) if named else None
         if target is None or f"xl/{target[1]}" not in parts.namelist():
-            return
-        cells = parts.read(f"xl/{target[1]}")
+            return b""
+        return parts.read(f"xl/{target[1]}")
+
+
+def _empty_cells(cells: bytes) -> Iterator[str]:
+    """Yield a phrase for each kind of cells of a sheet that python-calamine reads as empty ones."""
     for pattern, what in (
         (_UNCOMPUTED, "formulas whose values are not stored: open it in a spreadsheet program, and save it"),
         (_ERROR, "errors such as #DIV/0!: correct them, or leave them empty"),
@@ -117,18 +136,30 @@ def _empty_cells(file: Path) -> Iterator[str]:
             yield f"{count} cells, which count as missing, of {what}"
 
 
+def _hidden(cells: bytes, width: int) -> Iterator[str]:
+    """Yield a phrase for what programs do not show of a sheet whose table ends with that column."""
+    rows = len(_HIDDEN_ROW.findall(cells))
+    if rows:
+        yield f"{rows} rows that are hidden: take them out where they are no records"
+    if any(int(first) <= width for first in _HIDDEN_COLUMNS.findall(cells)):
+        yield "columns that are hidden"
+
+
 def _is_filled(cell: Cell) -> bool:
     return cell is not None and (not isinstance(cell, str) or bool(cell.strip()))
 
 
 def _fill_merged(
     rows: list[list[Cell]], merged: Iterable[tuple[tuple[int, int], tuple[int, int]]], start: tuple[int, int]
-) -> None:
-    """Give each cell of a column that is merged with the one above it the value of that one."""
+) -> int:
+    """Give each cell of a column that is merged with the one above it its value; return how many."""
+    filled = 0
     for (top, left), (bottom, _) in merged:
         column = left - start[1]
+        filled += bottom - top
         for row in range(top + 1, bottom + 1):
             rows[row - start[0]][column] = rows[top - start[0]][column]
+    return filled
 
 
 def _column(cells: Sequence[Cell]) -> pa.Array:

@@ -24,6 +24,8 @@ FAMILIES = (
 
 With a decimal where gaps made floats of a column of 0 and 1.
 """
+TRUTH_WORDS = frozenset(word for sides in FAMILIES for side in sides for word in side)
+"""All of them."""
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 """A number as programs write it."""
 _MISSING = pa.array(MISSING, pa.string())
@@ -94,8 +96,8 @@ def truth_values(values: pa.ChunkedArray) -> NDArray[np.float64]:
     family = truth_family(present)
     if family is None:
         pairs = ", ".join(f"{yes[0]} and {no[0]}" for yes, no in FAMILIES)
-        known = [word for sides in FAMILIES for side in sides for word in side]
-        wrong = pc.invert(pc.or_(missing, pc.is_in(words, pa.array(known, pa.string()))))
+        known = pa.array(sorted(TRUTH_WORDS), pa.string())
+        wrong = pc.invert(pc.or_(missing, pc.is_in(words, known)))
         refuse(words, wrong, f"neither yes nor no: write one of {pairs}")
         raise UnreadableValuesError(
             f"has {', '.join(map(repr, sorted(present)))}, which are no one way to say yes and no: write"

@@ -1,5 +1,6 @@
 """Checks of a site's records against the task: column order, classes, ranges."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
@@ -15,10 +16,11 @@ from ostraka.common.datasets.reading import Origin, Reading, place
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task.input import TableInput, TensorInput
 from ostraka.common.task.target import NumberTarget
+from ostraka.common.validation import did_you_mean
 
 
 def check_columns(expected: TableInput | TensorInput, dataset: Dataset) -> None:
-    """Raise `task.mismatch` naming the first column, or the shape, in which records and task differ."""
+    """Raise `task.mismatch` naming the columns, or the shape, in which records and task differ."""
     if isinstance(expected, TensorInput):
         _check_shape(expected, dataset)
     elif dataset.columns != expected.names:
@@ -176,25 +178,33 @@ def _check_shape(expected: TensorInput, dataset: Dataset) -> None:
     )
 
 
-def column_mismatch(expected: tuple[str, ...], found: tuple[str, ...]) -> OstrakaError:
-    """Return the refusal of columns that are not the task's, naming the first that differs."""
-    index, (ours, named) = next(
-        (index, pair) for index, pair in enumerate(zip_longest(found, expected)) if pair[0] != pair[1]
-    )
+def column_mismatch(
+    expected: tuple[str, ...], found: tuple[str, ...], absent: Sequence[str] = ()
+) -> OstrakaError:
+    """Return the refusal of columns that are not the task's, naming all that lack, else those too many.
+
+    Columns of labels and ids are `absent` where a table lacks them, as it may.
+    """
     known = set(expected)
     given = set(found)
     missing = [name for name in expected if name not in given]
     extra = [name for name in found if name not in known]
-    advice = "put the columns in the task's order"
     if missing:
-        advice = f"add the missing column {_quote(missing[0])}"
+        first = missing[0]
+        meant = did_you_mean(first, extra)
+        what = f"lack columns of the task: add the missing {_list(missing)}{meant}"
     elif extra:
-        advice = f"drop the column {_quote(extra[0])}, which the task does not have"
-    return OstrakaError(
-        ErrorCode.TASK_MISMATCH,
-        f"Column {index} is {_quote(named)} in the task but {_quote(ours)} in the data: {advice}.",
-        column=named or ours or "",
-    )
+        first = extra[0]
+        what = f"have columns that the task neither has nor ignores: drop the {_list(extra)}"
+        what += did_you_mean(first, absent)
+    else:
+        first = next(ours or "" for ours, named in zip_longest(found, expected) if ours != named)
+        what = f"have their columns, from '{first}' on, in another order: put the columns in the task's order"
+    return OstrakaError(ErrorCode.TASK_MISMATCH, f"The data {what}.", column=first)
+
+
+def _list(columns: Sequence[str]) -> str:
+    return f"column{'s' * (len(columns) > 1)} {list_words(list(map(_quote, columns)))}"
 
 
 def _value_mismatch(name: str, row: int, source: Origin | str, found: str, expected: str) -> OstrakaError:

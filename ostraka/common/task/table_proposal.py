@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -24,7 +24,7 @@ from ostraka.common.datasets.reading import Origin, Reading
 from ostraka.common.datasets.table_columns import class_labels, label_columns, target_numbers
 from ostraka.common.datasets.table_files import Table
 from ostraka.common.datasets.unreadable import UnreadableValuesError
-from ostraka.common.datasets.word_columns import is_missing, texts, truth_family
+from ostraka.common.datasets.word_columns import TRUTH_WORDS, is_missing, texts, truth_family
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task.columns import INDICATOR, MAX_NAME, Column, Name, NamedColumn, tidy
 from ostraka.common.task.id_columns import (
@@ -73,8 +73,14 @@ SHORT_YEAR = r"\d{1,2}([./-])\d{1,2}([./-])\d{2}"
 """A day that does not say its century."""
 ODD_DAY = r"\d{1,4}[./\- ]+(\d{1,2}|[^\d\s./-]{3,9}\.?)[./\- ]+\d{2,4}.*"
 """Text that may be a day in a form that is not known here."""
-ODD_NUMBER = r"[$€£¥'<>≤≥~+(-]\s?\d[\d.,' ]*\s?[^\d\s]{0,9}|\d[\d.,' ]*\s?[^\d\s]{1,9}"
-"""A number with a sign before it or a unit behind it."""
+DAY_NUMBER = r"[2-6]\d{4}"
+"""A day of 1954 to 2091, as spreadsheets count them."""
+DAY_NAME = re.compile(r"date|datum|fecha|(?<![a-z])(dob|day|tag)(?![a-z])", re.IGNORECASE)
+"""What columns of days are called."""
+ODD_NUMBER = r"([$€£¥'<>≤≥~+(" "\u2212" r"-]\s?)?\d[\d.,' ]*([eE][+-]?\d+)?\s?[^\d\s]{0,9}"
+"""A number, perhaps with a sign before it or a unit behind it."""
+PADDED = r"0\d+"
+"""A code of digits, such as 01067, which is no number."""
 NOTHING_KNOWN = frozenset(
     (
         *(
@@ -148,13 +154,23 @@ def propose_column(
             # What floats cut off is told here: such ids tell nobody apart.
             texts(values)
             return ColumnProposal("id")
-        return _by_type(
+        proposal = _by_type(
             texts(values) if _are_compact_days(values) else infer_numbers(values),
             public=public,
             origin=origin,
         )
     except UnreadableValuesError as exc:
         return ColumnProposal("ignore", note=exc.tell(origin))
+    return _note_day_numbers(name, proposal)
+
+
+def _note_day_numbers(name: str, proposal: ColumnProposal) -> ColumnProposal:
+    """Return the proposal, with a note where whole numbers look like days under a name of days."""
+    ends = [proposal.found.get(end) for end in ("min", "max")]
+    counted = all(isinstance(end, float) and re.fullmatch(DAY_NUMBER, f"{end:.0f}") for end in ends)
+    if proposal.note or not counted or not DAY_NAME.search(name):
+        return proposal
+    return replace(proposal, note="has numbers that may be days as spreadsheets count them: write days")
 
 
 def _by_type(values: pa.ChunkedArray, *, public: bool, origin: Origin) -> ColumnProposal:
@@ -209,11 +225,10 @@ def _text(values: pa.ChunkedArray, *, public: bool, origin: Origin) -> ColumnPro
             np.append(numeric, gap),
             f"has {odd!r} and more that is no number: write numbers there, or leave it empty" if odd else "",
         )
-    told_odd = _note_odd(present)
+    told_odd = _note_odd(present) or _note_written(present, share, odd)
     if len(told) <= min(MAX_CATEGORY_VALUES, len(present) / 2):
         proposal = _category(words, present, public=public)
         return replace(proposal, note="; ".join(filter(None, (told_odd, proposal.note))))
-    told_odd = told_odd or _note_written(present, share, odd)
     if told_odd:
         return ColumnProposal("ignore", note=told_odd)
     if _all_differ(present) and len(present) == len(words) >= MIN_RECORDS_FOR_ID:
@@ -267,8 +282,15 @@ def _category(words: pa.ChunkedArray, present: pa.ChunkedArray, *, public: bool)
     fields: dict[str, Any] = {"kind": "category", "values": known}
     if not public:
         fields["other"] = True
-    note = f"has values that fewer than {MIN_HOLDERS} records hold, which count as other" if rare else ""
-    return ColumnProposal("feature", fields, _missing(words), note or _constant(len(holders) == 1))
+    notes = [f"has {same}, which look alike: write them in one way if they are one" for same in _alike(known)]
+    if {word.lower() for word in known} <= TRUTH_WORDS:
+        told = list_words(list(map(repr, known)))
+        notes.append(f"has {told}: if they say yes and no, write that in one way")
+    if rare:
+        notes.append(f"has values that fewer than {MIN_HOLDERS} records hold, which count as other")
+    if len(holders) == 1:
+        notes.append("has one value only")
+    return ColumnProposal("feature", fields, _missing(words), "; ".join(notes))
 
 
 def _missing(values: pa.ChunkedArray) -> dict[str, str]:
@@ -338,14 +360,27 @@ def _note_written(present: pa.ChunkedArray, share: float, odd: str) -> str:
     first = present[0].as_py()
     if any(sign.isdecimal() and not sign.isascii() for sign in first):
         return f"has digits of another script, as in {first!r}: write 0 to 9"
+    if pc.any(pc.match_substring_regex(present, f"^{PADDED}$")).as_py():
+        return ""
     if share > MIN_NUMERIC_SHARE:
         others = len(present) - round(share * len(present))
         return f"is numbers but for {odd!r} and more in {others} records: write numbers there, or nothing"
-    if _all_match(present, ODD_DAY):
-        return f'has text such as {first!r}: if it is a day, state kind = "date" and its format'
+    if _all_match(present, f"{ODD_DAY}|{DAY_NUMBER}"):
+        examples = _examples(present, r"\pL+|\d+")
+        how = "write all as 2026-12-31" if len(examples) > 1 else 'state kind = "date" and its format'
+        return f"has text such as {list_words(examples)}: if it is a day, {how}"
     if _all_match(present, ODD_NUMBER):
-        return f"has text such as {first!r}: if it is a number, write it alone, without sign or unit"
+        examples = _examples(present, r"\d+")
+        how = "write all in one way, without sign or unit"
+        return f"has text such as {list_words(examples)}: if it is a number, {how}"
     return ""
+
+
+def _examples(present: pa.ChunkedArray, run: str) -> list[str]:
+    """Return the first text, and the first of another form, in which each `run` of characters is one."""
+    forms = pc.replace_substring_regex(present, run, "0")
+    other = pc.filter(present, pc.not_equal(forms, forms[0]))
+    return [repr(word.as_py()) for word in (present[0], *other[:1])]
 
 
 def _days_or_none(values: pa.ChunkedArray, form: str | None) -> NDArray[np.float64] | None:
@@ -494,7 +529,10 @@ def propose_task(
     notes += [
         *([] if numeric or target is not None else _number_notes(table, labels)),
         *_id_notes(table, chosen, ids),
-        *_alike_notes(fields.get("classes", ())),
+        *(
+            f"Classes that look alike: {names}. Write them in one way if they are one."
+            for names in _alike(fields.get("classes", ()))
+        ),
         *_misfits(proposal, classes, table, origin),
     ]
     return replace(proposal, notes=tuple(notes))
@@ -589,15 +627,14 @@ def _id_notes(table: pa.Table, chosen: str | None, ids: Sequence[str]) -> Iterat
             yield f"{gaps} of {len(table)} records have no '{column}': fill it in to tell them apart by it."
 
 
-def _alike_notes(classes: Sequence[str]) -> Iterator[str]:
-    """Say which classes differ by nothing but letters' case, blanks, and characters that nobody sees."""
+def _alike(words: Iterable[str]) -> Iterator[str]:
+    """Name words that differ by case, blanks, zeros before a number, and characters of no width alone."""
     alike = defaultdict(list)
-    for name in classes:
-        plain = unicodedata.normalize("NFKC", name).casefold()
-        alike[re.sub(UNSEEN, " ", plain).strip()].append(repr(name))
-    for names in alike.values():
-        if len(names) > 1:
-            yield f"Classes that look alike: {list_words(names)}. Write them in one way if they are one."
+    for word in words:
+        plain = unicodedata.normalize("NFKC", word).casefold()
+        plain = re.sub(UNSEEN, " ", plain).strip()
+        alike[re.sub(r"^0+(?=\d)", "", plain)].append(repr(word))
+    yield from (list_words(same) for same in alike.values() if len(same) > 1)
 
 
 def _drop_unlabelled(table: pa.Table, labels: Sequence[str], origin: Origin) -> tuple[int, pa.Table, Origin]:

@@ -129,7 +129,8 @@ def _require_columns(task: _Task, found: Sequence[str], *, consent: bool) -> Non
     columns = frozenset(found)
     features = tuple(name for name in found if name not in known and not task.ignores(name, columns))
     if set(features) != set(task.input.sources):
-        raise column_mismatch(task.input.sources, features)
+        absent = [name for name in (*task.labels, task.id) if name is not None and name not in columns]
+        raise column_mismatch(task.input.sources, features, absent)
 
 
 def _codes(expected: TableInput, table: Table) -> tuple[Codes, dict[str, str]]:

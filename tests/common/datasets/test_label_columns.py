@@ -57,7 +57,7 @@ def test_a_label_is_the_class_that_it_names(
         (("1", "2", "x"), (0, 0), "label '0' in row 0"),
         (("01", "02"), (1, 2), "label '1' in row 0"),
         (("1", "2"), ("01", "02"), "label '01' in row 0"),
-        (("f", "m"), ("f", "M"), "label 'M' in row 1"),
+        (("f", "m"), ("f", "M"), r"label 'M' in row 1, but labels are one of f, m \(did you mean m\?\)"),
         (("b", "a"), (5, 6), "label '5' in row 0, but labels are one of b, a"),
         (("no", "yes"), ("no", "maybe", "yes"), "label 'maybe' in row 1"),
     ],

@@ -106,7 +106,49 @@ def test_cells_that_are_merged_in_a_column_have_one_value(tmp_path: Path) -> Non
     sheet.merge_range(3, 1, 5, 1, "A")
     sheet.merge_range(6, 1, 7, 1, "B")
     book.close()
-    assert read_table(path).columns["ward"].to_pylist() == ["A", "A", "A", "B", "B"]
+    table = read_table(path)
+    assert table.columns["ward"].to_pylist() == ["A", "A", "A", "B", "B"]
+    assert table.reading.sentences()[1:] == (
+        "Read as well: 3 cells that are merged with one above them, as its value.",
+    )
+
+
+def test_what_programs_do_not_show_is_read_and_told(tmp_path: Path) -> None:
+    path = tmp_path / "records.xlsx"
+    book = xlsxwriter.Workbook(str(path))
+    sheet = book.add_worksheet()
+    for row in range(4):
+        sheet.write_row(row, 0, ["a", "b"] if row == 0 else [row, row])
+    sheet.set_row(2, None, None, {"hidden": True})
+    sheet.set_row(9, None, None, {"hidden": True})
+    sheet.set_column(1, 1, None, None, {"hidden": True})
+    book.close()
+    table = read_table(path)
+    assert table.columns["b"].to_pylist() == [1, 2, 3]
+    assert table.reading.read_too == (
+        "1 rows that are hidden: take them out where they are no records",
+        "columns that are hidden",
+    )
+
+
+def test_hidden_columns_beside_a_table_are_not_told(tmp_path: Path) -> None:
+    path = tmp_path / "records.xlsx"
+    book = xlsxwriter.Workbook(str(path))
+    sheet = book.add_worksheet()
+    sheet.write_column(0, 0, ["a", 1])
+    sheet.set_column(1, 100, None, None, {"hidden": True})
+    book.close()
+    assert read_table(path).reading.read_too == ()
+
+
+def test_records_behind_the_first_sheet_are_not_sought(tmp_path: Path) -> None:
+    path = tmp_path / "records.xlsx"
+    book = xlsxwriter.Workbook(str(path))
+    book.add_worksheet("readme").write(0, 0, "see data")
+    book.add_worksheet("data").write_column(0, 0, ["a", 1])
+    book.close()
+    with pytest.raises(OstrakaError, match=r"sheet 'readme', and no other one is read: .* data, or"):
+        read_table(path)
 
 
 def test_text_that_says_how_it_is_written_is_read_beside_numbers(tmp_path: Path) -> None:

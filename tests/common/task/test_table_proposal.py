@@ -180,6 +180,26 @@ def test_columns_are_told_by_their_values(
     assert note in proposal.note
 
 
+@pytest.mark.parametrize(
+    ("values", "note"),
+    [
+        (["0.5", "1,5", "2.5", "3,5"] * 5, "such as '0.5', '1,5': if it is a number"),
+        (["5 mg", "0.007 g"] * 5, "such as '5 mg', '0.007 g': if it is a number"),
+        (["<5", "7", ">9"] * 5, "such as '<5', '7': if it is a number"),
+        (["5*", "7", "9"] * 5, "is numbers but for '5*'"),
+        (["2021-01-31", "31.01.2021"] * 5, "'31.01.2021': if it is a day, write all as"),
+        (["2021-01-31", "44227"] * 5, "such as '2021-01-31', '44227': if it is a day"),
+        (["1/2/2021 1 PM", "3/4/2021 2 AM"] * 5, "such as '1/2/2021 1 PM': if it is"),
+        (["f", "F", "m"] * 5, "has 'F', 'f', which look alike"),
+        (["yes", "no", "1"] * 5, "'1', 'no', 'yes': if they say yes and no"),
+    ],
+)
+def test_categories_that_may_be_something_else_are_told(values: list[str], note: str) -> None:
+    proposal = propose_column("x", pa.chunked_array([values]), public=True)
+    assert proposal.fields == {"kind": "category", "values": sorted(set(values))}
+    assert note in proposal.note
+
+
 def test_a_value_that_too_few_records_hold_is_not_told() -> None:
     held = pa.chunked_array([["nine"] * 9 + ["ten"] * 10 + ["more"] * 20])
     assert propose_column("x", held, public=False).fields["values"] == ["more", "ten"]
@@ -323,6 +343,15 @@ def drafted(table: pa.Table) -> TaskProposal:
     return proposed(table, "y", public=False)
 
 
+@pytest.mark.parametrize(
+    ("name", "first", "told"),
+    [("admission_date", 44197, True), ("Datum", 44197, True), ("price", 44197, False), ("date", 2021, False)],
+)
+def test_days_as_spreadsheets_count_them_are_told(name: str, first: int, told: bool) -> None:
+    column = pa.chunked_array([[first + row % 7 for row in range(40)]])
+    assert ("as spreadsheets count them" in propose_column(name, column, public=False).note) is told
+
+
 def test_row_numbers_are_left_out_and_told() -> None:
     proposal = drafted(many(**{"Unnamed: 0": list(range(40)), "w": [row % 7 for row in range(40)]}))
     assert proposal.fields["ignore"] == ["Unnamed: 0"]
@@ -424,6 +453,7 @@ def test_a_label_is_found_however_its_letters_are_composed() -> None:
         (["a b", "a\u00a0b", "c"], r"'a b', 'a\xa0b'"),
         (["c", "c\u200b", "d"], r"'c', 'c\u200b'"),
         (["<5", ">5", "+"], None),
+        (["01", "1", "10"], "'01', '1'"),
     ],
 )
 def test_classes_that_look_alike_are_told(classes: list[str], alike: str | None) -> None:

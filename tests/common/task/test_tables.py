@@ -212,11 +212,16 @@ def test_all_columns_that_do_not_fit_are_told_at_once(tmp_path: Path) -> None:
         ({"admitted": [None] * 3}, "column 'admitted'", ErrorCode.DATA_NAN),
         ({"admitted": [1, 2, 3]}, "no dates", ErrorCode.DATA_NOT_NUMERIC),
         ({"diagnosis": ["no", "yes", "maybe"]}, "'maybe' in row 2", ErrorCode.DATA_LABEL_RANGE),
-        ({"weight": [1, 2, 3]}, "drop the column 'weight'", ErrorCode.TASK_MISMATCH),
+        ({"weight": [1, 2, 3]}, "drop the column 'weight'.", ErrorCode.TASK_MISMATCH),
     ],
 )
 def test_values_that_are_off_are_refused(change: dict[str, Any], named: str, code: ErrorCode | None) -> None:
     refused(pa.table(columns() | change), named, code=code or ErrorCode.TASK_MISMATCH)
+
+
+def test_a_label_column_in_capitals_is_told_apart_from_one_too_many() -> None:
+    table = pa.table(columns()).rename_columns({"diagnosis": "Diagnosis"})
+    refused(table, "drop the column 'Diagnosis' (did you mean diagnosis?).", code=ErrorCode.TASK_MISMATCH)
 
 
 def test_rows_without_a_class_are_left_out_and_counted() -> None:

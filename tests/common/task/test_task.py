@@ -56,7 +56,7 @@ def test_columns_in_another_order_are_told() -> None:
     mismatch(
         ADULTS,
         adults(RECORDS[:, [1, 0, 2]], columns=("hours", "age", "year")),
-        "Column 0 is 'age' in the task but 'hours' in the data",
+        "The data have their columns, from 'hours' on, in another order",
         "put the columns in the task's order",
     )
 
@@ -64,10 +64,11 @@ def test_columns_in_another_order_are_told() -> None:
 @pytest.mark.parametrize(
     ("columns", "named"),
     [
-        (("age", "hours"), "Column 2 is 'year' in the task but absent in the data: add the missing"),
-        (("age", "hours", "yaer"), "Column 2 is 'year' in the task but 'yaer' in the data"),
-        (("id", "age", "hours", "year"), "Column 0 is 'age' in the task but 'id' in the data: drop"),
-        (("age", "hours", "year", "id"), "Column 3 is absent in the task but 'id' in the data: drop"),
+        (("age", "hours"), "lack columns of the task: add the missing column 'year'."),
+        (("age", "hours", "Year"), "add the missing column 'year' (did you mean Year?)."),
+        (("hours",), "add the missing columns 'age', 'year'."),
+        (("id", "age", "hours", "year"), "neither has nor ignores: drop the column 'id'."),
+        (("age", "hours", "year", "id", "x"), "drop the columns 'id', 'x'."),
     ],
 )
 def test_missing_and_extra_columns_are_named(columns: tuple[str, ...], named: str) -> None:
