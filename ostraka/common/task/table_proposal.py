@@ -24,7 +24,7 @@ from ostraka.common.datasets.reading import Origin, Reading
 from ostraka.common.datasets.table_columns import class_labels, label_columns, target_numbers
 from ostraka.common.datasets.table_files import Table
 from ostraka.common.datasets.unreadable import UnreadableValuesError
-from ostraka.common.datasets.word_columns import TRUTH_WORDS, is_missing, texts, truth_family
+from ostraka.common.datasets.word_columns import NUMBER, TRUTH_WORDS, is_missing, texts, truth_family
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task.columns import INDICATOR, MAX_NAME, Column, Name, NamedColumn, tidy
 from ostraka.common.task.id_columns import (
@@ -79,8 +79,8 @@ DAY_NAME = re.compile(r"date|datum|fecha|(?<![a-z])(dob|day|tag)(?![a-z])", re.I
 """What columns of days are called."""
 ODD_NUMBER = r"([$€£¥'<>≤≥~+(" "\u2212" r"-]\s?)?\d[\d.,' ]*([eE][+-]?\d+)?\s?[^\d\s]{0,9}"
 """A number, perhaps with a sign before it or a unit behind it."""
-PADDED = r"0\d+"
-"""A code of digits, such as 01067, which is no number."""
+DIGITS = r"0\d+|\d{16,}"
+"""A code of digits, such as 01067, or more than floats keep, which is no number."""
 NOTHING_KNOWN = frozenset(
     (
         *(
@@ -360,7 +360,7 @@ def _note_written(present: pa.ChunkedArray, share: float, odd: str) -> str:
     first = present[0].as_py()
     if any(sign.isdecimal() and not sign.isascii() for sign in first):
         return f"has digits of another script, as in {first!r}: write 0 to 9"
-    if pc.any(pc.match_substring_regex(present, f"^{PADDED}$")).as_py():
+    if pc.any(pc.match_substring_regex(present, f"^({DIGITS})$")).as_py():
         return ""
     if share > MIN_NUMERIC_SHARE:
         others = len(present) - round(share * len(present))
@@ -528,6 +528,7 @@ def propose_task(
     ]
     notes += [
         *([] if numeric or target is not None else _number_notes(table, labels)),
+        *_header_notes(table.column_names),
         *_id_notes(table, chosen, ids),
         *(
             f"Classes that look alike: {names}. Write them in one way if they are one."
@@ -625,6 +626,14 @@ def _id_notes(table: pa.Table, chosen: str | None, ids: Sequence[str]) -> Iterat
         gaps = pc.sum(is_missing(texts(table[column]))).as_py()
         if gaps and id_kind(column) not in (None, IdKind.NAME):
             yield f"{gaps} of {len(table)} records have no '{column}': fill it in to tell them apart by it."
+
+
+def _header_notes(names: Sequence[str]) -> Iterator[str]:
+    """Ask whether names of columns are a record, where nearly all are numbers."""
+    numbers = [name for name in names if re.fullmatch(NUMBER, name, re.ASCII)]
+    if len(numbers) > len(names) / 2:
+        told = list_words([repr(name) for name in numbers])
+        yield f"Columns are called {told}: if the first line is a record, write one of names before it."
 
 
 def _alike(words: Iterable[str]) -> Iterator[str]:

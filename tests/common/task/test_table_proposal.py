@@ -162,6 +162,7 @@ def test_classes_that_few_private_records_have_are_left_to_a_person_unnamed() ->
         (["01JAN2021", "31DEC2021"], "feature", {"kind": "date", "format": "%d%b%Y"}, ""),
         (["31FEB2021", "31DEC2021"], "ignore", {}, "'31FEB2021' in 1 row"),
         ([f"free {row}" for row in range(20)], "ignore", {}, "differs in every record"),
+        ([str(2**63 + row) for row in range(20)], "ignore", {}, "differs in every record"),
         ([f"free {row}" for row in range(19)], "ignore", {}, "is text with 19 different values"),
         ([f"free {row}" for row in range(51)] * 3, "ignore", {}, "is text with 51 different values"),
         (TOLD_APART * 3, "feature", {"kind": "category", "values": sorted(TOLD_APART)}, ""),
@@ -350,6 +351,12 @@ def drafted(table: pa.Table) -> TaskProposal:
 def test_days_as_spreadsheets_count_them_are_told(name: str, first: int, told: bool) -> None:
     column = pa.chunked_array([[first + row % 7 for row in range(40)]])
     assert ("as spreadsheets count them" in propose_column(name, column, public=False).note) is told
+
+
+@pytest.mark.parametrize(("names", "told"), [(("81", "39.4"), True), (("81", "age"), False)])
+def test_a_first_record_taken_for_names_is_asked_about(names: tuple[str, str], told: bool) -> None:
+    notes = drafted(many(**{name: [row % 7 for row in range(40)] for name in names})).notes
+    assert any(note.startswith("Columns are called '81', '39.4': if") for note in notes) is told
 
 
 def test_row_numbers_are_left_out_and_told() -> None:
