@@ -51,7 +51,8 @@ class Notation:
         decimals = f"({re.escape(self.decimal)}\\d*)?"
         if self.thousands:
             grouped = f"[1-9]\\d{{0,2}}({re.escape(self.thousands)}\\d{{3}})+"
-            return f"^[+-]?({grouped}|\\d{{1,3}}){decimals}$"
+            # People forget to part the thousands of some cells.
+            return f"^[+-]?({grouped}|\\d+){decimals}$"
         return f"^[+-]?(\\d+{decimals}|{re.escape(self.decimal)}\\d+)([eE][+-]?\\d+)?$"
 
     def words(self) -> str:
@@ -233,7 +234,8 @@ def _choose(
     """
     known = [_PLAIN] if point_is_decimal else []
     read = [(one, _floats(one.parse(written))) for one in fitting]
-    if len({numbers.tobytes() for _, numbers in read}) > 1:
+    # Where the thousands of some cells alone are parted nothing was printed.
+    if len({numbers.tobytes() for _, numbers in read}) > 1 and not _has_long_numbers(written):
         read = [(one, numbers) for one, numbers in read if one in known or one.prints(written)] or read
     notation, numbers = read[0]
     for other, differently in read[1:]:
@@ -251,14 +253,22 @@ def _choose(
 def _points_are_decimal(written: pa.ChunkedArray, *, certain: bool) -> bool:
     """Whether points in a column of plain numbers can be nothing but decimal points.
 
-    They can part thousands where every cell with one has three digits behind it, and no cell without one is
-    longer than that; a cell of no point is what makes that likely.
+    They can part thousands where every cell with one has three digits behind it; a cell of no point is what
+    makes that likely. Where they are decimal points as far as is known, a long number without one shows that
+    thousands are not parted.
     """
     sample = written.slice(0, _LOOKED_AT)
     if _shows_decimals(sample) or _shows_decimals(written):
         return True
+    if certain and _has_long_numbers(written):
+        return True
     pointed = pc.match_substring(written, ".")
     return not pc.any(pointed).as_py() or (certain and pc.all(pointed).as_py())
+
+
+def _has_long_numbers(written: pa.ChunkedArray) -> bool:
+    """Whether a cell has more than three digits before any sign."""
+    return pc.any(pc.match_substring_regex(written, r"^[+-]?\d{4}")).as_py() is True
 
 
 def _shows_decimals(written: pa.ChunkedArray) -> bool:

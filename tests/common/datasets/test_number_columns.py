@@ -55,6 +55,8 @@ def test_a_column_is_read_in_the_notation_that_prints_it(
         (("1.234", "999", "12.000"), "1.234 or 1234"),
         (("4.100", "4", "3.950"), "4.1 or 4100"),
         (("NA", "1,000", "2,000"), "1000 or 1?"),
+        (("1,000", "1037", "999"), "1000 or 1?"),
+        (("1,234", "1037"), "1234 or 1.234"),
         (("5 %", "6%"), "'5 %', which has two readings: 5, or a hundredth"),
     ],
 )
@@ -67,6 +69,7 @@ def test_the_task_decides_between_readings() -> None:
     assert read_numbers(column("1,234", "999"), decimal=".").values.tolist() == [1234, 999]
     assert read_numbers(column("1,234", "999"), decimal=",").values.tolist() == [1.234, 999]
     assert read_numbers(column("5 %", "6.5%"), percent=True).values.tolist() == [5, 6.5]
+    assert read_numbers(column("1,000", "1037"), decimal=".").values.tolist() == [1000, 1037]
     with pytest.raises(UnreadableValuesError, match=r"'1\.5' in 1 row .*the decimal mark ',' of the task"):
         read_numbers(column("1.5", "2"), decimal=",")
 
@@ -75,6 +78,9 @@ def test_points_in_a_file_of_semicolons_may_part_thousands() -> None:
     assert read_numbers(column("7.500", "12.300")).values.tolist() == [7.5, 12.3]
     with pytest.raises(TwoReadingsError, match=r"7\.5 or 7500"):
         read_numbers(column("7.500", "12.300"), point_is_decimal=False)
+    assert read_numbers(column("1.234", "1037")).values.tolist() == [1.234, 1037]
+    with pytest.raises(TwoReadingsError, match=r"1\.234 or 1234"):
+        read_numbers(column("1.234", "1037"), point_is_decimal=False)
     assert read_numbers(column("1.234", "9", "12.000"), point_is_decimal=False).values.tolist() == [
         1234,
         9,
