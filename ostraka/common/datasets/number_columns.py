@@ -22,7 +22,6 @@ from ostraka.common.datasets.unreadable import TwoReadingsError, UnreadableValue
 from ostraka.common.datasets.word_columns import EXACT, NUMBER, texts, truth_values, without_missing
 
 MARKS: tuple[DecimalMark, DecimalMark] = (".", ",")
-_POINT_GROUPS = r"^[+-]?[1-9]\d{0,2}(\.\d{3})+$"
 _SPACES = "[\u00a0\u2009\u202f]"
 """Blanks that keep digits together."""
 _QUOTES = "[\u2019\u02bc]"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ostraka.common.console.texts import list_words
 from ostraka.common.datasets.label_columns import FLOAT, MISSING, TRUTH, WHOLE_AS_FLOAT
 from ostraka.common.datasets.unreadable import UnreadableValuesError, as_numpy, refuse
 
@@ -29,6 +33,9 @@ TRUTH_WORDS = frozenset(word for sides in FAMILIES for side in sides for word in
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 """A number as programs write it."""
 _MISSING = pa.array(MISSING, pa.string())
+_UNSEEN = re.compile(r"[\s\u200b-\u200f\u2060\ufeff]+")
+"""Blanks, and characters of no width."""
+_ZEROS = re.compile(r"^0+(?=\d)")
 _NOTHING = pa.scalar(None, pa.string())
 EXACT = 2**53
 """Whole numbers of this size and more lose digits as floats."""
@@ -76,6 +83,15 @@ def _time_texts(values: pa.ChunkedArray) -> pa.ChunkedArray:
     local = pc.local_timestamp(values) if values.type.tz is not None else values
     midnight = pc.all(pc.equal(pc.floor_temporal(local, unit="day"), local)).as_py()
     return local.cast(pa.date32() if midnight in (True, None) else local.type).cast(pa.string())
+
+
+def find_alike(words: Iterable[str]) -> Iterator[str]:
+    """Name words that differ by case, blanks, zeros before a number, and characters of no width alone."""
+    alike = defaultdict(list)
+    for word in words:
+        plain = word if word.isascii() else _UNSEEN.sub(" ", unicodedata.normalize("NFKC", word))
+        alike[_ZEROS.sub("", " ".join(plain.casefold().split()))].append(word)
+    yield from (list_words(list(map(repr, same))) for same in alike.values() if len(same) > 1)
 
 
 def is_missing(words: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.console.texts import list_words
 from ostraka.common.datasets import Dataset
+from ostraka.common.datasets.word_columns import find_alike
 from ostraka.common.task.input import TableInput, TensorInput
 from ostraka.common.task.persons import Persons
 from ostraka.common.task.task import Task
@@ -34,29 +35,35 @@ class Findings:
         telling: those from which alone the label can nearly be read, with the label where there are several:
             they may have been written after it, and are not there when records are asked about.
         persons: whose the records are, or by which ids they belong together, where the task has one.
+        alike: ids that differ in how they are written alone: who has two of them counts as two.
     """
 
     constant: tuple[str, ...]
     telling: tuple[str, ...]
     persons: Persons | None
+    alike: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, task: Task, data: Dataset) -> "Findings":
         """Look at records of a task; raises `data.missing` for records that are nobody's."""
         persons = Persons.of(task, data)
+        alike = () if persons is None else tuple(find_alike(dict.fromkeys(data.ids or ())))
         if isinstance(task.input, TensorInput):
-            return cls(tuple(_constant_labels(task, data)), (), persons)
+            return cls(tuple(_constant_labels(task, data)), (), persons, alike)
         same = _are_constant(data.X)
         # Of a column of text most features count words that are not there.
         columns = zip(data.columns, same, strict=True)
         constant = tuple(name for name, is_same in columns if is_same and name in task.input.sources)
         constant += tuple(_constant_labels(task, data))
-        return cls(constant, tuple(_telling(task, data, same)), persons)
+        return cls(constant, tuple(_telling(task, data, same)), persons, alike)
 
     def sentences(self) -> Iterator[str]:
         """Yield a sentence for each kind of finding."""
         if self.persons is not None:
             yield f"They are of {self.persons}."
+        if self.alike:
+            ids = list_words(self.alike, "; ")
+            yield f"Ids that look alike, and count as several: {ids}. Write them in one way if they are one."
         if self.constant:
             yield f"One value only, which says nothing: {list_words(self.constant)}."
         if self.telling:

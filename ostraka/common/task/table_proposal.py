@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -24,7 +23,14 @@ from ostraka.common.datasets.reading import Origin, Reading
 from ostraka.common.datasets.table_columns import class_labels, label_columns, target_numbers
 from ostraka.common.datasets.table_files import Table
 from ostraka.common.datasets.unreadable import UnreadableValuesError
-from ostraka.common.datasets.word_columns import NUMBER, TRUTH_WORDS, is_missing, texts, truth_family
+from ostraka.common.datasets.word_columns import (
+    NUMBER,
+    TRUTH_WORDS,
+    find_alike,
+    is_missing,
+    texts,
+    truth_family,
+)
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task.columns import INDICATOR, MAX_NAME, Column, Name, NamedColumn, tidy
 from ostraka.common.task.id_columns import (
@@ -103,8 +109,6 @@ NOTHING_KNOWN = frozenset(
     )
 )
 """Words of people, in small letters, that may say that nobody knows a class, and may be one."""
-UNSEEN = r"[\s\u200b-\u200f\u2060\ufeff]+"
-"""Blanks, and characters of no width."""
 UNDERSCORED = r"[+-]?\d{1,3}(_\d{3})+(\.\d+)?"
 """A number as programs may write it, and no other one."""
 MAX_CATEGORY_VALUES = 50
@@ -282,7 +286,9 @@ def _category(words: pa.ChunkedArray, present: pa.ChunkedArray, *, public: bool)
     fields: dict[str, Any] = {"kind": "category", "values": known}
     if not public:
         fields["other"] = True
-    notes = [f"has {same}, which look alike: write them in one way if they are one" for same in _alike(known)]
+    notes = [
+        f"has {same}, which look alike: write them in one way if they are one" for same in find_alike(known)
+    ]
     if {word.lower() for word in known} <= TRUTH_WORDS:
         told = list_words(list(map(repr, known)))
         notes.append(f"has {told}: if they say yes and no, write that in one way")
@@ -512,7 +518,7 @@ def propose_task(
         numbers = _target_numbers(table, labels, origin, reading, asked=target)
         fields |= {"target": {"kind": "number"}}
     else:
-        classes, rare = _classes(table, labels, source)
+        classes, rare = _classes(table, labels, origin)
         fields |= {"classes": [name for name in classes if public or name not in rare]}
     fields |= {"multi_label": True} if len(labels) > 1 else {}
     columns = [{"name": column, **proposal.fields} for column, proposal in features.items()]
@@ -532,7 +538,7 @@ def propose_task(
         *_id_notes(table, chosen, ids),
         *(
             f"Classes that look alike: {names}. Write them in one way if they are one."
-            for names in _alike(fields.get("classes", ()))
+            for names in find_alike(fields.get("classes", ()))
         ),
         *_misfits(proposal, classes, table, origin),
     ]
@@ -634,16 +640,6 @@ def _header_notes(names: Sequence[str]) -> Iterator[str]:
     if len(numbers) > len(names) / 2:
         told = list_words([repr(name) for name in numbers])
         yield f"Columns are called {told}: if the first line is a record, write one of names before it."
-
-
-def _alike(words: Iterable[str]) -> Iterator[str]:
-    """Name words that differ by case, blanks, zeros before a number, and characters of no width alone."""
-    alike = defaultdict(list)
-    for word in words:
-        plain = unicodedata.normalize("NFKC", word).casefold()
-        plain = re.sub(UNSEEN, " ", plain).strip()
-        alike[re.sub(r"^0+(?=\d)", "", plain)].append(repr(word))
-    yield from (list_words(same) for same in alike.values() if len(same) > 1)
 
 
 def _drop_unlabelled(table: pa.Table, labels: Sequence[str], origin: Origin) -> tuple[int, pa.Table, Origin]:
@@ -764,7 +760,7 @@ def _number_notes(table: pa.Table, labels: Sequence[str]) -> Iterator[str]:
     )
 
 
-def _classes(table: pa.Table, labels: Sequence[str], source: str) -> tuple[Sequence[str], Collection[str]]:
+def _classes(table: pa.Table, labels: Sequence[str], source: Origin) -> tuple[Sequence[str], Collection[str]]:
     """Return all classes, and those that fewer than `MIN_HOLDERS` records have."""
     if len(labels) > 1:
         label_columns(table, tuple(labels), source, ())
@@ -803,7 +799,7 @@ def _numbers_or_words(values: pa.ChunkedArray) -> pa.ChunkedArray:
         return values
 
 
-def _no_classes(source: str, label: str, different: int, what: str) -> OstrakaError:
+def _no_classes(source: Origin, label: str, different: int, what: str) -> OstrakaError:
     return OstrakaError(
         ErrorCode.DATA_LABEL_RANGE,
         f"{source} has {different} different values in its label column '{label}': they {what} can be"
