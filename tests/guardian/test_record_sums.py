@@ -1,5 +1,6 @@
 """Sums over records through a real guardian: noise of every block, charges by weight, nothing lost."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.errors import ErrorCode
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import Moments, Statistics
@@ -16,7 +18,9 @@ from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.common.privacy.filters import GAUSSIAN
 from ostraka.common.privacy.gaussian import gaussian_epsilon
 from ostraka.guardian.admin.upkeep import back_up, restore
-from ostraka.guardian.policy import LARGE_BATCHES, Policy
+from ostraka.guardian.ledger import open_guardian_ledger
+from ostraka.guardian.policy import DAY_S, LARGE_BATCHES, Policy, PolicyInForce, load_policy
+from ostraka.guardian.serving.timers import Forgetter
 from ostraka.protos.ostraka.v1 import guardian_pb2_grpc
 from tests.guardian.federation import Federation, group, plan, receipt, refusal
 from tests.guardian.training import Lead, Recording, updates
@@ -115,6 +119,42 @@ def test_of_sums_whose_shares_are_large_few_tickets_are_held(
         for number in range(LARGE_BATCHES):
             querier.ticket(session, number, 1)
         assert refusal(lambda: querier.ticket(session, LARGE_BATCHES, 1)) == ErrorCode.POLICY_OPEN_LIMIT.value
+
+
+def drop_answers(federation: Federation, days: float) -> None:
+    """Do what the guardian's timer does so many days from now."""
+    folder = federation.guardian_folder
+    credentials = federation.credentials["guardian", Role.GUARDIAN]
+    later = ManualClock(time.time() + days * DAY_S)
+    with open_guardian_ledger(folder, credentials, SystemClock()) as ledger:
+        policies = PolicyInForce(lambda: None, load_policy(folder))
+        Forgetter(ledger, policies, later).forget()
+
+
+def test_a_dropped_sum_is_neither_sent_nor_charged_nor_drawn_again(tmp_path: Path) -> None:
+    noise, sent = Recording(), updates(parameters=WIDTH)
+    federation = Federation(tmp_path, policy=POLICY + "keep_answers_days = 1\n")
+    with asking(federation) as querier:
+        querier.join_all("")
+        session = querier.begin(sums())
+        querier.ticket(session, 1, 1)
+        total = querier.trained(session, 1, sent)
+        released = querier.sum(session, 1, total)
+        spent = querier.spent()
+    drop_answers(federation, days=0.5)
+    with asking(federation) as querier:
+        np.testing.assert_array_equal(querier.released(session, 1), released)
+    drop_answers(federation, days=1.5)
+    with asking(federation, noise=noise) as querier:
+        for again in (
+            lambda: querier.sum(session, 1, total),
+            lambda: querier.released(session, 1),
+            lambda: querier.settle(session, 1),
+        ):
+            assert refusal(again) == ErrorCode.BATCH_FORGOTTEN.value
+        assert querier.spent() == spent
+        assert not noise.drawn
+        querier.round(session, 2, sent)
 
 
 @pytest.mark.heavy

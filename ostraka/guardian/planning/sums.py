@@ -27,7 +27,7 @@ EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Of a model, beside the whole budget: from where little is learned to where noise hardly matters."""
 STEPS = 60
 """Halvings by which the noise of an epsilon is found: to the last digit."""
-ROUNDS_AT_MOST = 50
+PLOTTED_ROUNDS = 50
 """Rounds that a plot reaches to where fewer are asked for."""
 
 
@@ -68,7 +68,7 @@ def plan_sums(
         },
         "by_epsilon": [_row(each, found, epsilon_budget, delta, order, rounds) for each, found in scaled],
     }
-    return Planned(figures, list(_curves(scaled, order, delta, max(rounds, ROUNDS_AT_MOST))))
+    return Planned(figures, list(_curves(scaled, order, delta, max(rounds, PLOTTED_ROUNDS))))
 
 
 def _scale(candidate: Candidate, wanted: float, delta: float, rounds: int) -> Candidate:
