@@ -21,7 +21,7 @@ from ostraka.guardian.admin.upkeep import back_up, restore
 from ostraka.guardian.ledger import open_guardian_ledger
 from ostraka.guardian.policy import DAY_S, LARGE_BATCHES, Policy, PolicyInForce, load_policy
 from ostraka.guardian.serving.timers import Forgetter
-from ostraka.protos.ostraka.v1 import guardian_pb2_grpc
+from ostraka.protos.ostraka.v1 import admin_pb2, guardian_pb2_grpc
 from tests.guardian.federation import Federation, group, plan, receipt, refusal
 from tests.guardian.training import Lead, Recording, updates
 
@@ -119,6 +119,17 @@ def test_of_sums_whose_shares_are_large_few_tickets_are_held(
         for number in range(LARGE_BATCHES):
             querier.ticket(session, number, 1)
         assert refusal(lambda: querier.ticket(session, LARGE_BATCHES, 1)) == ErrorCode.POLICY_OPEN_LIMIT.value
+
+
+def test_records_answer_whose_teachers_learned_without_a_guarantee(tmp_path: Path) -> None:
+    with asking(Federation(tmp_path, policy=POLICY)) as querier:
+        querier.join_all("ttac")
+        assert refusal(lambda: querier.open(plan()), "learned by ttac") == ErrorCode.POLICY_REFUSED.value
+        querier.round(querier.begin(sums()), 1, updates(parameters=WIDTH))
+        (budget,) = querier.budgets("a").values()
+        assert querier.spent() == epsilon(cost(budget.order, 1), budget.order, budget.delta)
+        charges = querier.admin.ListCharges(admin_pb2.ListChargesRequest())
+        assert not any(row.unguaranteed for rows in charges for row in rows.rows)
 
 
 def drop_answers(federation: Federation, days: float) -> None:

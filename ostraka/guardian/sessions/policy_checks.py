@@ -106,7 +106,7 @@ def check_enforcement(budgets: Iterable[Budget], enforce: str) -> None:
 def check_still_allowed(plan: Plan, grant: common_pb2.Grant, policy: Policy) -> None:
     """Raise `policy.refused` if a policy that was applied since the grant does not allow its session."""
     check_policy(plan, policy)
-    check_guarantee(grant.participants, policy)
+    check_guarantee(plan, grant.participants, policy)
     check_heads(plan, grant.participants, policy)
     if grant.enforce != policy.enforce:
         raise OstrakaError(
