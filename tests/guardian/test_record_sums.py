@@ -132,6 +132,14 @@ def test_records_answer_whose_teachers_learned_without_a_guarantee(tmp_path: Pat
         assert not any(row.unguaranteed for rows in charges for row in rows.rows)
 
 
+def test_a_party_that_abstains_from_labels_pays_for_sums_as_others_do(tmp_path: Path) -> None:
+    with asking(Federation(tmp_path, policy=POLICY)) as querier:
+        querier.join_all("")
+        querier.register("a", abstains=[0])
+        querier.round(querier.begin(sums(multi_label=True)), 1, updates(parameters=WIDTH))
+        assert querier.spent("a") == querier.spent("b") > 0
+
+
 def drop_answers(federation: Federation, days: float) -> None:
     """Do what the guardian's timer does so many days from now."""
     folder = federation.guardian_folder

@@ -181,8 +181,10 @@ def check_abstains(plan: Plan, manifest: common_pb2.Manifest) -> None:
 
     `task.mismatch` unless they are some, not all, of the task's labels, `plan.invalid` for a mechanism or
     tally that needs the votes of every party on every label. A party that abstains from all labels that the
-    plan chose is no trouble: it takes no part.
+    plan chose is no trouble: it takes no part. Sums over records leave out labels that are not known.
     """
+    if plan.mechanism.sums_records:
+        return
     silent = len(plan.columns_of(manifest.abstains))
     if not manifest.abstains or (plan.labels and silent in (0, plan.classes)):
         return

@@ -137,7 +137,7 @@ class Loader:
             structlog.get_logger().warning("party.no_records_for_sums")
             return None
         file = self.folder / section.required_data
-        data = self.task.load(file)
+        data = self.task.load(file, ignored=section.abstains)
         persons = check_policy(self.task, data, self.policy, self.votes_per_person)
         summed = None if persons is None else persons.choose(self.votes_per_person, data.ids or ())
         return Records.of(data, file, self.task, ensemble.manifest, ensemble.encoder, summed=summed)

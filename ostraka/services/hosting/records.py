@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from ostraka.common.datasets import Dataset
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.encoders import Encoder
 from ostraka.common.mechanism import RandRes, RandResLabels
@@ -90,7 +91,8 @@ class Records:
 
     Attributes:
         X: float32 (N, F), as `Task.prepare` gives them, and queries are.
-        y: int64 class indices, shape (N,); of several labels 0 and 1, (N, labels); or numbers, float64 (N,).
+        y: int64 class indices, shape (N,); of several labels 0 and 1, (N, labels), or `UNKNOWN` where the
+            party abstains; or numbers, float64 (N,).
         cohorts: each record's, int64, shape (N,): those of a cohort vote on the same queries.
         classes: number of classes, or of labels; 1 where `y` are numbers.
         groups: each record's, int64, shape (N,), by its place in the manifest, or `NO_GROUP`: sums are of
@@ -148,9 +150,12 @@ class Records:
         if summed is not None:
             groups = np.where(summed[order], groups, NO_GROUP)
         codes = data.X.reshape(len(data), -1)[order]
+        y = data.targets()[order]
+        if manifest.abstains:
+            y[:, list(manifest.abstains)] = UNKNOWN
         X = task.prepare(codes)
         features = X if encoder is None else encoder.encode(X)
-        return cls(X, data.targets()[order], cohorts, task.outputs, groups, codes, features)
+        return cls(X, y, cohorts, task.outputs, groups, codes, features)
 
     def nearest(self, centres: NDArray[np.float32], scheduled: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Count records by nearest centre and class, (centres, classes).
