@@ -68,7 +68,8 @@ def test_every_block_gets_its_noise_and_is_charged(tmp_path: Path) -> None:
         session = querier.begin(sums())
         released = querier.round(session, 1, sent)
         assert [drawn.shape for drawn in noise.drawn] == [(1, 6), (1, 6)]
-        np.testing.assert_array_equal(released, sent.sum(axis=0) + np.hstack(noise.drawn).ravel())
+        codes, gram = (noise.by_sigma[draw.scale].ravel() for draw in MECHANISM.draws(1, 0))
+        np.testing.assert_array_equal(released, sent.sum(axis=0) + np.hstack([codes, gram]))
         (budget,) = querier.budgets("a").values()
         assert querier.spent() == epsilon(cost(budget.order, 1), budget.order, budget.delta)
     with asking(federation) as querier:
