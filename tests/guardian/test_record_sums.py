@@ -22,7 +22,7 @@ from ostraka.guardian.ledger import open_guardian_ledger
 from ostraka.guardian.policy import DAY_S, LARGE_BATCHES, Policy, PolicyInForce, load_policy
 from ostraka.guardian.serving.timers import Forgetter
 from ostraka.protos.ostraka.v1 import admin_pb2, guardian_pb2_grpc
-from tests.guardian.federation import Federation, group, plan, receipt, refusal
+from tests.guardian.federation import RING, Federation, group, plan, receipt, refusal
 from tests.guardian.training import Lead, Recording, updates
 
 MECHANISM = Moments(columns=3, codes=2, sigma=30.0, gram_sigma=40.0)
@@ -151,7 +151,7 @@ def drop_answers(federation: Federation, days: float) -> None:
         Forgetter(ledger, policies, later).forget()
 
 
-def test_a_dropped_sum_is_neither_sent_nor_charged_nor_drawn_again(tmp_path: Path) -> None:
+def test_a_sum_is_sent_again_and_once_dropped_refused_never_charged_or_drawn_again(tmp_path: Path) -> None:
     noise, sent = Recording(), updates(parameters=WIDTH)
     federation = Federation(tmp_path, policy=POLICY + "keep_answers_days = 1\n")
     with asking(federation) as querier:
@@ -162,8 +162,12 @@ def test_a_dropped_sum_is_neither_sent_nor_charged_nor_drawn_again(tmp_path: Pat
         released = querier.sum(session, 1, total)
         spent = querier.spent()
     drop_answers(federation, days=0.5)
-    with asking(federation) as querier:
+    other = RING.add(total, np.ones_like(total))
+    with asking(federation, noise=noise) as querier:
+        np.testing.assert_array_equal(querier.sum(session, 1, total), released)
         np.testing.assert_array_equal(querier.released(session, 1), released)
+        assert refusal(lambda: querier.sum(session, 1, other)) == ErrorCode.BATCH_ALTERED.value
+        assert querier.spent() == spent
     drop_answers(federation, days=1.5)
     with asking(federation, noise=noise) as querier:
         for again in (
@@ -172,6 +176,7 @@ def test_a_dropped_sum_is_neither_sent_nor_charged_nor_drawn_again(tmp_path: Pat
             lambda: querier.settle(session, 1),
         ):
             assert refusal(again) == ErrorCode.BATCH_FORGOTTEN.value
+        assert refusal(lambda: querier.sum(session, 1, other)) == ErrorCode.BATCH_ALTERED.value
         assert querier.spent() == spent
         assert not noise.drawn
         querier.round(session, 2, sent)
