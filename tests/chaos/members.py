@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ostraka.common.clock import Clock, ManualClock
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
 from ostraka.common.mechanism import GnMax, Moments
-from ostraka.common.plan.choices import VARIANT
+from ostraka.common.plan.choices import ENCODING, VARIANT
 from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sharing.ring import Ring
@@ -97,7 +97,7 @@ def plan(draws: random.Random, variant: VARIANT, quorum: int, batch_size: int) -
     sums over records in place of votes: by its nonce, so that whatever else is drawn stays as it is.
     """
     nonce, sigma = draws.randbytes(16), draws.uniform(4, 12)
-    encoding = draws.choice(["plain", "plain", "ckks"])
+    encoding: ENCODING = draws.choice(["plain", "plain", "ckks"])
     sums = nonce[0] % 4 == 0
     return Plan(
         nonce=nonce,

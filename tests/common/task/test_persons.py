@@ -65,6 +65,7 @@ def test_who_takes_a_person_s_place_changes_nobody_else_s_choice() -> None:
         ids = [*more, *others]
         persons = Persons.of(TASK, records(*ids))
         assert persons is not None
-        return persons.choose(2, ids)[len(more) :].tolist()
+        chosen: list[bool] = persons.choose(2, ids)[len(more) :].tolist()
+        return chosen
 
     assert chosen_beside("a") == chosen_beside("b", "b", "b") == chosen_beside()
