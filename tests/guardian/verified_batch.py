@@ -17,7 +17,7 @@ from ostraka.common.mechanism import GnMax
 from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.sharing.modulus import RingArray
-from ostraka.common.verified.parts import Part, context_of, join_ballots, parts_of
+from ostraka.common.verified.parts import AnyPart, context_of, join_ballots, parts_of
 from ostraka.common.verified.querier import count_shares
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from ostraka.services.voting.submission import GuardianShare
@@ -43,7 +43,7 @@ class Batch:
         self.calls, self.plan = calls, asked
         self.session = calls.open(asked).session_id
         self.ticket = calls.ticket(self.session, 1, SIZE)
-        self.parts: dict[str, tuple[Part, ...]] = {}
+        self.parts: dict[str, tuple[AnyPart, ...]] = {}
         self.provers: dict[str, CheatingProver] = {}
         self.seeds: dict[str, bytes] = {}
         for one in self.ticket.schedule:

@@ -113,7 +113,14 @@ def fit(
     encoder = site_encoder(site, options.encoder)
     known = KnownRecords.read(task, encoder, pool, own, test)
     asking = SumAsking(
-        task, site.parties, options.parties, options.quorum, options.variant, encoder.name, encoder.sha256
+        task,
+        site.parties,
+        options.parties,
+        options.quorum,
+        options.variant,
+        encoder.name,
+        encoder.sha256,
+        options.ballots,
     )
     if label_pool and pool is None:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, "There is no pool to label: give one.")

@@ -5,11 +5,13 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Self
 
+from ostraka.client.run.asking_options import MAX_VERIFIED_SUM
 from ostraka.client.run.options import choose_parties
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Mechanism
-from ostraka.common.plan.choices import VARIANT
+from ostraka.common.plan.choices import BALLOTS, VARIANT
+from ostraka.common.plan.fields import VERIFIED_BITS
 from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import budget_rdp
 from ostraka.common.privacy.filters import GAUSSIAN, received_order, sent_order
@@ -87,10 +89,16 @@ class SumAsking:
     variant: VARIANT = "none"
     encoder: str = ""
     encoder_sha256: bytes = b""
+    ballots: BALLOTS | None = None
 
     def plan(self, mechanism: Mechanism, rounds: int, nonce: bytes) -> Plan:
-        """Return the plan; raise `party.unknown` and `plan.invalid` as `make_plan`."""
+        """Return the plan; raise `party.unknown` and `plan.invalid` as `make_plan`.
+
+        Sums are verified as asked for, else where that costs a party little.
+        """
         parties = choose_parties(self.parties, self.known)
+        short = mechanism.width(self.task.outputs) <= MAX_VERIFIED_SUM
+        verified = short if self.ballots is None else self.ballots == "verified"
         return Plan(
             nonce=nonce,
             task_digest=self.task.digest,
@@ -101,6 +109,7 @@ class SumAsking:
             quorum=len(parties) // 2 + 1 if self.quorum is None else self.quorum,
             queries=rounds,
             batch_size=1,
+            ring_bits=VERIFIED_BITS[1] if verified else 64,
             encoder=self.encoder,
             encoder_sha256=self.encoder_sha256,
             variant=self.variant,

@@ -18,7 +18,7 @@ class Evaluation:
         wire: how a wire's values give its value at the point, (points, degree).
         quotient: the same of the quotient, (proof_values, degree).
         over_vanishing: 1 / Z at the point, (degree,).
-        row_factors: by which rows are combined, (rows, degree).
+        row_factors: by which what is checked of sums is combined, (rows, degree).
     """
 
     wire: FieldArray
@@ -81,7 +81,7 @@ def verifier_share(
     """Return one side's shares of what is checked, (message_values, degree).
 
     They are the wires' and the quotient's values at the point and, where the statement has one, the
-    combination of what rows sum to beyond the claim.
+    combination of what sums come to beyond the claim.
 
     Args:
         layout: of the statement.
@@ -95,8 +95,8 @@ def verifier_share(
     algebra = ExtensionField(layout.field)
     wires = field.dot(np.concatenate([blinds, layout.arrange(digits)], 1), evaluation.wire)
     shares = [wires, algebra.dot(quotient, evaluation.quotient)[None]]
-    if layout.statement.total is not None:
-        sums = field.total(layout.counts(digits), 1)
+    sums = layout.writing.read_sums(field, digits)
+    if sums is not None:
         off = field.subtract(sums, np.full_like(sums, claimed % field.prime))
-        shares.append(field.dot(off[None], evaluation.row_factors))
+        shares.append(field.dot(off[None], evaluation.row_factors[: len(off)]))
     return np.concatenate(shares)

@@ -107,9 +107,9 @@ def _holds(layout: Layout, point: Point, factors: FieldArray, values: FieldArray
     zeros = []
     numbers = np.zeros((layout.numbers, field.degree), np.uint64)
     for place in layout.places:
-        zeros.append(range_product(algebra, values[place.wires], place.digit.top))
+        zeros.append(range_product(algebra, values[place.wires], place.digit))
         if layout.norm_groups:
-            add_place(field, numbers[place.numbers], values[place.wires], place.digit.weight)
+            add_place(field, numbers[place.numbers], values[place.wires], place.weight)
     zeros.append(norm_differences(layout, algebra, numbers))
     combined = field.total(algebra.multiply(factors, np.concatenate(zeros)), 0)
     quotient = algebra.multiply(combined, point.evaluation(layout).over_vanishing)

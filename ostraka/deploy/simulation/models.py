@@ -51,6 +51,7 @@ def learn_from_sums(context: SimulationContext) -> tuple[QueryOutcome, SumModel,
         epsilon=affordable_epsilon(settings),
         quorum=settings.least_parties,
         variant=settings.plan.variant,
+        ballots=settings.plan.ballots,
     )
 
     def report(done: int, total: int) -> None:

@@ -67,7 +67,7 @@ def test_the_wires_that_the_guardian_sees_are_uniform(layout: Layout, votes: str
 def test_they_are_not_uniform_without_blinds(layout: Layout) -> None:
     digits = layout.writing.write(ballots("divided", layout.statement.rows))
     evaluation = Point(seed()).evaluation(layout)
-    bare = FIELD.dot(layout.arrange(digits), evaluation.wire[layout.blinds :])
+    bare = FIELD.dot(FIELD.wrap(layout.arrange(digits)), evaluation.wire[layout.blinds :])
     for place in layout.places:
         assert stats.chisquare(histogram(bare[place.wires])).pvalue < P_VALUE
 
