@@ -19,8 +19,6 @@ from ostraka.common.validation import place_text, problem_text
 DAY_S = 24 * 3600.0
 SHARE_BYTES = 2**31
 """Of the shares of sums that one querying party's open batches have a guardian hold, about."""
-VERIFIED_DIGITS = 12
-"""Of a value of a verified sum over 10 million records, each as long as a share of an unverified value."""
 LARGE_BATCHES = 2
 """Batches with larger shares that it may have open all the same: one is of a run that died."""
 Seconds = Annotated[float, Field(gt=0, le=366 * DAY_S, allow_inf_nan=False)]
@@ -128,8 +126,7 @@ class Policy(BaseModel):
         """
         if not plan.releases_sums:
             return self.max_open_batches
-        digits = VERIFIED_DIGITS if plan.ballots == "verified" else 1
-        share = plan.mechanism.width(plan.classes) * plan.modulus.element_bytes * digits
+        share = plan.mechanism.width(plan.classes) * plan.value_bytes
         fitting = SHARE_BYTES // (share * len(plan.parties))
         return min(self.max_open_batches, max(LARGE_BATCHES, fitting))
 

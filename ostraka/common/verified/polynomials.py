@@ -106,5 +106,5 @@ def quotient_values(
 def _extend(layout: Layout, known: NDArray[np.float64]) -> FieldArray:
     """Return the wires' values at the quotient's points, (wires, proof_values)."""
     field = layout.field
-    low, *high = (field.wrap((known @ limb).astype(np.int64)) for limb in layout.extension_limbs)
+    low, *high = (field.of_signed((known @ limb).astype(np.int64)) for limb in layout.extension_limbs)
     return field.add(low, field.rotate(high[0], 31)) if high else low

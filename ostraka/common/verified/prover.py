@@ -80,7 +80,9 @@ class Prover:
     def _share(self, layout: Layout, part: int, digits: NDArray[np.int64]) -> bytes:
         """Return the guardian's share of a part's digits."""
         field = layout.field
-        return field.to_bytes(field.subtract(field.wrap(digits), self._own(part, "digits", *digits.shape)))
+        return field.to_bytes(
+            field.subtract(field.of_signed(digits), self._own(part, "digits", *digits.shape))
+        )
 
     def _proof(self, part: int, challenge: bytes) -> bytes:
         layout = self._layouts[part]

@@ -22,6 +22,8 @@ from ostraka.services.voting.answers import Ballots, IdempotentAnswers, Unverifi
 
 COPIES = 6
 """Times an answer's own bytes that are in memory as it is added up, weighed and shared, measured."""
+PROVED_COPIES = 10
+"""The same where an answer is shared as digits and proved, measured of 7,850 values."""
 VALUE_BYTES = 8
 
 
@@ -31,7 +33,8 @@ def answer_bytes(plan: Plan) -> int:
     Each record becomes as many values as there are in the sum, at most.
     """
     width = plan.mechanism.width(plan.classes)
-    return VALUE_BYTES * (COPIES * width + min(CHUNK * width, CHUNK_VALUES))
+    copies = PROVED_COPIES if plan.ballots == "verified" else COPIES
+    return copies * width * plan.value_bytes + VALUE_BYTES * min(CHUNK * width, CHUNK_VALUES)
 
 
 class Summer:
