@@ -39,13 +39,14 @@ class Point:
         if len(seed) != SEED_BYTES:
             raise ValueError(f"a seed has {SEED_BYTES} bytes, not {len(seed)}")
         self._seed = seed
-        self._evaluations: dict[Layout, Evaluation] = {}
+        self._evaluations: dict[tuple[PrimeField, int, int, int], Evaluation] = {}
 
     def evaluation(self, layout: Layout) -> Evaluation:
-        """Return what the point means for a layout; computed once."""
-        if layout not in self._evaluations:
-            self._evaluations[layout] = self._evaluate(layout)
-        return self._evaluations[layout]
+        """Return what the point means for a layout; computed once for all of the same geometry."""
+        geometry = layout.field, layout.points, layout.proof_values, layout.statement.rows
+        if geometry not in self._evaluations:
+            self._evaluations[geometry] = self._evaluate(layout)
+        return self._evaluations[geometry]
 
     def _evaluate(self, layout: Layout) -> Evaluation:
         field = layout.field

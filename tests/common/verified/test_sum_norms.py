@@ -118,6 +118,16 @@ def test_the_claim_is_nearly_the_norm_and_nothing_wraps_around(values: int, norm
     assert bound.unit == 1 or statement.size * (SIGNED_BASE * highest) ** 2 >= FIELD.prime / 2, "no coarser"
 
 
+@settings(max_examples=40, deadline=None)
+@given(values=st.integers(1, 200), norm=st.integers(1, 2**52), seed=st.integers(0, 2**32 - 1))
+def test_every_sum_within_the_norm_is_within_the_claim(values: int, norm: int, seed: int) -> None:
+    """Rounding of what is proved takes nothing off what a party may add up to."""
+    statement = claim(values, norm)
+    assert statement.norm is not None
+    steps = np.trunc(unit_vector(np.random.default_rng(seed), values) * norm * (1 - 2.0**-40))
+    assert statement.norm.admits(np.pad(steps.astype(np.int64), (0, statement.size - values))[None])
+
+
 @pytest.mark.parametrize("norm", [3000, 2**26])
 def test_a_sum_may_be_as_long_as_the_claim_and_no_longer(norm: int) -> None:
     statement = claim(9, norm)
