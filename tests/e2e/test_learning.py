@@ -33,7 +33,7 @@ def learned(folder: Path, start: Start, **settings: Any) -> SimulationReport:
 @pytest.mark.parametrize("learner", ["bins", "boost", "gradients", "auto"])
 def test_every_learner_learns_from_real_parties(tmp_path: Path, start: Start, learner: str) -> None:
     report = learned(tmp_path, start, learn=learner)
-    assert report.ballots == "verified", "sums are as short as that"
+    assert report.ballots == ("unverified" if learner == "bins" else "verified"), "its Gram sum is long"
     model = report.quality.model
     assert model is not None
     assert model.learner == learner or learner == "auto"
