@@ -71,23 +71,15 @@ def test_sums_as_long_as_records_allow_are_released(calls: Calls) -> None:
     assert calls.spent("a") > 0
 
 
-def far(sums: NDArray[np.float64]) -> None:
-    sums[0, 0] = 2**20
-
-
 def barely(sums: NDArray[np.float64]) -> None:
     sums[0, 0] += 0.1
-
-
-def in_two_rows(sums: NDArray[np.float64]) -> None:
-    sums[0, 5] = RECORDS / 10
 
 
 def in_the_second_block(sums: NDArray[np.float64]) -> None:
     sums[0, -1] = -RECORDS / 2
 
 
-@pytest.mark.parametrize("lie", [far, barely, in_two_rows, in_the_second_block])
+@pytest.mark.parametrize("lie", [barely, in_the_second_block])
 def test_a_party_whose_sum_is_too_long_is_left_out_and_named(calls: Calls, lie: Any) -> None:
     """It attests the share of its own seed, as its software does: so it is proved that it lied."""
     batch = SumBatch(calls)

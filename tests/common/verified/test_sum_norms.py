@@ -72,7 +72,7 @@ def unit_vector(random: np.random.Generator, values: int) -> NDArray[np.float64]
     return np.asarray(drawn / np.linalg.norm(drawn))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     values=st.integers(1, 60),
     records=st.integers(1, 2**30),
@@ -231,6 +231,7 @@ def test_norms_are_of_powers_of_the_digits_base() -> None:
         Norm(2, 4, unit=12)
 
 
+@settings(max_examples=30)
 @given(count=st.integers(1, 8), value=st.floats(-1, 1))
 def test_signed_digits_write_every_number_and_round_as_the_norm_does(count: int, value: float) -> None:
     statement = Statement(1, 1, signed_reach(count), None, Norm(2, 1), signed=True)
