@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import Mechanism, Moments, Statistics
+from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.sharing.ballots import VOTE
+from ostraka.common.verified.parts import context_of
 from ostraka.common.wire.contexts import ATTESTATION_CONTEXT
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
 from tests.guardian.federation import PARTIES, Calls, Federation, group, plan
@@ -109,6 +111,61 @@ def attest(calls: Calls, batch: Batch, site: str) -> None:
     )
     signed = calls.credentials(site, Role.PARTY).sign(ATTESTATION_CONTEXT, attestation.SerializeToString())
     calls.stub(site, Role.PARTY).AttestBallots(guardian_pb2.AttestBallotsRequest(attestation=signed))
+
+
+def ten_times(batch: SumBatch) -> None:
+    batch.lie("c", 10 * batch.honest())
+
+
+def more_in_the_guardians_share(batch: SumBatch) -> None:
+    """Add a step to the guardian's share alone: the sum is in its norm, and not what was proved."""
+    prover = batch.provers["c"]
+    layout = batch.parts["c"][0].layout
+    size = layout.share_bytes
+    share = layout.field.from_bytes(prover.guardian_share[:size], 1, layout.writing.size)
+    share[:, 1] = layout.field.reduce(share[:, 1] + np.uint64(1))
+    prover.guardian_share = layout.field.to_bytes(share) + prover.guardian_share[size:]
+
+
+def another_seed(batch: SumBatch) -> None:
+    batch.seeds["c"] = batch.seeds["b"]
+
+
+def as_another_party(batch: SumBatch) -> None:
+    """Send what party a shares, and prove it to its own challenge."""
+    batch.seeds["c"] = batch.seeds["a"]
+    batch.provers["c"] = batch.prover("c", context_of(batch.session, 1, "a"))
+
+
+def of_the_next_round(batch: SumBatch) -> None:
+    batch.provers["c"] = batch.prover("c", context_of(batch.session, 2, "c"))
+
+
+def blocks_exchanged(batch: SumBatch) -> None:
+    """Send one for the other: both have as many values, and so the same layout."""
+    first, second = (part.layout for part in batch.parts["c"])
+    assert first == second
+    prover = batch.provers["c"]
+    share = prover.guardian_share
+    prover.guardian_share = share[first.share_bytes :] + share[: first.share_bytes]
+
+
+@pytest.mark.heavy
+def test_a_proof_of_another_sum_party_round_or_block_is_refused(calls: Calls) -> None:
+    lies = (
+        ten_times,
+        more_in_the_guardians_share,
+        another_seed,
+        as_another_party,
+        of_the_next_round,
+        blocks_exchanged,
+    )
+    for number, lie in enumerate(lies):
+        batch = SumBatch(calls, nonce=bytes([number]) * NONCE_BYTES)
+        lie(batch)
+        batch.vote()
+        assert batch.verify() == ["c"], lie.__name__
+    assert calls.spent("c") == 0
 
 
 def test_norms_grow_with_the_records_that_a_party_declares_and_no_others(calls: Calls) -> None:
