@@ -12,6 +12,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Mechanism
 from ostraka.common.plan.choices import BALLOTS, VARIANT
 from ostraka.common.plan.fields import VERIFIED_BITS
+from ostraka.common.plan.limits import MAX_VERIFIED_VALUES
 from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import budget_rdp
 from ostraka.common.privacy.filters import GAUSSIAN, received_order, sent_order
@@ -189,4 +190,20 @@ def require_affordable(planned: PlannedSums) -> None:
         "no sum of this plan: ask for less with --epsilon, leave the party out with --parties, or let it "
         "agree to a larger budget.",
         fits="0",
+    )
+
+
+def warn_of_unverified(plan: Plan, asked: BALLOTS | None) -> tuple[str, ...]:
+    """Return what to know of sums that are not verified, unless somebody `asked` for them so."""
+    if plan.ballots == "verified" or asked is not None:
+        return ()
+    values = plan.mechanism.width(plan.classes)
+    advice = (
+        "give --ballots verified to have them checked"
+        if values <= MAX_VERIFIED_VALUES
+        else f"only those of at most {MAX_VERIFIED_VALUES:,} values can be checked"
+    )
+    return (
+        f"Sums of {values:,} values are not verified unless asked for: a party that lies may add any "
+        f"numbers, unseen; {advice}.",
     )

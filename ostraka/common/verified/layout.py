@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.sharing.prime_field import ExtensionField, FieldArray, PrimeField
 from ostraka.common.sharing.statement import Statement
-from ostraka.common.verified.writing import Place, Whole, Writing
+from ostraka.common.verified.writing import Digit, Place, Whole, Writing
 
 
 class Factorials:
@@ -152,6 +152,18 @@ class Layout:
     def places(self) -> tuple[Place, ...]:
         """The wires of every place of digits."""
         return self.writing.places(self.points - self.blinds)
+
+    @cached_property
+    def ranges(self) -> tuple[tuple[Digit, NDArray[np.int64]], ...]:
+        """The wires of all digits of one range, and one of these digits: they are checked at once."""
+        alike: dict[tuple[int, int], list[Place]] = {}
+        for place in self.places:
+            alike.setdefault((place.digit.least, place.digit.top), []).append(place)
+        wires = np.arange(self.wires)
+        return tuple(
+            (places[0].digit, np.concatenate([wires[place.wires] for place in places]))
+            for places in alike.values()
+        )
 
     @property
     def wires(self) -> int:
