@@ -103,7 +103,9 @@ class PlanFields(Value):
     def columns_of(self, labels: Iterable[int]) -> tuple[int, ...]:
         """Return the columns of ballots and answers that stand for these labels of the task, in rising order.
 
-        Labels that are not asked for have none.
+        Labels that are not asked for have none, nor have those of sums over records.
         """
+        if self.mechanism.sums_records:
+            return ()
         column = {label: at for at, label in enumerate(self.labels or range(self.classes))}
         return tuple(sorted(column[label] for label in labels if label in column))
