@@ -10,7 +10,8 @@ from ostraka.client.fitting.accuracy import BY_OWN
 from ostraka.common.console.screen import table_of
 from ostraka.common.console.texts import epsilon_text, list_words, number_text
 from ostraka.common.learning.accuracy import METRICS, share
-from ostraka.common.learning.verdict import doubts, read_gain, tell_gain
+from ostraka.common.learning.gain import Interval
+from ostraka.common.learning.verdict import doubts, interval_text, read_gain, tell_gain
 from ostraka.common.privacy.filters import filter_text
 
 MODEL = "the model is"
@@ -126,7 +127,4 @@ def accuracy_rows(accuracy: Mapping[str, Any]) -> tuple[tuple[str, ...], Rows]:
 
 
 def _number(figures: Mapping[str, Any] | None, name: str) -> str:
-    if figures is None:
-        return "-"
-    found = figures[name]
-    return f"{found['estimate']:.3g} ({found['low']:.3g} to {found['high']:.3g})"
+    return "-" if figures is None else interval_text(Interval(**figures[name]))

@@ -170,6 +170,7 @@ def _render_fit(figures: Mapping[str, Any]) -> str:
         ("worst-case epsilon", f"{epsilon:.2f}"),
     ]
     tiles += [("accuracy", f"{accuracy['accuracy']:.1%}")] if "accuracy" in accuracy else []
+    tiles += [("R^2", f"{accuracy['r2']['estimate']:.1%}")] if "r2" in accuracy else []
     return templates.render(
         TEMPLATE,
         title=f"Fit {figures['run']} of task {figures['task']}",
