@@ -1,6 +1,6 @@
 """How good a model of sums is, beside one of own records alone and the most frequent class, or the mean."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,11 +31,14 @@ class NumberFigures:
         mean_absolute_error: in the units of the target.
         r2_over_own: how much more is explained than by own records alone, on the same resampled records;
             None where there is nothing to compare with.
+        covered: share of records whose number lies within the interval that is predicted for nine of ten;
+            None where there is no interval.
     """
 
     r2: Interval
     mean_absolute_error: Interval
     r2_over_own: Interval | None = None
+    covered: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -70,9 +73,10 @@ def measure_model(model: Model, task: Task, own: OwnRecords | None, test: OwnRec
         alone = _predict_alone(own, test)
         y = np.asarray(shown.y, np.float64)
         figures = None if alone is None else measure_numbers(y, alone)
-        return Accuracy(
-            measured_on, len(shown), figures, measure_numbers(y, model.predict(shown.X), alone), None
-        )
+        found = measure_numbers(y, model.predict(shown.X), alone)
+        if np.isfinite(model.half_width_):
+            found = replace(found, covered=_measure_coverage(y, model.predict_interval(shown.X)))
+        return Accuracy(measured_on, len(shown), figures, found, None)
     after = test_student(model, _as_classes(shown), task.classes)
     before = _measure_alone(task, own, test)
     return Accuracy(
@@ -94,6 +98,12 @@ def measure_numbers(
     r2, error = _resample(y, predicted)
     over_own = None if alone is None else interval(r2 - _resample(y, alone)[0])
     return NumberFigures(interval(r2), interval(error), over_own)
+
+
+def _measure_coverage(y: NDArray[np.float64], ends: NDArray[np.float64]) -> Interval:
+    """Return the share of numbers (n,) between their ends (n, 2), with a bootstrap over records."""
+    within = np.asarray((ends[:, 0] <= y) & (y <= ends[:, 1]), np.float64)
+    return interval(np.concatenate([weights @ within / len(y) for weights in samples(len(y))]))
 
 
 def _resample(

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.learners.bins import TOLD_CUTS, make_cuts
-from ostraka.client.learners.fit import Fit, FitReport, SumPlan, block_sigma, make_model
+from ostraka.client.learners.finishing import finish_model, units_of
+from ostraka.client.learners.fit import Fit, FitReport, SumPlan, block_sigma
 from ostraka.client.learners.problem import Problem
 from ostraka.client.learners.rounds import Rounds
 from ostraka.client.learners.starting import start_scores, target_of, tell_start
@@ -70,16 +71,22 @@ class BoostLearner:
             change = _step(noisy, model, term, target, counted)
             changed = replace(term, values=term.values + change)
             model = replace(model, terms=(*model.terms[:place], changed, *model.terms[place + 1 :]))
+        own = problem.labelled
+        # Nothing of their labels but the shares at which it starts, or mean and deviation, is in the model.
+        held_out = None if own is None else model.scores(own.X)
+        scores = AdditiveScores.of(model)
+        finished = finish_model(problem, scores, units_of(problem, target), held_out)
         report = FitReport(
             "boost",
             rounds.records,
             rounds.parties,
             rounds=rounds.answered,
             rounds_planned=plan.rounds,
-            notes=rounds.notes(plan.rounds),
+            calibrated_on=finished.calibrated_on,
+            half_width=finished.half_width,
+            notes=(*rounds.notes(plan.rounds), *finished.notes),
         )
-        scores = AdditiveScores.of(model)
-        return Fit(make_model(problem, scores, target.scale, np.full(problem.scores, target.center)), report)
+        return Fit(finished.model, report)
 
 
 def empty_terms(problem: Problem) -> tuple[AdditiveTerm, ...]:

@@ -4,10 +4,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from ostraka.client.learners.calibration import Calibration, calibrate, plain_calibration
+from ostraka.client.learners.calibration import SLOPE
 from ostraka.client.learners.coding import Coding, make_coding
+from ostraka.client.learners.finishing import Units, finish_model
 from ostraka.client.learners.fit import (
     Fit,
     FitReport,
@@ -15,8 +14,8 @@ from ostraka.client.learners.fit import (
     SumPlan,
     ask_numbers,
     block_sigma,
-    make_model,
 )
+from ostraka.client.learners.held_out import gather, own_folds
 from ostraka.client.learners.maps import make_map, share_beyond
 from ostraka.client.learners.penalty import (
     FOLDS,
@@ -25,7 +24,7 @@ from ostraka.client.learners.penalty import (
     pool_covariance,
 )
 from ostraka.client.learners.pool_check import ALARM, pool_probability
-from ostraka.client.learners.problem import OwnRecords, Problem, loss_target
+from ostraka.client.learners.problem import OwnRecords, Problem
 from ostraka.client.learners.regression import (
     Moments,
     blend_with_pool,
@@ -48,8 +47,6 @@ LONE_GRAM_SHARE = 0.3
 """Of mu^2 for the Gram sum, where there is no pool, or enough of mu for both."""
 ENOUGH = 20_000
 """Records times mu from which the noise on codes hardly matters, and that on the Gram sum does."""
-OWN_FOLDS = 5
-"""Parts of own records, each scored by a model that was made without it, for calibration."""
 CLIPPED_HALF = 0.5
 """Share of records from which a plan would clip more of them than it leaves as they are."""
 
@@ -148,7 +145,8 @@ def fit_moments(problem: Problem, plan: SumPlan, source: SumSource, cuts: tuple[
         return ridge(regression.matrix, moments.values, regression.penalty)
 
     scores = LinearScores.of(feature_map, weights_with(problem.labelled))
-    calibration = _calibrate(problem, feature_map, coding, weights_with)
+    held_out = _score_held_out(problem.labelled, feature_map, weights_with)
+    finished = finish_model(problem, scores, Units(coding.scale, coding.shift, SLOPE), held_out)
     report = FitReport(
         plan.learner,
         noisy.records,
@@ -158,13 +156,11 @@ def fit_moments(problem: Problem, plan: SumPlan, source: SumSource, cuts: tuple[
         pool_gram=regression.pool_gram,
         pool_check=regression.pool_check,
         penalty=regression.penalty,
-        calibrated_on=calibration.records,
-        notes=(*regression.notes, *_note_calibration(problem, calibration)),
+        calibrated_on=finished.calibrated_on,
+        half_width=finished.half_width,
+        notes=(*regression.notes, *finished.notes),
     )
-    if problem.kind == "number":
-        return Fit(make_model(problem, scores, coding.scale, coding.shift), report)
-    intercepts = calibration.slope * coding.shift + calibration.intercepts
-    return Fit(make_model(problem, scores, calibration.slope * coding.scale, intercepts), report)
+    return Fit(finished.model, report)
 
 
 def _regress(
@@ -199,29 +195,11 @@ def _alarm(check: float) -> str:
     )
 
 
-def _calibrate(
-    problem: Problem,
-    feature_map: FeatureMap,
-    coding: Coding,
-    weights_with: Callable[[OwnRecords | None], Floats],
-) -> Calibration:
-    """Return the calibration on own records, each scored by a model that it did not join."""
-    own = problem.labelled
-    if own is None or problem.kind == "number":
-        return plain_calibration(problem.scores)
-    scores = np.empty((len(own), problem.scores))
-    folds = np.arange(len(own)) % OWN_FOLDS
-    for fold in np.unique(folds):
-        rest = folds != fold
-        W = weights_with(OwnRecords(own.X[rest], own.y[rest]))
-        scores[~rest] = feature_map(own.X[~rest]) @ W
-    return calibrate(coding.scale * scores + coding.shift, own.y, loss_target(problem))
-
-
-def _note_calibration(problem: Problem, calibration: Calibration) -> tuple[str, ...]:
-    if problem.kind == "number" or calibration.records:
-        return ()
-    return (
-        "There are no labelled records of your own: probabilities are not calibrated, and only their order "
-        "is meant.",
-    )
+def _score_held_out(
+    own: OwnRecords | None, feature_map: FeatureMap, weights_with: Callable[[OwnRecords | None], Floats]
+) -> Floats | None:
+    """Return scores (n, k) of own records, each by a model that it did not join; None without any."""
+    if own is None:
+        return None
+    parts = [feature_map(fold.held_out.X) @ weights_with(fold.rest) for fold in own_folds(own)]
+    return gather(own, parts)

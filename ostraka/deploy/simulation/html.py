@@ -8,6 +8,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from ostraka.client.fitting.tables import NUMBER_HEAD
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.console.options import flat_fields, settings_keys
 from ostraka.common.learning.accuracy import METRICS, share
@@ -15,7 +16,7 @@ from ostraka.common.page import templates
 from ostraka.common.page.drawing import draw
 from ostraka.common.privacy.filters import filter_text
 from ostraka.deploy.simulation import plots
-from ostraka.deploy.simulation.number_quality import NUMBER_HEAD, NumberQuality, number_rows
+from ostraka.deploy.simulation.number_quality import NumberQuality, number_rows
 from ostraka.deploy.simulation.quality import quality_rows, split_words
 from ostraka.deploy.simulation.report import (
     SimulationReport,

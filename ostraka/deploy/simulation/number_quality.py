@@ -42,13 +42,11 @@ class NumberQuality(FrozenModel):
         return tuple((name, figures) for name, figures in named if figures is not None)
 
 
-NUMBER_HEAD = ("R^2 (95% interval)", "mean absolute error (95% interval)")
-
-
 def number_rows(quality: NumberQuality) -> Iterator[Sequence[str]]:
     """Yield a row of figures for everybody that is compared."""
     for name, figures in quality.rows:
-        yield name, interval_text(figures.r2), interval_text(figures.mean_absolute_error)
+        covered = "-" if figures.covered is None else interval_text(figures.covered)
+        yield name, interval_text(figures.r2), interval_text(figures.mean_absolute_error), covered
 
 
 def tell_numbers(quality: NumberQuality, records: int) -> Iterator[str]:
