@@ -116,11 +116,12 @@ def _is_constant(problem: Problem, feature: int) -> bool:
 
 def _own_features(problem: Problem) -> NDArray[np.floating]:
     """Return the records by which bins are counted."""
-    if problem.own_features is not None:
-        return problem.own_features
+    if problem.told_features is not None:
+        return problem.told_features
     raise OstrakaError(
         ErrorCode.DATA_TOO_FEW,
-        "Boosting counts bins by records of your own, and there are none: bring a pool, or use moments.",
+        "Boosting counts bins by records of your own, and there are none for it: bring labelled ones, or a"
+        " pool that parties may be told of, or use moments.",
     )
 
 

@@ -94,7 +94,7 @@ def count_rounds(problem: Problem, mu: float) -> int:
 
 def step_size(problem: Problem, feature_map: FeatureMap, target: Target) -> float:
     """Return what slopes with momentum are multiplied by: 2 (1 - momentum) over the largest curvature."""
-    shown = problem.unlabelled
+    shown = problem.told_pool
     if shown is None:
         largest = LONE_EIGENVALUE
     else:

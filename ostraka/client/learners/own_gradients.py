@@ -30,7 +30,7 @@ class OwnGradients:
         own = problem.labelled
         if own is None:
             return None
-        shown = problem.own_features
+        shown = problem.told_features
         rows = Rows(np.zeros((len(own), 0), np.float32), own.X, own.y)
         return cls(rows, feature_map(own.X if shown is None else shown), rounds)
 

@@ -97,16 +97,16 @@ def draw_model(settings: Settings, split: Split, task: Task) -> SumModel | None:
     if len(task.features) > DRAWN_FEATURES:
         return None
     try:
-        return _draw(settings.budgets, split, task)
+        return _draw(settings.budgets, split, task, tell_pool=settings.plan.encoding == "plain")
     except OstrakaError:
         # It was not asked for, and must not end what was.
         return None
 
 
-def _draw(budgets: BudgetSettings, split: Split, task: Task) -> SumModel:
+def _draw(budgets: BudgetSettings, split: Split, task: Task, *, tell_pool: bool) -> SumModel:
     known = KnownRecords.read(task, SiteEncoder(), split.pool, split.labelled, split.test)
     mu = math.sqrt(2 * gaussian_budget(budgets.epsilon, budgets.delta))
-    problem = known.problem(sum(map(len, split.shards)), tell_pool=True)
+    problem = known.problem(sum(map(len, split.shards)), tell_pool=tell_pool)
     chosen = ChosenPlan.make("auto", problem, mu)
     source = LocalSums(_rows(task, split.shards), chosen.plan.sigmas, np.random.default_rng())
     fitted = chosen.choice.learner.fit(problem, chosen.plan, source)

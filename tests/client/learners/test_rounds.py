@@ -1,6 +1,6 @@
 """Boosting and gradients: what rounds learn, and what is left of them where they end early."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +9,14 @@ import pytest
 from ostraka.client.learners.boost import BoostLearner
 from ostraka.client.learners.fit import Learner
 from ostraka.client.learners.gradients import FEW_ROUNDS, MANY_ROUNDS, GradientsLearner, count_rounds
+from ostraka.client.learners.moments import MomentsLearner
 from ostraka.client.learners.problem import Category, OwnRecords, Problem
 from ostraka.client.students.files import load_student, save_student
 from ostraka.client.sums.local import LocalSums
+from ostraka.client.sums.source import NoisySum
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.sums.questions import Rows
+from ostraka.common.sums.questions import AnyQuestion, Rows
+from ostraka.common.sums.wire import question_bytes
 from tests.client.learners.problems import EndingSource, draw
 
 BOTH = (BoostLearner(), GradientsLearner())
@@ -103,3 +106,29 @@ def test_own_gradients_carry_a_model_that_noise_drowns() -> None:
     alone = drawn.learn(GradientsLearner(), 0.003, replace(drawn.problem, own=None))
     joined = drawn.learn(GradientsLearner(), 0.003)
     assert joined.model.score(drawn.X, drawn.y) > 0.3 > alone.model.score(drawn.X, drawn.y)
+
+
+@dataclass
+class NotingSource:
+    """Keeps every question."""
+
+    source: LocalSums
+    asked: list[bytes] = field(default_factory=list)
+
+    def ask(self, question: AnyQuestion) -> NoisySum:
+        self.asked.append(question_bytes(question))
+        return self.source.ask(question)
+
+
+@pytest.mark.parametrize("learner", [*BOTH, MomentsLearner()])
+def test_questions_tell_nothing_of_a_pool_that_parties_may_not_be_told_of(learner: Learner) -> None:
+    drawn = draw("classes", 2, private=200)
+    assert drawn.problem.pool is not None
+    asked = []
+    for pool in (drawn.problem.pool, drawn.problem.pool**3):
+        problem = replace(drawn.problem, pool=pool, tells_pool=False)
+        plan = learner.plan(problem, 1.0)
+        source = NotingSource(drawn.source(plan))
+        learner.fit(problem, plan, source)
+        asked.append(source.asked)
+    assert asked[0] == asked[1]
