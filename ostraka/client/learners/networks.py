@@ -120,9 +120,9 @@ def _calibrate(net: nn.Module, own: OwnRecords, target: Target) -> Calibration:
         calibration = calibrate(logits, own.y, target, 1.0)
         *_, last = net.children()
         assert isinstance(last, nn.Linear)  # noqa: S101 - as small networks are built
-        last.weight *= calibration.slope
-        last.bias *= calibration.slope
-        last.bias += torch.from_numpy(calibration.intercepts.astype(np.float32))
+        last.weight.mul_(calibration.slope)
+        last.bias.mul_(calibration.slope)
+        last.bias.add_(torch.from_numpy(calibration.intercepts.astype(np.float32)))
     return calibration
 
 

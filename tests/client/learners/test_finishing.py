@@ -1,9 +1,11 @@
 """What own records do for a model that sums made: calibrated probabilities, and intervals of numbers."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from ostraka.client.learners.boost import BoostLearner
 from ostraka.client.learners.fit import Learner
@@ -52,7 +54,7 @@ def test_too_few_own_numbers_leave_the_whole_range_and_are_told(learner: Learner
     assert "the target's whole range" in fit.report.notes[-1]
 
 
-def log_loss(probabilities: np.ndarray[tuple[int, ...], np.dtype[np.float64]], y: np.ndarray) -> float:  # type: ignore[type-arg]
+def log_loss(probabilities: NDArray[Any], y: NDArray[Any]) -> float:
     return -float(np.log(probabilities[np.arange(len(y)), y]).mean())
 
 
