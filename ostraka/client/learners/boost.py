@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from ostraka.client.learners.bins import TOLD_CUTS, make_cuts
 from ostraka.client.learners.finishing import finish_model, units_of
 from ostraka.client.learners.fit import Fit, FitReport, SumPlan, block_sigma
+from ostraka.client.learners.maps import all_the_same
+from ostraka.client.learners.plan_notes import warn
 from ostraka.client.learners.problem import Problem
 from ostraka.client.learners.rounds import Rounds
 from ostraka.client.learners.starting import start_scores, target_of, tell_start
@@ -47,11 +49,15 @@ class BoostLearner:
         """As `Learner.plan`; raise `data.too_few` without own records, by which bins are counted."""
         _own_features(problem)
         terms = empty_terms(problem)
+        if not terms:
+            raise all_the_same()
         rounds = EPOCHS * len(terms)
         bins = max(len(term.values) for term in terms)
         sigma = block_sigma(MOVED_HISTOGRAM, bins * problem.scores, mu / math.sqrt(rounds))
         told = tell_start(problem) if problem.told_pool is None else (TOLD_CUTS, *tell_start(problem))
-        return SumPlan("boost", rounds, bins, problem.scores, sigma, tells=told)
+        return SumPlan(
+            "boost", rounds, bins, problem.scores, sigma, tells=told, warnings=tuple(warn(problem))
+        )
 
     def fit(self, problem: Problem, plan: SumPlan, source: SumSource) -> Fit:
         """As `Learner.fit`; raise as `plan` does. A source that stops early leaves the model so far."""

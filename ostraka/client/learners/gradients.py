@@ -9,8 +9,8 @@ from ostraka.client.learners.descent import MOMENTUM, Descent, HeldOutDescents
 from ostraka.client.learners.finishing import finish_model, units_of
 from ostraka.client.learners.fit import Fit, FitReport, SumPlan, block_sigma
 from ostraka.client.learners.maps import make_map
-from ostraka.client.learners.moments import tell_map, warn
 from ostraka.client.learners.own_gradients import OwnGradients
+from ostraka.client.learners.plan_notes import tell_map, warn
 from ostraka.client.learners.problem import Problem
 from ostraka.client.learners.rounds import Rounds
 from ostraka.client.learners.starting import start_scores, target_of, tell_start
@@ -48,7 +48,13 @@ class GradientsLearner:
         sigma = block_sigma(MOVED_GRADIENT, d * problem.scores, mu / math.sqrt(rounds))
         told = (*tell_map(problem), *tell_start(problem))
         return SumPlan(
-            "gradients", rounds, d, problem.scores, sigma, tells=told, warnings=warn(problem, feature_map)
+            "gradients",
+            rounds,
+            d,
+            problem.scores,
+            sigma,
+            tells=told,
+            warnings=tuple(warn(problem, feature_map)),
         )
 
     def fit(self, problem: Problem, plan: SumPlan, source: SumSource) -> Fit:

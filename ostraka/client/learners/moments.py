@@ -16,13 +16,14 @@ from ostraka.client.learners.fit import (
     block_sigma,
 )
 from ostraka.client.learners.held_out import gather, own_folds
-from ostraka.client.learners.maps import make_map, share_beyond
+from ostraka.client.learners.maps import make_map
 from ostraka.client.learners.penalty import (
     FOLDS,
     choose_penalty,
     choose_penalty_by_pool,
     pool_covariance,
 )
+from ostraka.client.learners.plan_notes import tell_map, warn
 from ostraka.client.learners.pool_check import ALARM, pool_probability
 from ostraka.client.learners.problem import OwnRecords, Problem
 from ostraka.client.learners.regression import (
@@ -47,8 +48,6 @@ LONE_GRAM_SHARE = 0.3
 """Of mu^2 for the Gram sum, where there is no pool, or enough of mu for both."""
 ENOUGH = 20_000
 """Records times mu from which the noise on codes hardly matters, and that on the Gram sum does."""
-CLIPPED_HALF = 0.5
-"""Share of records from which a plan would clip more of them than it leaves as they are."""
 
 
 @dataclass(frozen=True)
@@ -85,33 +84,8 @@ def plan_moments(
         block_sigma(MOVED_CODES, d * outputs, mu * math.sqrt(1 - share)),
         block_sigma(MOVED_GRAM, d * (d + 1) // 2, mu * math.sqrt(share)),
         tells=(*told, *tell_map(problem), *coding.tells),
-        warnings=warn(problem, feature_map),
+        warnings=tuple(warn(problem, feature_map)),
     )
-
-
-def tell_map(problem: Problem) -> tuple[str, ...]:
-    """Say what a map tells the parties of the pool."""
-    if problem.told_pool is None:
-        return ()
-    ends = () if problem.image else ("between which values nearly all of your pool lies, column by column",)
-    return (*ends, "the mean of your pool, and how far three quarters of its records lie from it")
-
-
-def warn(problem: Problem, feature_map: FeatureMap) -> tuple[str, ...]:
-    """Say what is wrong with a plan, as far as the querying party's own records show it."""
-    said = []
-    own = problem.own_features
-    if own is not None and share_beyond(feature_map, own) > CLIPPED_HALF:
-        said.append(
-            "This plan would clip more than half of all records, as your own show: bring a pool whose mean "
-            "may be told, or narrower ranges in the task."
-        )
-    if problem.records < problem.features:
-        said.append(
-            f"There are fewer records ({problem.records}) than features ({problem.features}): a model of "
-            "them will hardly be better than chance unless the pool shows that most features go together."
-        )
-    return tuple(said)
 
 
 def _has_folds(problem: Problem) -> bool:

@@ -77,6 +77,21 @@ def test_boosting_needs_records_to_count_bins_by() -> None:
     assert refused.value.code is ErrorCode.DATA_TOO_FEW
 
 
+def test_boosting_of_a_pool_that_shows_no_difference_is_refused() -> None:
+    with pytest.raises(OstrakaError) as refused:
+        BoostLearner().plan(Problem("classes", 2, 3, 1000, np.ones((10, 3))), 1.0)
+    assert refused.value.code is ErrorCode.DATA_TOO_FEW
+    assert "different records" in refused.value.message
+
+
+@pytest.mark.parametrize("learner", [*BOTH, MomentsLearner()])
+def test_every_plan_tells_of_a_missing_pool_and_of_fewer_records_than_features(learner: Learner) -> None:
+    problem = draw("classes", 2, private=30, features=40).problem
+    no_pool, few = learner.plan(replace(problem, pool=None), 1.0).warnings
+    assert "There is no pool" in no_pool
+    assert "fewer records (30) than features (40)" in few
+
+
 def test_a_category_is_asked_about_at_once_and_what_bends_is_learned() -> None:
     random = np.random.default_rng(0)
     values = random.integers(0, 4, 3000)
