@@ -10,7 +10,7 @@ from ostraka.client.learners.bins import TOLD_CUTS, make_cuts
 from ostraka.client.learners.finishing import finish_model, units_of
 from ostraka.client.learners.fit import Fit, FitReport, SumPlan, block_sigma
 from ostraka.client.learners.maps import all_the_same
-from ostraka.client.learners.plan_notes import warn
+from ostraka.client.learners.plan_notes import tell_models, warn
 from ostraka.client.learners.problem import Problem
 from ostraka.client.learners.rounds import Rounds
 from ostraka.client.learners.starting import start_scores, target_of, tell_start
@@ -54,7 +54,8 @@ class BoostLearner:
         rounds = EPOCHS * len(terms)
         bins = max(len(term.values) for term in terms)
         sigma = block_sigma(MOVED_HISTOGRAM, bins * problem.scores, mu / math.sqrt(rounds))
-        told = tell_start(problem) if problem.told_pool is None else (TOLD_CUTS, *tell_start(problem))
+        cuts = () if problem.told_pool is None else (TOLD_CUTS,)
+        told = (*cuts, *tell_start(problem), *tell_models(problem))
         return SumPlan(
             "boost", rounds, bins, problem.scores, sigma, tells=told, warnings=tuple(warn(problem))
         )

@@ -10,7 +10,7 @@ from ostraka.client.learners.finishing import finish_model, units_of
 from ostraka.client.learners.fit import Fit, FitReport, SumPlan, block_sigma
 from ostraka.client.learners.maps import make_map
 from ostraka.client.learners.own_gradients import OwnGradients
-from ostraka.client.learners.plan_notes import tell_map, warn
+from ostraka.client.learners.plan_notes import tell_map, tell_models, warn
 from ostraka.client.learners.problem import Problem
 from ostraka.client.learners.rounds import Rounds
 from ostraka.client.learners.starting import start_scores, target_of, tell_start
@@ -46,7 +46,7 @@ class GradientsLearner:
         feature_map = make_map(problem)
         d = feature_map.columns
         sigma = block_sigma(MOVED_GRADIENT, d * problem.scores, mu / math.sqrt(rounds))
-        told = (*tell_map(problem), *tell_start(problem))
+        told = (*tell_map(problem), *tell_start(problem), *tell_models(problem))
         return SumPlan(
             "gradients",
             rounds,

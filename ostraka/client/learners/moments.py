@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from ostraka.client.learners.calibration import SLOPE
 from ostraka.client.learners.coding import Coding, make_coding
+from ostraka.client.learners.count_check import tell_count
 from ostraka.client.learners.finishing import Units, finish_model
 from ostraka.client.learners.fit import (
     Fit,
@@ -28,6 +29,7 @@ from ostraka.client.learners.pool_check import ALARM, pool_probability
 from ostraka.client.learners.problem import OwnRecords, Problem
 from ostraka.client.learners.regression import (
     Moments,
+    NoisyGram,
     blend_with_pool,
     floor_spectrum,
     join,
@@ -110,7 +112,8 @@ def fit_moments(problem: Problem, plan: SumPlan, source: SumSource, cuts: tuple[
     coding = make_coding(problem)
     noisy = ask_numbers(source, MomentsQuestion(feature_map, coding.codes, gram=True))
     bought = read_moments(noisy, coding.second_moment, feature_map.columns)
-    regression = _regress(problem, feature_map, coding, noisy, bought)
+    gram = read_gram(noisy, feature_map.columns)
+    regression = _regress(problem, feature_map, coding, noisy, bought, gram)
 
     def weights_with(own: OwnRecords | None) -> Floats:
         moments = bought
@@ -132,15 +135,23 @@ def fit_moments(problem: Problem, plan: SumPlan, source: SumSource, cuts: tuple[
         penalty=regression.penalty,
         calibrated_on=finished.calibrated_on,
         half_width=finished.half_width,
-        notes=(*regression.notes, *finished.notes),
+        notes=(
+            *regression.notes,
+            *tell_count(gram, feature_map.constant, noisy.records),
+            *finished.notes,
+        ),
     )
     return Fit(finished.model, report)
 
 
 def _regress(
-    problem: Problem, feature_map: FeatureMap, coding: Coding, noisy: NoisySum, bought: Moments
+    problem: Problem,
+    feature_map: FeatureMap,
+    coding: Coding,
+    noisy: NoisySum,
+    bought: Moments,
+    gram: NoisyGram,
 ) -> _Regression:
-    gram = read_gram(noisy, feature_map.columns)
     if problem.pool is None or not _has_folds(problem):
         matrix = floor_spectrum(gram)
         note = "There is no pool: how features go together was bought, and what features are worth with it."

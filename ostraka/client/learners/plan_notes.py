@@ -8,6 +8,8 @@ from ostraka.common.sums.feature_map import FeatureMap
 
 CLIPPED_HALF = 0.5
 """Share of records from which a plan would clip more of them than it leaves as they are."""
+TOLD_MODELS = "the models on the way, in which your own records have a part"
+"""Steps follow own gradients and the pool's curvature, or how many own records lie in each bin."""
 
 
 def tell_map(problem: Problem) -> tuple[str, ...]:
@@ -16,6 +18,11 @@ def tell_map(problem: Problem) -> tuple[str, ...]:
         return ()
     ends = () if problem.image else ("between which values nearly all of your pool lies, column by column",)
     return (*ends, "the mean of your pool, and how far three quarters of its records lie from it")
+
+
+def tell_models(problem: Problem) -> tuple[str, ...]:
+    """Say what questions of a training after the first tell the parties of own records."""
+    return () if problem.told_features is None else (TOLD_MODELS,)
 
 
 def warn(problem: Problem, feature_map: FeatureMap | None = None) -> Iterator[str]:

@@ -161,9 +161,13 @@ def _render_fit(figures: Mapping[str, Any]) -> str:
         names, rows = accuracy_rows(figures["accuracy"])
         measured = f"Measured on {figures['accuracy']['measured']} {figures['accuracy']['measured_on']}."
         sections.insert(0, Section("How good the model is", names, rows, text=measured))
-    told = [(text,) for text in (*figures["tells"], *figures["warnings"], *figures["notes"])]
-    if told:
-        sections.append(Section("What was told", ("",), told))
+    lists = {
+        "What the sums tell the parties of your own records": figures["tells"],
+        "What else to know": (*figures["warnings"], *figures["notes"]),
+    }
+    sections += [
+        Section(title, ("",), [(text,) for text in texts]) for title, texts in lists.items() if texts
+    ]
     tiles = [
         ("sums released", f"{figures.get('rounds', 0)} of {figures['rounds_planned']}"),
         ("records", f"{figures.get('records', 0):,.0f}"),

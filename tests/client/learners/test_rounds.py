@@ -10,6 +10,7 @@ from ostraka.client.learners.boost import BoostLearner
 from ostraka.client.learners.fit import Learner
 from ostraka.client.learners.gradients import FEW_ROUNDS, MANY_ROUNDS, GradientsLearner, count_rounds
 from ostraka.client.learners.moments import MomentsLearner
+from ostraka.client.learners.plan_notes import TOLD_MODELS
 from ostraka.client.learners.problem import Category, OwnRecords, Problem
 from ostraka.client.students.files import load_student, save_student
 from ostraka.client.sums.local import LocalSums
@@ -90,6 +91,15 @@ def test_every_plan_tells_of_a_missing_pool_and_of_fewer_records_than_features(l
     no_pool, few = learner.plan(replace(problem, pool=None), 1.0).warnings
     assert "There is no pool" in no_pool
     assert "fewer records (30) than features (40)" in few
+
+
+@pytest.mark.parametrize("learner", BOTH)
+def test_a_plan_of_rounds_says_that_own_records_have_a_part_in_its_models(learner: Learner) -> None:
+    problem = draw("classes", 2).problem
+    for known in (problem, replace(problem, own=None), replace(problem, tells_pool=False)):
+        assert TOLD_MODELS in learner.plan(known, 1.0).tells
+    nothing = replace(problem, own=None, pool=None)
+    assert GradientsLearner().plan(nothing, 1.0).tells == ()
 
 
 def test_a_category_is_asked_about_at_once_and_what_bends_is_learned() -> None:
