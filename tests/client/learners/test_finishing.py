@@ -8,6 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ostraka.client.learners.boost import BoostLearner
+from ostraka.client.learners.calibration import MIN_RECORDS
 from ostraka.client.learners.fit import Learner
 from ostraka.client.learners.gradients import GradientsLearner
 from ostraka.client.learners.intervals import LEAST, conformal_half_width
@@ -73,9 +74,9 @@ def test_probabilities_are_calibrated_on_own_records_where_there_are_enough(lear
     drawn = draw("classes", 2, private=300)
     assert drawn.problem.own is not None
     assert drawn.learn(learner, 1.0).report.calibrated_on == 60
-    few = drawn.learn(learner, 1.0, first_own(drawn.problem, 5)).report
+    few = drawn.learn(learner, 1.0, first_own(drawn.problem, MIN_RECORDS - 1)).report
     assert few.calibrated_on == 0
-    assert "only 5 labelled records of your own: probabilities are not calibrated" in few.notes[-1]
+    assert "only 9 labelled records of your own: probabilities are not calibrated" in few.notes[-1]
     alike = OwnRecords(drawn.problem.own.X, np.zeros(60, np.int64))
     told = drawn.learn(learner, 1.0, replace(drawn.problem, own=alike)).report
     assert "of one class" in told.notes[-1]
