@@ -96,8 +96,8 @@ def search(
         return run_planner(site, task, options, queries, clock, retry).plan(UNUSED_NONCE, None)
 
     with connect_guardian(site, clock, retry) as guardian:
-        probes = [one for one in _probes(task) if asking.kind in (None, one.kind)] or _probes(task)
-        allowed = _replies_by_kind(guardian, [make(one) for one in probes])
+        probes = [one for one in probe_mechanisms(task) if asking.kind in (None, one.kind)] or probe_mechanisms(task)
+        allowed = replies_by_kind(guardian, [make(one) for one in probes])
         plan, reply = next(iter(allowed.values()))
         check_affordable(plan, reply)
         sample, _ = asking.search.sample(
@@ -106,7 +106,7 @@ def search(
         forecaster = Forecaster(sample)
         found = Search(forecaster, plan.queries, asking.search.least(forecaster), worst_rates(plan.classes))
         tried = [one for one in families(sample, asking.kind) if one.kind in allowed]
-        purse = Remainders([_allowance(party) for party in reply.parties])
+        purse = Remainders([allowance_of(party) for party in reply.parties])
         points = frontier(found, tried, purse, on_step)
         if not points[-1].outcomes:
             raise no_label(found, tried, purse, "let parties agree to more, or ask more of them")
@@ -145,14 +145,14 @@ def _queries(asking: Asking, pool: AskedPool | None) -> int:
     return asking.queries
 
 
-def _probes(task: Task) -> list[Mechanism]:
+def probe_mechanisms(task: Task) -> list[Mechanism]:
     """Return a mechanism of every kind that is searched."""
     if task.multi_label:
         return [Binary(sigma=PROBE), Tau(sigma=PROBE, tau=1.0), Powerset(sigma=PROBE, max_positives=1)]
     return [GnMax(sigma=PROBE), Confident(sigma1=PROBE, sigma2=PROBE, threshold=1.0)]
 
 
-def _replies_by_kind(
+def replies_by_kind(
     guardian: GuardianPeer, plans: Sequence[Plan]
 ) -> dict[str, tuple[Plan, guardian_pb2.PlanReply]]:
     """Return the reply to each plan that the policy allows; raise the refusal where it allows none."""
@@ -170,7 +170,7 @@ def _replies_by_kind(
     return allowed
 
 
-def _allowance(party: guardian_pb2.PartyCost) -> Allowance:
+def allowance_of(party: guardian_pb2.PartyCost) -> Allowance:
     """Return what a party may spend: what is left, or its whole budget where that is not told."""
     order = received_order(party.order)
     whole = budget_rdp(party.budget_epsilon, party.delta, order)

@@ -4,15 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ostraka.common.console.texts import epsilon_text
-from ostraka.deploy.advice.comparison import WayFigures
+from ostraka.deploy.advice.comparison import OFFERED, WayFigures
 from ostraka.deploy.advice.measures import Figure
 from ostraka.deploy.advice.splits import Amounts
 
 WORTH = 0.01
 """Of the figure that ways are judged by: a point less is worth no budget."""
-SURE = 0.5
-"""Standard errors that a gain is above none. A gain that is likely real is worth trying before own records
-are kept to; below half an error it is as likely chance."""
+SURE = 0.25
+"""Standard errors by which a gain must be above none: it is then more likely real than not, three to two. More
+would keep to own records where others help, less spends budgets on chance; it was set on the tables that
+`python -m benchmarks.advice --tuning` runs."""
+TIED = 1.0
+"""Standard errors behind the best within which a way counts as as good (Breiman and others 1984, section 3.4.3)."""
+STEADIEST = ("gradients", "moments", "bins", "boost")
+"""Sums, of which the first that is as good as the best is taken: fewer values take less noise and are less
+often good by chance. Votes come last: they pay for labels, and leave no model."""
 FEW_LABELS = 10
 """Bought labels, up to which their number is the reason."""
 NAMES = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "r2": "R^2"}
@@ -26,7 +32,7 @@ class Recommendation:
         way: "sums", "votes" or "nothing".
         variant: of the way.
         sentence: what to do, and why.
-        commands: to run, in their order; none where nothing is to be done.
+        commands: to run, in their order; none where nothing is to be done, or nobody said of which files.
     """
 
     way: str
@@ -36,15 +42,20 @@ class Recommendation:
 
 
 def recommend(ways: Sequence[WayFigures], judged: Figure, amounts: Amounts, epsilon: float) -> Recommendation:
-    """Return the way that gains most, or nothing where none surely gains a point."""
-    private = [one for one in ways if one.way in ("sums", "votes")]
+    """Return the steadiest way of those that gain most, or nothing where none is likely to gain a point."""
+    offered = [one for one in ways if one.way in OFFERED]
+    tied = [one for one in offered if one.behind <= TIED * one.behind_error]
     trivial = next(one for one in ways if one.way == "nothing")
-    best = max(private, key=lambda one: one.gain, default=None)
+    best = min(tied, key=_rank, default=None)
     if best is None or best.gain < WORTH or best.gain < SURE * best.gain_error:
         return _do_nothing(ways, best, judged, amounts, epsilon)
     if best.figure(judged).estimate - trivial.figure(judged).estimate < WORTH:
         return _do_nothing(ways, best, judged, amounts, epsilon)
-    return Recommendation(best.way, best.variant, _praise(best, ways, judged), _commands(best, epsilon))
+    return Recommendation(best.way, best.variant, _praise(best, ways, judged))
+
+
+def _rank(one: WayFigures) -> int:
+    return STEADIEST.index(one.variant) if one.variant in STEADIEST else len(STEADIEST)
 
 
 def _base(ways: Sequence[WayFigures]) -> WayFigures:
@@ -119,17 +130,3 @@ def _reason(ways: Sequence[WayFigures], amounts: Amounts, epsilon: float) -> str
     elif votes.labels < FEW_LABELS:
         reasons.append(f"votes buy {votes.labels:.0f} labels")
     return f"{', and '.join(reasons)}: more records, more sites or a larger epsilon would."
-
-
-def _commands(best: WayFigures, epsilon: float) -> tuple[str, ...]:
-    budget = f"--epsilon {epsilon_text(epsilon)}"
-    if best.way == "sums":
-        return (
-            f"ostraka query fit --site SITE --pool POOL --labelled OWN --learner {best.variant} {budget} "
-            "--out runs/fit",
-        )
-    return (
-        f"ostraka party train --site SITE --data RECORDS --teachers {best.settings['teachers']}",
-        "ostraka query label --site SITE --pool POOL --out runs/label "
-        f"--mechanism {best.settings['mechanism']}",
-    )

@@ -44,6 +44,7 @@ class AdviceRecords:
         y: class indices (n,), labels of 0 and 1 (n, labels), or numbers (n,).
         rows: of the whole table, of which these are a sample.
         notes: what a person should know of the table, a sentence each.
+        encoded: whether features are an encoder's, and no longer the task's.
     """
 
     task: Task
@@ -51,6 +52,7 @@ class AdviceRecords:
     y: NDArray[Any] = field(repr=False)
     rows: int
     notes: tuple[str, ...] = ()
+    encoded: bool = False
 
     def __len__(self) -> int:
         return len(self.X)
@@ -63,7 +65,7 @@ class AdviceRecords:
     @property
     def categories(self) -> tuple[Category, ...]:
         """Which features are the indicators of one column."""
-        return categories_of(self.task)
+        return () if self.encoded else categories_of(self.task)
 
     @classmethod
     def read(
@@ -95,12 +97,7 @@ class AdviceRecords:
             known = (y != UNKNOWN).all(axis=1)
             X = X[known]
             y = y[known]
-        if len(X) < MIN_RECORDS:
-            raise OstrakaError(
-                ErrorCode.DATA_TOO_FEW,
-                f"{table.origin} has {len(X)} labelled records, and advice needs {MIN_RECORDS}: models learn "
-                "from some of them and are measured on others; bring more, or public ones like them.",
-            )
+        require_records(len(X), str(table.origin))
         found = cls(task, X, y, len(X), proposal.notes)
         found.require_no_leak()
         return found
@@ -155,6 +152,16 @@ def _require_features(features: int, origin: Origin) -> None:
             ErrorCode.DATA_SHAPE,
             f"{origin} makes {features:,} features, and advice tries up to {MAX_FEATURES:,}: leave columns "
             "out with --leave-out, or give the most telling ones.",
+        )
+
+
+def require_records(found: int, what: str) -> None:
+    """Raise `data.too_few` where so many labelled records are too few to advise on."""
+    if found < MIN_RECORDS:
+        raise OstrakaError(
+            ErrorCode.DATA_TOO_FEW,
+            f"{what} has {found} labelled records, and advice needs {MIN_RECORDS}: models learn "
+            "from some of them and are measured on others; bring more, or public ones like them.",
         )
 
 

@@ -1,6 +1,6 @@
 """Advice as people read it: one table, and one recommendation."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
 
@@ -18,9 +18,9 @@ NOTES = 3
 MINUTE_S = 60
 
 
-def show(advice: Advice, console: Console) -> None:
-    """Print what was tried, what to expect of each way, and what to do."""
-    for sentence in tell_setting(advice):
+def show(advice: Advice, console: Console, setting: Iterable[str] | None = None) -> None:
+    """Print what was tried, what to expect of each way, and what to do; `setting` is who has what."""
+    for sentence in tell_setting(advice) if setting is None else setting:
         console.print(sentence, soft_wrap=True)
     console.print(table_of(head(advice), rows(advice), "Expected, with 95% intervals of one outcome"))
     console.print(advice.recommendation.sentence, soft_wrap=True)

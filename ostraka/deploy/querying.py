@@ -1,0 +1,9 @@
+"""The group `ostraka query`: a querying party's commands, and advice, which tries what parties do as well."""
+
+from ostraka.client.cli.query import app
+
+app.add_lazy(
+    "advise",
+    "ostraka.deploy.advice.query_cli:advise",
+    "Say what the parties' records would be worth beside own ones, before the first charge.",
+)
