@@ -20,7 +20,7 @@ from ostraka.common.planning.options import mechanism_words, option_words
 from ostraka.common.planning.search.allowance import Allowance, Remainders
 from ostraka.common.planning.search.families import families
 from ostraka.common.planning.search.forecast import Forecaster
-from ostraka.common.planning.search.result import figures
+from ostraka.common.planning.search.result import figures, tell_advice
 from ostraka.common.planning.search.search import Point, Search, frontier, no_label, worst_rates
 from ostraka.common.planning.search.search_options import SearchOptions
 from ostraka.common.privacy import budget_rdp
@@ -96,7 +96,8 @@ def search(
         return run_planner(site, task, options, queries, clock, retry).plan(UNUSED_NONCE, None)
 
     with connect_guardian(site, clock, retry) as guardian:
-        probes = [one for one in probe_mechanisms(task) if asking.kind in (None, one.kind)] or probe_mechanisms(task)
+        every = probe_mechanisms(task)
+        probes = [one for one in every if asking.kind in (None, one.kind)] or every
         allowed = replies_by_kind(guardian, [make(one) for one in probes])
         plan, reply = next(iter(allowed.values()))
         check_affordable(plan, reply)
@@ -104,7 +105,13 @@ def search(
             asking.votes, plan.classes, round(reply.voters), several=task.multi_label
         )
         forecaster = Forecaster(sample)
-        found = Search(forecaster, plan.queries, asking.search.least(forecaster), worst_rates(plan.classes))
+        found = Search(
+            forecaster,
+            plan.queries,
+            asking.search.least(forecaster),
+            worst_rates(plan.classes),
+            asking.search.floor(sample),
+        )
         tried = [one for one in families(sample, asking.kind) if one.kind in allowed]
         purse = Remainders([allowance_of(party) for party in reply.parties])
         points = frontier(found, tried, purse, on_step)
@@ -117,6 +124,7 @@ def search(
     if asking.queries is not None:
         command += ["--queries", str(asking.queries)]
     command += mechanism_words(best)
+    advise = ["ostraka", "query", "advise", "--site", str(asking.site), "--labelled", "OWN"]
     return SearchResult(
         figures(
             found,
@@ -126,6 +134,7 @@ def search(
             enforce=reply.enforce,
             votes="assumed" if asking.votes is None else f"of {asking.votes}",
             fits=fits.fits if fits.HasField("fits") else None,
+            advice=tell_advice(points[-1].outcomes[0], found.floor, advise),
         ),
         points,
     )

@@ -11,11 +11,12 @@ from ostraka.deploy.advice.splits import Amounts
 WORTH = 0.01
 """Of the figure that ways are judged by: a point less is worth no budget."""
 SURE = 0.25
-"""Standard errors by which a gain must be above none: it is then more likely real than not, three to two. More
-would keep to own records where others help, less spends budgets on chance; it was set on the tables that
+"""Standard errors by which a gain must be above none: it is then more likely real than not, three to two.
+With more, own records are kept to where others help; it was set on the tables that
 `python -m benchmarks.advice --tuning` runs."""
 TIED = 1.0
-"""Standard errors behind the best within which a way counts as as good (Breiman and others 1984, section 3.4.3)."""
+"""Standard errors behind the best within which a way is as good: the one-standard-error rule of Breiman and
+others (1984)."""
 STEADIEST = ("gradients", "moments", "bins", "boost")
 """Sums, of which the first that is as good as the best is taken: fewer values take less noise and are less
 often good by chance. Votes come last: they pay for labels, and leave no model."""
