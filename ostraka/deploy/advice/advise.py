@@ -9,8 +9,9 @@ from ostraka.common.console.texts import number_text
 from ostraka.common.datasets.table_files import Frame
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.planning.search.allowance import Choice
+from ostraka.common.task.table_proposal import TargetKind
 from ostraka.deploy.advice.attempts import Attempt, Clock
-from ostraka.deploy.advice.commands import simulate_command, site_commands, train_command
+from ostraka.deploy.advice.commands import UNNAMED, Files, simulate_command, site_commands, train_command
 from ostraka.deploy.advice.comparison import WayFigures, compare_ways
 from ostraka.deploy.advice.measures import Figure, judge_by
 from ostraka.deploy.advice.models import try_without_noise
@@ -80,6 +81,7 @@ def advise(
     options: AdviceOptions,
     *,
     leave_out: Sequence[str] = (),
+    target: TargetKind | None = None,
     on_step: Step = lambda done, total: None,
 ) -> Advice:
     """Try what Ostraka offers at an epsilon on a table that stands for the sites' records.
@@ -91,6 +93,7 @@ def advise(
         label: its label column, or several of 0 and 1.
         options: sites, budget, and the querying party's own records.
         leave_out: columns that are not to be looked at.
+        target: what the label column holds; None: as it looks.
         on_step: told how many steps of how many are done.
 
     Raises:
@@ -98,11 +101,12 @@ def advise(
             `MIN_EPSILON`.
     """
     clock = Clock()
-    _require_epsilon(options.epsilon)
+    require_epsilon(options.epsilon)
     labels = (label,) if isinstance(label, str) else tuple(label)
-    table = AdviceRecords.read(records, labels, leave_out=leave_out)
+    table = AdviceRecords.read(records, labels, leave_out=leave_out, target=target)
     found = advise_on(table.sample(options.seed), options, on_step)
-    file = Path(records) if isinstance(records, Path | str) and not leave_out else None
+    simulated = not leave_out and target is None
+    file = Path(records) if isinstance(records, Path | str) and simulated else None
     commands = [_commands(one, file, labels, found) for one in found.recommended]
     recommendation = replace(found.recommendation, commands=sum(commands, ()))
     return replace(found, recommendation=recommendation, seconds=clock.seconds())
@@ -112,11 +116,13 @@ def _commands(best: WayFigures, file: Path | None, labels: Sequence[str], found:
     """Return what tries the way on this file, where it is one, and what does it at a federation."""
     tried = None if file is None else simulate_command(best, file, labels, found.options, found.amounts)
     on_file = () if tried is None else (tried,)
-    return (*on_file, *train_command(best), *site_commands(best, found.options.epsilon))
+    files = UNNAMED if found.amounts.own else Files(labelled=None)
+    return (*on_file, *train_command(best), *site_commands(best, found.options.epsilon, files))
 
 
-def _require_epsilon(epsilon: float) -> None:
-    if epsilon < MIN_EPSILON:
+def require_epsilon(epsilon: float) -> None:
+    """Raise `budget.too_small` for an epsilon below `MIN_EPSILON`."""
+    if not epsilon >= MIN_EPSILON:  # nor is NaN
         raise OstrakaError(
             ErrorCode.BUDGET_TOO_SMALL,
             f"Epsilon {number_text(epsilon)} buys no answer that noise would not give as well: advice begins "

@@ -39,11 +39,11 @@ def simulate_command(
 
 @dataclass(frozen=True)
 class Files:
-    """What the querying party's commands name: its folder, its pool, and its own labelled records."""
+    """What the querying party's commands name: its folder, its pool, and its own labelled records if any."""
 
     site: str = "SITE"
     pool: str = "POOL"
-    labelled: str = "OWN"
+    labelled: str | None = "OWN"
 
 
 UNNAMED = Files()
@@ -54,7 +54,7 @@ def site_commands(best: WayFigures, epsilon: float, files: Files = UNNAMED) -> t
     """Return the querying site's command."""
     if best.way == "sums":
         words = ["ostraka", "query", "fit", "--site", files.site, "--pool", files.pool]
-        words += ["--labelled", files.labelled]
+        words += [] if files.labelled is None else ["--labelled", files.labelled]
         budget = ["--epsilon", epsilon_word(epsilon), "--out", "runs/fit"]
         return (shlex.join([*words, "--learner", best.variant, *budget]),)
     words = ["ostraka", "query", "label", "--site", files.site, "--pool", files.pool, "--out", "runs/label"]

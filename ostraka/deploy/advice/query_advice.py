@@ -17,7 +17,7 @@ from ostraka.common.config import SiteConfig
 from ostraka.common.console.texts import number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Source
-from ostraka.deploy.advice.advise import Advice, Spending, Step, conclude, try_on_splits
+from ostraka.deploy.advice.advise import Advice, Spending, Step, conclude, require_epsilon, try_on_splits
 from ostraka.deploy.advice.attempts import Clock as Stopwatch
 from ostraka.deploy.advice.commands import Files, site_commands
 from ostraka.deploy.advice.federation import Asker, Offer
@@ -89,10 +89,12 @@ def advise_query(
         clock: of its connection.
 
     Raises:
-        OstrakaError: `data.too_few` for too few own records, `budget.too_small` where nothing is left,
-            `server.unreachable`, and what `fit` refuses records with.
+        OstrakaError: `data.too_few` for too few own records, `budget.too_small` where less is left, or to be
+            spent, than `MIN_EPSILON`, `server.unreachable`, and what `fit` refuses records with.
     """
     stopwatch = Stopwatch()
+    if epsilon is not None:
+        require_epsilon(epsilon)
     site = load_query_site(site_folder)
     known = _read(site, site_folder, task_file, labelled, pool)
     own = _require_own(known, labelled)
@@ -102,6 +104,7 @@ def advise_query(
     asker = Asker(site, known, queries, parties, site_encoder(site, None), clock, retry)
     with connect_guardian(site, clock, retry) as guardian:
         offer = asker.ask(guardian, epsilon)
+    require_epsilon(offer.epsilon)
     table = AdviceRecords(known.task, own.X, own.y, len(own), encoded=known.encoded).sample(seed)
     advice = _advise_on(table, offer, queries, seed, on_step)
     files = Files(str(site_folder), "POOL" if pool is None else str(pool), str(labelled))
@@ -169,11 +172,14 @@ def tell_federation(found: QueryAdvice) -> Iterator[str]:
     """Yield who has what, and how it was tried."""
     offer = found.offer
     amounts = found.advice.amounts
-    told = "is left of" if offer.told else "was in"
+    whole = min(party.left for party in offer.parties)
+    source = f"{'is left of' if offer.told else 'was in'} the smallest budget"
+    if offer.epsilon < whole:
+        source = f"is what you allow, of {number_text(round(whole, 3))} that {source}"
     yield (
         f"{len(offer.parties)} parties declare {offer.records:,} labelled records and {offer.teachers:,} "
-        f"teachers; epsilon {number_text(round(offer.epsilon, 3))} {told} the smallest budget, or is "
-        f"what you allow. You have {found.advice.rows:,} labelled records, and {amounts.queries:,} to label."
+        f"teachers; epsilon {number_text(round(offer.epsilon, 3))} {source}. "
+        f"You have {found.advice.rows:,} labelled records, and {amounts.queries:,} to label."
     )
     yield (
         f"Your labelled records were dealt out {found.advice.splits} times: {amounts.test:,} to measure on, "

@@ -18,7 +18,7 @@ def advise(
     pool: Annotated[Path | None, typer.Option(help="Records to label; default: some 2,000.")] = None,
     epsilon: Annotated[
         float | None,
-        typer.Option(min=0, help="Spend no more of a party's budget; default: all that is left."),
+        typer.Option(help="Spend no more of a party's budget; default: all that is left."),
     ] = None,
     parties: Annotated[
         str | None, typer.Option(help="Parties that would answer, as a,b,c; default all in site.toml.")
@@ -47,8 +47,9 @@ def advise(
             task_file=task,
             on_step=lambda done, total: shown.update(bar, completed=done, total=total),
         )
-    if page is not None:
-        write_page(found.advice, page, tell_federation(found))
-    write_json(found.as_json(), json)
+    # Shown first: what took minutes is not lost where a file cannot be written.
     if json != "-":
         show(found.advice, Screen(), tell_federation(found))
+    write_json(found.as_json(), json)
+    if page is not None:
+        write_page(found.advice, page, tell_federation(found))

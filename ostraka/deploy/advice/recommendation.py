@@ -45,14 +45,21 @@ class Recommendation:
 def recommend(ways: Sequence[WayFigures], judged: Figure, amounts: Amounts, epsilon: float) -> Recommendation:
     """Return the steadiest way of those that gain most, or nothing where none is likely to gain a point."""
     offered = [one for one in ways if one.way in OFFERED]
-    tied = [one for one in offered if one.behind <= TIED * one.behind_error]
     trivial = next(one for one in ways if one.way == "nothing")
-    best = min(tied, key=_rank, default=None)
-    if best is None or best.gain < WORTH or best.gain < SURE * best.gain_error:
-        return _do_nothing(ways, best, judged, amounts, epsilon)
-    if best.figure(judged).estimate - trivial.figure(judged).estimate < WORTH:
-        return _do_nothing(ways, best, judged, amounts, epsilon)
+    worth = [one for one in offered if _is_worth(one, trivial, judged)]
+    tied = [one for one in worth if one.behind <= TIED * one.behind_error]
+    # Where what gains most may do so by chance, none is tied with it.
+    best = min(tied, key=_rank, default=max(worth, key=lambda one: one.gain, default=None))
+    if best is None:
+        nearest = max(offered, key=lambda one: one.gain, default=None)
+        return _do_nothing(ways, nearest, judged, amounts, epsilon)
     return Recommendation(best.way, best.variant, _praise(best, ways, judged))
+
+
+def _is_worth(one: WayFigures, trivial: WayFigures, judged: Figure) -> bool:
+    """Whether a way gains a point over own records and over the most frequent class, not by chance."""
+    over_trivial = one.figure(judged).estimate - trivial.figure(judged).estimate
+    return one.gain >= max(WORTH, SURE * one.gain_error) and over_trivial >= WORTH
 
 
 def _rank(one: WayFigures) -> int:
@@ -81,7 +88,8 @@ def name_way(one: WayFigures) -> str:
 
 
 def _tell(one: WayFigures, judged: Figure) -> str:
-    return value_text(one.figure(judged).estimate, judged)
+    value = value_text(one.figure(judged).estimate, judged)
+    return f"an R^2 of {value}" if judged == "r2" else f"{value} {NAMES[judged]}"
 
 
 def value_text(value: float, judged: Figure) -> str:
@@ -96,10 +104,11 @@ def points_text(value: float, judged: Figure) -> str:
 
 def _praise(best: WayFigures, ways: Sequence[WayFigures], judged: Figure) -> str:
     base = _base(ways)
+    error = points_text(best.gain_error, judged).removeprefix("+")
     return (
-        f"Use {name_way(best)}: {_tell(best, judged)} {NAMES[judged]} is expected, where {name_way(base)} "
-        f"has {_tell(base, judged)} ({points_text(best.gain, judged)}, standard error "
-        f"{value_text(best.gain_error, judged)})."
+        f"Use {name_way(best)}: {_tell(best, judged)} is expected, where {name_way(base)} "
+        f"has {value_text(base.figure(judged).estimate, judged)} ({points_text(best.gain, judged)}, "
+        f"standard error {error})."
     )
 
 
@@ -111,14 +120,16 @@ def _do_nothing(
     trivial = next(one for one in ways if one.way == "nothing")
     if base.figure(judged).estimate - trivial.figure(judged).estimate < 0:
         yours = "not even your own records tell more than the most frequent class"
-    told = f"Do nothing: {yours} ({_tell(base, judged)} {NAMES[judged]}"
+    told = f"Do nothing: {yours} ({_tell(base, judged)}"
     if best is not None:
-        told += f"; {name_way(best)}, the best of the rest, {_tell(best, judged)}"
-    told += f"). {_reason(ways, amounts, epsilon)}"
+        told += (
+            f"; {name_way(best)}, the best of the rest, {value_text(best.figure(judged).estimate, judged)}"
+        )
+    told += f"). {_reason(ways, judged, amounts, epsilon)}"
     return Recommendation("nothing", "", told)
 
 
-def _reason(ways: Sequence[WayFigures], amounts: Amounts, epsilon: float) -> str:
+def _reason(ways: Sequence[WayFigures], judged: Figure, amounts: Amounts, epsilon: float) -> str:
     pooled = next(one for one in ways if one.way == "pooled")
     votes = next((one for one in ways if one.way == "votes"), None)
     if pooled.gain < WORTH:
@@ -130,4 +141,7 @@ def _reason(ways: Sequence[WayFigures], amounts: Amounts, epsilon: float) -> str
         reasons.append("there are too few records for teachers to vote")
     elif votes.labels < FEW_LABELS:
         reasons.append(f"votes buy {votes.labels:.0f} labels")
+    trivial = next(one for one in ways if one.way == "nothing")
+    if judged == "balanced_accuracy" and trivial.accuracy is not None:
+        reasons.append(f"only {1 - trivial.accuracy.estimate:.0%} are not of the most frequent class")
     return f"{', and '.join(reasons)}: more records, more sites or a larger epsilon would."

@@ -16,7 +16,7 @@ from ostraka.common.datasets.reading import Origin
 from ostraka.common.datasets.table_files import Frame, Table, frame_table, is_table, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError, printable
 from ostraka.common.task import Task
-from ostraka.common.task.table_proposal import propose_task
+from ostraka.common.task.table_proposal import TargetKind, propose_task
 
 MIN_RECORDS = 60
 """Of a table: a quarter is measured on, and with fewer than 15 records one is worth seven points."""
@@ -69,7 +69,12 @@ class AdviceRecords:
 
     @classmethod
     def read(
-        cls, source: Path | str | Frame, labels: Sequence[str], *, leave_out: Sequence[str] = ()
+        cls,
+        source: Path | str | Frame,
+        labels: Sequence[str],
+        *,
+        leave_out: Sequence[str] = (),
+        target: TargetKind | None = None,
     ) -> "AdviceRecords":
         """Read a table and the task that it makes, as `task init --from-public` does.
 
@@ -87,6 +92,7 @@ class AdviceRecords:
             source=table.origin,
             public=True,
             point_is_decimal=table.reading.point_is_decimal,
+            target=target,
         )
         task = proposal.task()
         _require_features(len(task.features), table.origin)

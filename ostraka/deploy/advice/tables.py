@@ -10,7 +10,7 @@ from ostraka.common.learning.gain import Interval
 from ostraka.common.privacy.guarantees import DELTA
 from ostraka.deploy.advice.advise import Advice
 from ostraka.deploy.advice.comparison import WayFigures
-from ostraka.deploy.advice.recommendation import NAMES, points_text
+from ostraka.deploy.advice.recommendation import NAMES, WORTH, points_text
 
 LOCAL = "What is printed here tells of the table: unless that is public, keep it to yourself."
 NOTES = 3
@@ -60,14 +60,18 @@ def tell_setting(advice: Advice) -> Iterator[str]:
 def tell_limits(advice: Advice) -> Iterator[str]:
     """Yield what stands apart from the recommendation, and what it is worth."""
     randomised = [one for one in advice.ways if one.way == "randomised labels"]
-    if randomised:
+    if randomised and randomised[0].gain >= WORTH:
         gain = points_text(randomised[0].gain, advice.judged_by)
         yield (
             "Where everybody may see the features and labels alone are secret, randomised labels gain "
             f"{gain} (docs/label-dp.md)."
         )
     yield LOCAL
-    yield f"It took {advice.seconds / MINUTE_S:.1f} minutes of the processor."
+    yield f"It took {_duration(advice.seconds)} of the processor."
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} seconds" if seconds < MINUTE_S else f"{seconds / MINUTE_S:.1f} minutes"
 
 
 def head(advice: Advice) -> Sequence[str]:

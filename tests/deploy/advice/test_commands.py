@@ -29,6 +29,11 @@ def test_a_model_is_fitted_from_the_files_that_were_named() -> None:
     assert "--pool 'my pool.csv' --labelled own.csv --learner bins --epsilon 4.19 --out runs/fit" in command
 
 
+def test_who_has_no_own_records_is_told_of_none() -> None:
+    (command,) = site_commands(SUMS, 2.0, Files(labelled=None))
+    assert "--labelled" not in command
+
+
 def test_votes_come_with_the_commands_of_both_sides() -> None:
     (label,) = site_commands(VOTES, 2.0)
     assert label.startswith("ostraka query label --site SITE --pool POOL")

@@ -1,9 +1,13 @@
 """What is left of a federation's budgets, as its guardian tells it."""
 
+from pathlib import Path
+
 import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.deploy.advice.advise import MIN_EPSILON
 from ostraka.deploy.advice.federation import require_left
+from ostraka.deploy.advice.query_advice import advise_query
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
 
@@ -21,3 +25,10 @@ def test_a_party_with_nothing_left_is_named() -> None:
 
 def test_what_is_left_or_not_told_is_no_reason_to_stop() -> None:
     require_left((cost("north", 0.1), cost("south", None)))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, MIN_EPSILON / 2, float("nan")])
+def test_an_epsilon_that_buys_nothing_is_refused_before_anything_is_read(epsilon: float) -> None:
+    with pytest.raises(OstrakaError) as caught:
+        advise_query(Path("nobody"), Path("own.csv"), epsilon=epsilon)
+    assert caught.value.code is ErrorCode.BUDGET_TOO_SMALL

@@ -53,6 +53,11 @@ def test_of_ways_that_are_as_good_the_steadiest_is_taken() -> None:
     assert advice(way("sums", 0.855, "boost", error=0.01), votes).way == "sums"
 
 
+def test_the_steadiest_of_ways_that_are_as_good_gains_a_point_itself() -> None:
+    tied = advice(way("sums", 0.809, "gradients", error=0.02), way("sums", 0.813, "moments", error=0.02))
+    assert (tied.way, tied.variant) == ("sums", "moments")
+
+
 def test_own_records_that_do_as_well_are_kept_to() -> None:
     votes = way("votes", 0.79, labels=3, settings={"teachers": 2, "total": 10})
     found = advice(way("sums", 0.805, "moments"), votes)
@@ -68,10 +73,24 @@ def test_a_gain_that_splits_cannot_tell_from_chance_is_none() -> None:
     assert advice(way("sums", 0.83, "moments", error=0.02)).way == "sums"
 
 
+def test_where_what_gains_most_may_do_so_by_chance_the_next_one_is_taken() -> None:
+    votes = way("votes", 0.86, error=0.3, settings={"teachers": 24, "total": 120})
+    found = advice(replace(votes, behind_error=0.0), way("sums", 0.84, "bins", error=0.01))
+    assert (found.way, found.variant) == ("sums", "bins")
+
+
 def test_nothing_beats_the_most_frequent_class() -> None:
     found = advice(way("sums", 0.84, "moments"), trivial=0.9)
     assert found.way == "nothing"
     assert "not even your own records tell more than the most frequent class" in found.sentence
+
+
+def test_rare_classes_are_a_reason() -> None:
+    held = replace(way("sums", 0.79, "moments"), behind=0.0)
+    every = (way("nothing", 0.95), way("own", 0.96, "linear"), way("pooled", 0.99), held)
+    found = recommend(every, "balanced_accuracy", AMOUNTS, 2.0)
+    assert "only 5% are not of the most frequent class" in found.sentence
+    assert "most frequent class" not in recommend(every, "accuracy", AMOUNTS, 2.0).sentence
 
 
 def test_where_even_all_records_help_little_noise_is_not_to_blame() -> None:
