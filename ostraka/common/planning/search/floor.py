@@ -24,19 +24,26 @@ class Floor:
         most_frequent: share of records that always saying the most frequent class is right on.
         own: share that the querying party's own model is right on; None: nobody says.
         balanced: whether shares are means over classes, as where one class has nearly all records.
-        truth: the right class of each query (Q,); None: it has several labels.
+        truth: the right class of each query (Q,); None: it has several labels, or votes are assumed.
+        free: what is right on so many without an own model.
     """
 
     most_frequent: float
     own: float | None
     balanced: bool
     truth: NDArray[np.int64] | None = field(repr=False)
+    free: str = "always saying the most frequent class"
 
     @classmethod
-    def of(cls, sample: VoteSample, own: float | None = None) -> "Floor":
-        """Return the floor of votes; of several labels shares are always balanced."""
+    def of(cls, sample: VoteSample, own: float | None = None, *, assumed: bool = False) -> "Floor":
+        """Return the floor of votes; of several labels shares are always balanced.
+
+        Of assumed votes nobody knows how frequent classes are: guessing is what is free.
+        """
         if sample.multi_label:
-            return cls(0.5, own, balanced=True, truth=None)
+            return cls(0.5, own, balanced=True, truth=None, free="guessing each label")
+        if assumed:
+            return cls(1 / sample.classes, own, balanced=False, truth=None, free="guessing")
         truth = sample.truth.astype(np.int64)
         counts = np.bincount(truth)
         share = float(counts.max() / len(truth))
@@ -53,9 +60,8 @@ class Floor:
     def words(self) -> str:
         """What is that good, as a sentence has it."""
         if self.own is not None and self.own >= self.most_frequent:
-            return f"your own model alone is on {self.own:.1%}"
-        what = "guessing each label" if self.truth is None else "always saying the most frequent class"
-        return f"{what} is on {self.most_frequent:.1%}"
+            return f"your own model alone is right on {self.own:.1%}"
+        return f"{self.free} is right on {self.most_frequent:.1%}"
 
     def gain(self, forecast: Forecast) -> float:
         """Return how much more often labels are right; of a class that gets none, none are."""

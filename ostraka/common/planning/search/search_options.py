@@ -99,7 +99,7 @@ class SearchOptions(BaseModel):
         """Return what labels must be above."""
         from ostraka.common.planning.search.floor import Floor
 
-        return Floor.of(sample, self.own_accuracy)
+        return Floor.of(sample, self.own_accuracy, assumed=self.teacher_accuracy is not None)
 
     def _positives(self, labels: int) -> float:
         if self.positives is None:

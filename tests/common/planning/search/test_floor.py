@@ -12,7 +12,8 @@ from ostraka.common.planning.search.floor import POINT, RARE_REST, Floor
 from ostraka.common.planning.search.forecast import Forecaster
 from ostraka.common.planning.search.result import tell_advice
 from ostraka.common.planning.search.search import Search, no_label, worst_rates
-from ostraka.common.planning.search.vote_sample import VoteSample, assume_labels
+from ostraka.common.planning.search.search_options import SearchOptions
+from ostraka.common.planning.search.vote_sample import VoteSample, assume_classes, assume_labels
 
 TEACHERS = 12
 BUDGET = NewBudget(8.0, 1e-5)
@@ -47,7 +48,7 @@ def test_labels_as_often_right_as_the_most_frequent_class_are_no_gain() -> None:
     refused = no_label(search, families(search.forecaster.sample, "gnmax"), BUDGET, "raise it")
     assert refused.code is ErrorCode.BUDGET_TOO_SMALL
     assert "No plan has any gain" in refused.message
-    assert "always saying the most frequent class is on 65.1%" in refused.message
+    assert "always saying the most frequent class is right on 65.1%" in refused.message
 
 
 def test_labels_below_what_an_own_model_says_are_no_gain() -> None:
@@ -57,7 +58,7 @@ def test_labels_below_what_an_own_model_says_are_no_gain() -> None:
     assert better.outcome(QUIET, RICH).gain == pytest.approx(0.7 - 0.68, abs=2e-3)
     assert not worse.good(worse.outcome(QUIET, RICH))
     refused = no_label(worse, families(worse.forecaster.sample, "gnmax"), BUDGET, "raise it")
-    assert "your own model alone is on 72.5%" in refused.message
+    assert "your own model alone is right on 72.5%" in refused.message
 
 
 def test_of_a_rare_class_the_gain_is_balanced() -> None:
@@ -76,6 +77,14 @@ def test_several_labels_are_held_against_guessing() -> None:
     floor = Floor.of(assume_labels(4, 20, 0.9, 1.5).thin(50))
     assert floor.value == 0.5
     assert "guessing each label" in floor.words
+
+
+def test_assumed_votes_tell_no_class_to_be_frequent() -> None:
+    sample = assume_classes(4, 20, 0.9)
+    floor = SearchOptions(search=True, teacher_accuracy=0.9).floor(sample)
+    assert floor.value == 0.25
+    assert floor.words == "guessing is right on 25.0%"
+    assert SearchOptions(search=True).floor(sample).value > 0.25
 
 
 def test_few_labels_are_advised_against_and_others_told_with_their_gain() -> None:
