@@ -33,6 +33,7 @@ def learned(folder: Path, start: Start, **settings: Any) -> SimulationReport:
 @pytest.mark.parametrize("learner", ["bins", "boost", "gradients", "auto"])
 def test_every_learner_learns_from_real_parties(tmp_path: Path, start: Start, learner: str) -> None:
     report = learned(tmp_path, start, learn=learner)
+    assert report.ballots == ("unverified" if learner == "bins" else "verified"), "its Gram sum is long"
     model = report.quality.model
     assert model is not None
     assert model.learner == learner or learner == "auto"
@@ -44,7 +45,7 @@ def test_every_learner_learns_from_real_parties(tmp_path: Path, start: Start, le
 @pytest.mark.processes
 def test_budgets_that_differ_weigh_records(tmp_path: Path, start: Start) -> None:
     differing = {"epsilons": {"party-1": 2.0, "party-2": EPSILON}, "variant": "weighting"}
-    report = learned(tmp_path, start, learn="moments", **differing)
+    report = learned(tmp_path, start, learn="moments", ballots="verified", **differing)
     assert report.quality.model is not None
     spent = {unit.party: unit.epsilon_worst_case for unit in report.units}
     assert 0 < spent["party-1"] <= 2.0
@@ -54,7 +55,8 @@ def test_budgets_that_differ_weigh_records(tmp_path: Path, start: Start) -> None
 @pytest.mark.heavy
 @pytest.mark.processes
 def test_a_model_of_sums_spends_the_budget_and_is_on_the_page(tmp_path: Path, start: Start) -> None:
-    report = learned(tmp_path, start, learn="moments")
+    report = learned(tmp_path, start, learn="moments", ballots="verified")
+    assert report.ballots == "verified"
     assert (report.queries, report.answered, report.label_accuracy) == (0, 0, None)
     assert report.mechanism.kind == "moments"
     for unit in report.units:

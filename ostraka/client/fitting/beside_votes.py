@@ -79,6 +79,7 @@ def offer_sums(
             options.variant,
             encoder.name,
             encoder.sha256,
+            options.ballots,
         )
         with connect_guardian(site, clock or SystemClock(), retry or Retry()) as guardian:
             planned = [

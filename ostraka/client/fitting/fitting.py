@@ -22,7 +22,13 @@ from ostraka.client.run.site import (
     load_site_task,
     site_encoder,
 )
-from ostraka.client.run.sum_planning import PlannedSums, SumAsking, plan_sums, require_affordable
+from ostraka.client.run.sum_planning import (
+    PlannedSums,
+    SumAsking,
+    plan_sums,
+    require_affordable,
+    warn_of_unverified,
+)
 from ostraka.client.run.sum_session import SumRun, open_sums
 from ostraka.client.sums.sum_store import SumStore
 from ostraka.common.config import SiteConfig
@@ -113,7 +119,14 @@ def fit(
     encoder = site_encoder(site, options.encoder)
     known = KnownRecords.read(task, encoder, pool, own, test)
     asking = SumAsking(
-        task, site.parties, options.parties, options.quorum, options.variant, encoder.name, encoder.sha256
+        task,
+        site.parties,
+        options.parties,
+        options.quorum,
+        options.variant,
+        encoder.name,
+        encoder.sha256,
+        options.ballots,
     )
     if label_pool and pool is None:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, "There is no pool to label: give one.")
@@ -213,7 +226,11 @@ def _state_of(
         reason=chosen.choice.reason,
         rounds=chosen.plan.rounds,
         tells=chosen.plan.tells,
-        warnings=(*chosen.plan.warnings, *_warn_of_budget(chosen.plan.rounds, planned)),
+        warnings=(
+            *chosen.plan.warnings,
+            *(() if planned is None else warn_of_unverified(planned.plan, options.ballots)),
+            *_warn_of_budget(chosen.plan.rounds, planned),
+        ),
         costs=() if planned is None else planned.costs,
     )
 

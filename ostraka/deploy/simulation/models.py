@@ -22,7 +22,7 @@ from ostraka.client.sums.sum_store import SumStore
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.accuracy import Metrics, measure
-from ostraka.common.mechanism import Mechanism
+from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy.gaussian import gaussian_budget
 from ostraka.common.sums.questions import Rows
 from ostraka.common.task import Task
@@ -39,8 +39,8 @@ LEARN = "learn from sums"
 """The step in which parties are asked for sums."""
 
 
-def learn_from_sums(context: SimulationContext) -> tuple[QueryOutcome, SumModel, Mechanism]:
-    """Have the querying party learn from sums; return what it came to, and by which mechanism.
+def learn_from_sums(context: SimulationContext) -> tuple[QueryOutcome, SumModel, Plan]:
+    """Have the querying party learn from sums; return what it came to, and by which plan.
 
     Raises what `fit` raises.
     """
@@ -51,6 +51,7 @@ def learn_from_sums(context: SimulationContext) -> tuple[QueryOutcome, SumModel,
         epsilon=affordable_epsilon(settings),
         quorum=settings.least_parties,
         variant=settings.plan.variant,
+        ballots=settings.plan.ballots,
     )
 
     def report(done: int, total: int) -> None:
@@ -59,7 +60,7 @@ def learn_from_sums(context: SimulationContext) -> tuple[QueryOutcome, SumModel,
     pool, own, test = (site / f"{name}.npz" for name in ("pool", "labelled", "test"))
     with context.watch.step(LEARN):
         result = fit(site, pool, own, options, site / RUN, test=test, run=FittingRun(on_progress=report))
-    return _outcome(context, result), _model_of(result), _mechanism_of(result.run)
+    return _outcome(context, result), _model_of(result), _plan_of(result.run)
 
 
 def affordable_epsilon(settings: Settings) -> float:
@@ -164,10 +165,10 @@ def _model_of(result: FitResult) -> SumModel:
     )
 
 
-def _mechanism_of(run: Path) -> Mechanism:
+def _plan_of(run: Path) -> Plan:
     store = SumStore.load(run)
     assert store is not None  # noqa: S101 - sums were asked for
-    return store.plan.mechanism
+    return store.plan
 
 
 def _outcome(context: SimulationContext, result: FitResult) -> QueryOutcome:

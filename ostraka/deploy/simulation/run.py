@@ -18,7 +18,8 @@ from ostraka.client.training.leading import TrainingReport
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.imports import without_collection
 from ostraka.common.learning.accuracy import Metrics
-from ostraka.common.mechanism import Mechanism, labelling
+from ostraka.common.mechanism import labelling
+from ostraka.common.plan.plan import Plan
 from ostraka.common.task import Task
 from ostraka.deploy.simulation.affordable import check_affordable, tell_affordable
 from ostraka.deploy.simulation.federation import CORES, GUARDIAN, QUERY, Federation
@@ -91,7 +92,7 @@ class SimulationOutcome:
         ensemble: figures of all teachers together, asked without privacy.
         ensemble_records: test records that these figures are of.
         rounds: what each round of labels came to; none where all was asked at once.
-        model: of sums, and `mechanism` what released them, or votes; `pooled` figures of all records.
+        model: of sums; `plan` is theirs, or that of votes; `pooled` are figures of all records.
         units: what every party was charged.
     """
 
@@ -103,7 +104,7 @@ class SimulationOutcome:
     rounds: Sequence[RoundQuality]
     units: Sequence[UnitReport]
     model: SumModel | None
-    mechanism: Mechanism
+    plan: Plan
     pooled: Metrics | None
 
 
@@ -236,16 +237,16 @@ def _ask(context: SimulationContext, training: TrainingReport | None) -> Simulat
     started = time.time()
     settings = context.settings
     rounds: Sequence[RoundQuality] = ()
-    mechanism = settings.plan_mechanism
     pooled = None
     model: SumModel | None
     if settings.learning.sums:
-        one, model, mechanism = learn_from_sums(context)
+        one, model, plan = learn_from_sums(context)
         asked: Sequence[QueryOutcome] = (one,)
         with context.watch.step("learn from all records without privacy"):
             pooled = measure_pooled(context.split, context.task)
     else:
         asked, rounds = _ask_queriers(context)
+        plan = plan_of(settings, settings.records.queries, context.task)
         with context.watch.step("draw sums of the same budget"):
             model = draw_model(settings, context.split, context.task)
     with context.watch.step("ask the teachers without privacy"):
@@ -256,7 +257,7 @@ def _ask(context: SimulationContext, training: TrainingReport | None) -> Simulat
         context.federation.end_guardian()
     units = totals(context.federation.site(GUARDIAN))
     return SimulationOutcome(
-        started, training, asked, ensemble, len(tested), rounds, units, model, mechanism, pooled
+        started, training, asked, ensemble, len(tested), rounds, units, model, plan, pooled
     )
 
 
@@ -294,14 +295,14 @@ def report_on(
         version=version("ostraka"),
         settings=settings,
         task="multilabel" if task.multi_label else "single",
-        mechanism=outcome.mechanism,
+        mechanism=outcome.plan.mechanism,
         guarantee=guarantee,
         enforce=settings.budgets.enforce,
         bound=settings.charged_bound,
         notions=notions(settings.charged_bound, guarantee),
         encoding=settings.plan.encoding,
         tally=settings.plan.tally,
-        ballots=plan_of(settings, settings.records.queries, task).ballots,
+        ballots=outcome.plan.ballots,
         head=settings.teachers_head,
         teachers=settings.votes,
         **{name: sum(getattr(one, name) for one in asked) for name in COUNTED},

@@ -10,10 +10,13 @@ from ostraka.client.learners.boost import BoostLearner
 from ostraka.client.learners.fit import Learner
 from ostraka.client.learners.gradients import FEW_ROUNDS, MANY_ROUNDS, GradientsLearner, count_rounds
 from ostraka.client.learners.problem import Category, OwnRecords, Problem
+from ostraka.client.learners.rounds import Rounds
 from ostraka.client.students.files import load_student, save_student
 from ostraka.client.sums.local import LocalSums
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.sums.questions import Rows
+from ostraka.common.sums.codes import ClassCodes
+from ostraka.common.sums.feature_map import FeatureMap
+from ostraka.common.sums.questions import MomentsQuestion, Rows
 from tests.client.learners.problems import EndingSource, draw
 
 BOTH = (BoostLearner(), GradientsLearner())
@@ -47,6 +50,19 @@ def test_a_source_that_stops_leaves_the_model_so_far_and_the_report_says_so(lear
     assert f"after 8 of {plan.rounds} rounds" in fit.report.notes[0]
     assert "The budget pays for no further round" in fit.report.notes[0]
     assert fit.model.score(drawn.X, drawn.y) > 0.7
+
+
+@pytest.mark.parametrize(
+    "code", [ErrorCode.BATCH_FORGOTTEN, ErrorCode.GRANT_EXPIRED, ErrorCode.SESSION_ENDED]
+)
+def test_a_session_that_is_over_leaves_the_rounds_so_far(code: ErrorCode) -> None:
+    drawn = draw("classes", 2, features=4, private=10)
+    source = LocalSums(drawn.rows, (1.0,), np.random.default_rng(0))
+    rounds = Rounds(EndingSource(source, 1, code))
+    question = MomentsQuestion(FeatureMap(np.full(4, 0.5), 1.0), ClassCodes(np.eye(2)))
+    assert rounds.ask(question) is not None
+    assert rounds.ask(question) is None
+    assert rounds.answered == 1
 
 
 @pytest.mark.parametrize("learner", BOTH)
