@@ -140,7 +140,7 @@ class Policy(BaseModel):
         """
         if not plan.releases_sums:
             return self.max_open_batches
-        share = plan.mechanism.width(plan.classes) * plan.modulus.element_bytes
+        share = plan.mechanism.width(plan.classes) * plan.value_bytes
         fitting = SHARE_BYTES // (share * len(plan.parties))
         return min(self.max_open_batches, max(LARGE_BATCHES, fitting))
 

@@ -31,11 +31,13 @@ class Block:
         width: how many.
         moved: by how much replacing one record moves them, as an L2 norm, where its part has norm 1 at most.
         sigma: noise of each.
+        norm: the largest that a record's part has.
     """
 
     width: int
     moved: float
     sigma: float
+    norm: float = 1.0
 
     def rdp(self, order: float, records: float) -> float:
         """Return what replacing so many records costs, or records that weigh so much together."""

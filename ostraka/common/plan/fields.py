@@ -15,6 +15,8 @@ from ostraka.common.sharing.ring import Ring
 RING_BITS = Literal[31, 32, 61, 64]
 VERIFIED_BITS: tuple[Literal[31], Literal[61]] = (31, 61)
 """Of the primes 2^bits - 1 in which ballots are verified."""
+SUM_DIGITS = 12
+"""Of a value of a verified sum over 20 million records: each is an element of its own."""
 NONCE_BYTES = 16
 DIGEST_BYTES = 32
 _UINT32 = 2**32 - 1
@@ -71,6 +73,12 @@ class PlanFields(Value):
     def ballots(self) -> BALLOTS:
         """Whether the guardian and the querying party verify every ballot, or add up what comes."""
         return "verified" if self.ring_bits in VERIFIED_BITS else "unverified"
+
+    @property
+    def value_bytes(self) -> int:
+        """Bytes of a value in a party's share, or about as many where it is shared as digits."""
+        digits = SUM_DIGITS if self.ballots == "verified" and self.mechanism.sums_records else 1
+        return self.modulus.element_bytes * digits
 
     @property
     def checks_row_sums(self) -> bool:
