@@ -287,7 +287,7 @@ def test_sets_of_labels_are_voted_on_by_teachers_that_protect_what_is_charged(
     guardian: Calls, mechanism: Mechanism
 ) -> None:
     several = {"mechanism": mechanism, "multi_label": True}
-    assert refusal(lambda: guardian.open(plan(**several, **LABEL)), "records alone") == "plan.invalid"
+    assert refusal(lambda: guardian.open(plan(**several, **LABEL)), "not all sites know") == "plan.invalid"
     share_features(guardian)
     assert refusal(lambda: guardian.open(plan(**several)), "whose features all sites know") == "plan.invalid"
 
