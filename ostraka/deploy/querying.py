@@ -5,5 +5,5 @@ from ostraka.client.cli.query import app
 app.add_lazy(
     "advise",
     "ostraka.deploy.advice.query_cli:advise",
-    "Say what the parties' records would be worth beside own ones, before the first charge.",
+    "Say what the parties' records would be worth beside your own, for what is left of their budgets.",
 )
