@@ -2,6 +2,8 @@
 
 from ostraka.client.cli.query import app
 
+__all__ = ["app"]
+
 app.add_lazy(
     "advise",
     "ostraka.deploy.advice.query_cli:advise",

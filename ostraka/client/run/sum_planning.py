@@ -127,6 +127,7 @@ class PlannedSums:
         plan: of the sums.
         costs: by party.
         fits: sums that budgets pay for; None where the guardian does not tell.
+        hides_queries: whether the guardian's policy allows encrypted queries alone.
     """
 
     mu: float
@@ -134,6 +135,7 @@ class PlannedSums:
     plan: Plan
     costs: tuple[SumCost, ...]
     fits: int | None = field(default=None)
+    hides_queries: bool = False
 
 
 def plan_sums(
@@ -159,7 +161,9 @@ def plan_sums(
         known = sum(cost.records for cost in costs)
         largest = max(cost.epsilon for cost in costs)
         if known == records and largest <= epsilon:
-            found = PlannedSums(mu, records, plan, costs, reply.fits if reply.HasField("fits") else None)
+            hides = bool(reply.encodings) and "plain" not in reply.encodings
+            fits = reply.fits if reply.HasField("fits") else None
+            found = PlannedSums(mu, records, plan, costs, fits, hides)
             if largest >= NEAR_ENOUGH * epsilon:
                 return found
         records = known

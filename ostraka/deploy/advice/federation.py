@@ -165,7 +165,8 @@ class Asker:
             encoder_sha256=self.encoder.sha256,
         )
         planned = plan_fit(self.known, FitOptions(epsilon=PROBED), asking, guardian)
-        return planned.mu, tuple(guardian.plan(planned.plan.serialize()).parties)
+        sums = planned.sums
+        return sums.mu, tuple(guardian.plan(sums.plan.serialize()).parties)
 
 
 def _attempt(ask: Callable[[], V]) -> tuple[V | None, OstrakaError | None]:

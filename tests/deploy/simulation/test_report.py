@@ -491,7 +491,7 @@ def test_it_ends_with_one_line_of_advice(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_a_drawn_model_that_beats_votes_is_advised() -> None:
     votes = report()
-    better = replace(DRAWN.gain, over_own=Interval(0.2, 0.1, 0.3))
+    better = replace(GAIN, over_own=Interval(0.2, 0.1, 0.3))
     quality = votes.quality.model_copy(update={"model": DRAWN.model_copy(update={"gain": better})})
     losing = replace(GAIN, over_own=Interval(-0.02, -0.1, 0.1))
     made = votes.model_copy(update={"quality": quality, "gain": losing})
