@@ -213,7 +213,7 @@ def report(run: Path, *, delta: float | None = None) -> dict[str, Any]:
     and by which `notion` of privacy: epsilon, with its delta and order, as the guardian's budget tells it
     (`party_costs`), for each of its groups and for the one that it is largest for; `asked` counts the queries
     that the group's teachers voted on, `answered` those with any answer. A batch whose outcome or party set
-    an interruption has hidden is counted as answered whole by every party; one that a blind tally charged and
+    an interruption has hidden is counted as answered whole by every party; one that was charged and
     whose answers were lost, `lost` queries in all, as it was charged. `labels` has what each label of a
     multi-label task got, `classes` how often each class of another was the answer, `asked_labels` which
     labels were chosen where not all are asked about, and `unguaranteed` names the parties whose teachers

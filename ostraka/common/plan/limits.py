@@ -17,6 +17,8 @@ MAX_SHARE_BYTES = 2**27
 """The largest share of a batch: 128 MiB, of which splitting takes about five times as much."""
 MAX_SET_DRAWS = 4_000_000
 """Draws of noise for the label sets of a batch, as many as a guardian keeps ready."""
+MAX_VERIFIED_VALUES = 2**15
+"""Values of a sum that is verified: its digits are ten times as long, and take a party seconds to prove."""
 MAX_ROUND_RECORDS = 2**18
 """Records that a teacher is shown in a round, each as often as it comes: it takes them all into memory."""
 
@@ -88,7 +90,8 @@ def _check_sums(plan: PlanFields) -> None:
     wanted: dict[str, str | int] = {
         "tally": "aggregate",
         "encoding": "plain",
-        "ring_bits": 64,
+        # Norms need the larger of the fields.
+        "ring_bits": 61 if plan.ballots == "verified" else 64,
         "batch_size": 1,
     }
     if plan.is_training:
@@ -167,6 +170,8 @@ def fits_ring(mechanism: Mechanism, ring_bits: int, voters: int) -> bool:
 
 CIRCUIT_RING_BITS = 32
 """The ring in which garbled circuits hand over shares and take sums."""
+CIRCUIT_FIELD_BITS = 31
+"""The field of which they take sums of verified ballots: words of circuits have 32 bits at most."""
 MAX_COLUMNS = 256
 """Values of a ballot, and classes, that a circuit computes for one query at most."""
 MAX_ENCRYPTED = 4096
@@ -179,7 +184,12 @@ def check_switches(plan: PlanFields) -> None:
         _check_verified(plan)
     if plan.encoding == "plain" and plan.tally == "aggregate":
         return
-    if plan.ring_bits != CIRCUIT_RING_BITS:
+    if plan.ballots == "verified" and plan.ring_bits != CIRCUIT_FIELD_BITS:
+        raise invalid_plan(
+            f"a blind tally of verified ballots takes a field of {CIRCUIT_FIELD_BITS} bits; set ring_bits to "
+            "that, and where votes and noise need more choose ballots unverified or tally aggregate"
+        )
+    if plan.ballots == "unverified" and plan.ring_bits != CIRCUIT_RING_BITS:
         raise invalid_plan(
             f"garbled circuits compute in a ring of {CIRCUIT_RING_BITS} bits; set ring_bits to that"
         )
@@ -194,13 +204,17 @@ def check_switches(plan: PlanFields) -> None:
         _check_blind(plan.mechanism)
 
 
-def unverifiable(mechanism: Mechanism, encoding: str, tally: str, classes: int) -> str | None:
+def unverifiable(mechanism: Mechanism, encoding: str, classes: int) -> str | None:
     """Return why ballots of such plans cannot be verified; None where they can (docs/verified-ballots.md)."""
     if encoding == "ckks":
         return "ballots on encrypted queries come out of garbled circuits and have no proof; choose plain"
-    if tally == "blind":
+    if mechanism.sums_records:
+        values = mechanism.width(classes)
+        if values <= MAX_VERIFIED_VALUES:
+            return None
         return (
-            "a blind tally sums modulo 2^32 and verified ballots are shared modulo a prime; choose aggregate"
+            f"a sum of {values} values is too long to be verified, and {MAX_VERIFIED_VALUES} are the most; "
+            "choose a smaller model, or one without a Gram sum"
         )
     if mechanism.ballot.claim(1, classes, 1) is None:
         return _unprovable(mechanism)
@@ -208,15 +222,13 @@ def unverifiable(mechanism: Mechanism, encoding: str, tally: str, classes: int) 
 
 
 def _check_verified(plan: PlanFields) -> None:
-    problem = unverifiable(plan.mechanism, plan.encoding, plan.tally, plan.classes)
+    problem = unverifiable(plan.mechanism, plan.encoding, plan.classes)
     if problem is not None:
         raise invalid_plan(f"{problem}, or ballots unverified")
 
 
 def _unprovable(mechanism: Mechanism) -> str:
     unit = mechanism.ballot.verifiable.unit
-    if mechanism.sums_records:
-        return f"what records add to a sum of {mechanism.kind} has no proof; choose ring_bits 64"
     if unit < VOTE:
         return (
             f"verified, a ballot of all labels keeps nothing in steps of 1/{VOTE // unit} vote; clip it less"

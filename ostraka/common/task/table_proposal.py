@@ -786,7 +786,7 @@ def _classes(table: pa.Table, labels: Sequence[str], source: Origin) -> tuple[Se
             " another label column.",
             column=labels[0],
         )
-    _require_names(names, "class", source)
+    _require_names(names, "class", str(source))
     holders = np.bincount(indices, minlength=len(names))
     return names, {name for name, count in zip(names, holders, strict=True) if count < MIN_HOLDERS}
 

@@ -20,6 +20,7 @@ from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.shares import RowSums
 from ostraka.guardian.ledger import Charge, Ledger, StoredSession
 from ostraka.guardian.ledger.sessions import batches, endings, releases, session_opening
+from ostraka.guardian.ledger.store import kept_answers
 from ostraka.guardian.ledger.units import balances
 from ostraka.guardian.noise import NoisePrefetcher
 from ostraka.guardian.policy import Policies, Policy
@@ -189,15 +190,22 @@ class Coordinator:
         self._keep(session, batch_id, opened)
         return opened.signed
 
+    def batch_to_verify(self, querier: Identity, session_id: str, batch_id: int) -> TicketedBatch:
+        """Return the batch whose ballots `querier` may verify, before a byte of the verification is read.
+
+        Raises:
+            OstrakaError: `session.*`, `ticket.invalid` if the batch has no ticket.
+        """
+        session, stored = load_batch_of(self._ledger, querier, session_id, batch_id)
+        return TicketedBatch.of(session, batch_id, stored)
+
     def batch_to_release(self, querier: Identity, session_id: str, batch_id: int) -> TicketedBatch:
         """Return the batch that `querier` may send a sum of, before a byte of it is read.
 
         Raises:
-            OstrakaError: `session.*`, `ticket.invalid` if the batch has no ticket, `batch.out_of_order` where
-                the tally is blind.
+            OstrakaError: as `batch_to_verify`, and `batch.out_of_order` where the tally is blind.
         """
-        session, stored = load_batch_of(self._ledger, querier, session_id, batch_id)
-        ticketed = TicketedBatch.of(session, batch_id, stored)
+        ticketed = self.batch_to_verify(querier, session_id, batch_id)
         if ticketed.plan.tally == "blind":
             raise takes_no_sum()
         return ticketed
@@ -309,12 +317,14 @@ class Coordinator:
         """Return the sum that a round of a training released, little-endian int64 in lattice steps.
 
         Raises:
-            OstrakaError: `session.unknown`, `batch.out_of_order` where none was released.
+            OstrakaError: `session.unknown`, `batch.out_of_order` where none was released, `batch.forgotten`
+                where it is dropped.
         """
         _, stored = load_batch_of(self._ledger, lead, session_id, batch_id)
         if stored is None or stored.answers is None:
             raise nothing_released()
-        return guardian_pb2.ReleaseReply.FromString(stored.answers).update.data
+        answers = kept_answers.require(stored.answers, batch_id)
+        return guardian_pb2.ReleaseReply.FromString(answers).update.data
 
     def close_session(self, querier: Identity, session_id: str) -> None:
         """Close a session; its open batches are dead."""

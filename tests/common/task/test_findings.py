@@ -51,6 +51,15 @@ def test_of_several_labels_each_is_held_against_the_columns() -> None:
     assert Findings.of(task(multi_label=True), several).telling == ("copy (of a)", "shifted (of a)")
 
 
+def test_ids_that_look_alike_are_told() -> None:
+    ids = ["p1", "P1 ", "007", "7", "x\u00a0y", "x  y", *(f"q{row}" for row in range(194))]
+    found = Findings.of(task(id="pid", persons=True), records().with_ids(ids))
+    assert found.alike == ("'p1', 'P1 '", "'007', '7'", r"'x\xa0y', 'x  y'")
+    assert any(
+        told.startswith("Ids that look alike, and count as several: 'p1'") for told in found.sentences()
+    )
+
+
 def test_persons_are_counted() -> None:
     data = records().with_ids([f"p{row // 2}" for row in range(200)])
     found = Findings.of(task(id="pid", persons=True), data)

@@ -201,6 +201,12 @@ def test_categories_that_may_be_something_else_are_told(values: list[str], note:
     assert note in proposal.note
 
 
+@pytest.mark.parametrize(("more", "told"), [([], False), (["8"], True)])
+def test_what_is_half_words_is_no_column_of_numbers(more: list[str], told: bool) -> None:
+    values = pa.chunked_array([["5", "7", "a", "b", *more] * 5])
+    assert ("is numbers but for 'a'" in propose_column("x", values, public=True).note) is told
+
+
 def test_a_value_that_too_few_records_hold_is_not_told() -> None:
     held = pa.chunked_array([["nine"] * 9 + ["ten"] * 10 + ["more"] * 20])
     assert propose_column("x", held, public=False).fields["values"] == ["more", "ten"]
@@ -327,6 +333,13 @@ def test_what_is_odd_is_noted() -> None:
     assert "Only one record has the class rare." in notes
     assert "1 of 62 records repeat another one." in notes
     assert "Column 'empty' is empty, and is ignored." in notes
+
+
+def test_a_label_of_several_that_is_neither_0_nor_1_is_told_with_its_line() -> None:
+    table = pa.table({"x": [1.0, 2.0], "a": [0, 1], "b": ["1", "yes"]})
+    origin = Origin("r.csv", lambda row: row + 2, "line")
+    with pytest.raises(OstrakaError, match="'yes' for label 'b' in line 3"):
+        propose_task(table, ("a", "b"), "t", source=origin)
 
 
 def test_several_label_columns_make_a_multi_label_task() -> None:
