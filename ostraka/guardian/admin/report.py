@@ -74,10 +74,6 @@ class ChargeReport:
     unguaranteed: Sequence[tuple[UnitName, str]]
     head: common_pb2.AuditHead
 
-    def by_unit(self) -> dict[UnitName, admin_pb2.Budget]:
-        """Return the budget of each unit, which says what its epsilons promise."""
-        return {name_of(budget): budget for budget in self.budgets}
-
 
 def read_report(
     stub: admin_pb2_grpc.AdminStub, federation: str, now_unix_ms: int, from_unix_ms: int, to_unix_ms: int
@@ -192,7 +188,7 @@ TEMPLATE = Path(__file__).with_name("page.html")
 
 def render(report: ChargeReport) -> str:
     """Return the page; whatever comes from outside is escaped."""
-    names = {unit: unit_text(budget) for unit, budget in report.by_unit().items()}
+    names = {name_of(budget): unit_text(budget) for budget in report.budgets}
     return templates.render(
         TEMPLATE,
         federation=report.federation,

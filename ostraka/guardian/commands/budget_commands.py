@@ -1,6 +1,7 @@
 """`ostraka guardian budget`, `consent` and `publish-epsilon`: what every unit may spend and what it spent."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from ostraka.common.console.cli import write_json
 from ostraka.common.console.commands import CommandGroup
@@ -15,7 +16,10 @@ from ostraka.guardian.commands.operation_commands import add_operations, command
 from ostraka.guardian.commands.options_and_output import AnyParty, Json, Site, Wide, say, tell
 from ostraka.guardian.commands.options_and_output import show as show_rows
 from ostraka.guardian.operations.unit_operations import PublishEpsilon, UnitFields
-from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
+from ostraka.protos.ostraka.v1 import admin_pb2
+
+if TYPE_CHECKING:
+    from ostraka.protos.ostraka.v1 import admin_pb2_grpc
 
 COLUMNS = ("unit", "budget", "delta", "spent", "left", "state")
 WIDE = (
@@ -144,7 +148,9 @@ def history(site: Site, unit: UnitFields, json: Json = None) -> None:
         show_rows(("time (UTC)", "what", f"epsilon ({means})", "spent so far, worst case", "for"), rows)
 
 
-def _ask_history(stub: admin_pb2_grpc.AdminStub, unit: UnitFields) -> tuple[list[admin_pb2.BudgetEvent], str]:
+def _ask_history(
+    stub: "admin_pb2_grpc.AdminStub", unit: UnitFields
+) -> tuple[list[admin_pb2.BudgetEvent], str]:
     """Return a unit's events, and what its epsilons promise."""
     events = list(rows_of(stub.BudgetHistory(admin_pb2.BudgetHistoryRequest(**dict(unit)))))
     budgets = stub.ListBudgets(admin_pb2.ListBudgetsRequest(party=unit.party))

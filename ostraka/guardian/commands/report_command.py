@@ -79,7 +79,9 @@ def _confidential(site: Path, out: Path, key: Path, json: str | None, *, dated: 
 
 
 def _values(report: "ChargeReport") -> dict[str, Any]:
-    notions = {unit: {"notion": budget_notion(budget)} for unit, budget in report.by_unit().items()}
+    from ostraka.guardian.admin.report import name_of
+
+    notions = {name_of(budget): {"notion": budget_notion(budget)} for budget in report.budgets}
     return {
         "federation": report.federation,
         "made_unix_ms": report.made_unix_ms,
