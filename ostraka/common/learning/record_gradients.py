@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from ostraka.common.learning.factories import invalid_model
 from ostraka.common.learning.networks import RowsAsImages
+from ostraka.common.learning.precision import LogitLayer
 from ostraka.common.sharing import FRACTION_BITS
 
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -148,7 +149,7 @@ def _is_plain(layer: nn.Module) -> bool:
 
 
 def _is_linear(layer: nn.Module) -> TypeGuard[nn.Linear]:
-    return type(layer) is nn.Linear and layer.bias is not None
+    return type(layer) in (nn.Linear, LogitLayer) and layer.bias is not None
 
 
 def _is_convolution(layer: nn.Module) -> TypeGuard[nn.Conv2d]:

@@ -13,6 +13,7 @@ import structlog
 from ostraka.common.config import load_section
 from ostraka.common.crypto.heads import EncryptedHead
 from ostraka.common.errors import ErrorCode, OstrakaError, Retry
+from ostraka.common.learning.device import Device
 from ostraka.common.plan.encodings import encoding_of
 from ostraka.common.rpc.serving import DRAIN_S
 from ostraka.common.task import Task
@@ -22,7 +23,12 @@ from ostraka.services.admission.policy import PartyPolicy
 from ostraka.services.admission.request_checks import RequestTerms
 from ostraka.services.hosting.ballots import Teachers
 from ostraka.services.hosting.contributions import check_policy
-from ostraka.services.hosting.device import MICRO_BATCH, MICRO_BATCH_ON_GPU, Device, OnDevice
+from ostraka.services.hosting.prediction_thread import (
+    MICRO_BATCH,
+    MICRO_BATCH_ON_GPU,
+    OnThread,
+    PredictionThread,
+)
 from ostraka.services.hosting.records import Records
 from ostraka.services.teachers.config import TEACHERS, TrainingSection
 
@@ -67,7 +73,7 @@ class Loader:
         task: what the teachers must have been trained for.
         policy: the operator's.
         votes_per_person: that one person's records can change in one query.
-        device: where they vote.
+        thread: on which they vote, on its device.
     """
 
     folder: Path
@@ -75,7 +81,7 @@ class Loader:
     task: Task
     policy: PartyPolicy
     votes_per_person: int
-    device: Device
+    thread: PredictionThread
 
     def load(self) -> Hosted:
         """Load the teachers as they are on disk now, warmed up.
@@ -86,12 +92,12 @@ class Loader:
         from ostraka.services.teachers import Ensemble
         from ostraka.services.teachers.encrypted_heads import heads_of
 
-        ensemble = Ensemble.load(self.folder / TEACHERS)
+        ensemble = Ensemble.load(self.folder / TEACHERS, self.thread.device)
         ensemble.require_task(self.task)
         manifest = declaration(ensemble.manifest, self.site, self.votes_per_person)
-        most = _micro_batch(ensemble)
-        on_device = OnDevice(self.device, ensemble, most)
-        teachers = Teachers(on_device, ensemble.manifest.teachers, self.task, most)
+        most = _micro_batch(ensemble, self.thread.device)
+        on_thread = OnThread(self.thread, ensemble, most)
+        teachers = Teachers(on_thread, ensemble.manifest.teachers, self.task, most)
         terms = RequestTerms.of(self.task, self.policy, ensemble.manifest, self.votes_per_person)
         for queries in WARM_UP:
             teachers.vote_on_zeros(terms.declared.cohorts, queries)
@@ -144,13 +150,11 @@ class Loader:
             )
 
 
-def _micro_batch(ensemble: "Ensemble") -> int:
+def _micro_batch(ensemble: "Ensemble", device: Device) -> int:
     """Return how many queries keep the ensemble's device busy, few enough that others soon have a turn."""
     if ensemble.manifest.library in ("sklearn", "none"):
         return MICRO_BATCH
-    import torch
-
-    return MICRO_BATCH_ON_GPU if torch.accelerator.is_available() else MICRO_BATCH
+    return MICRO_BATCH if device.is_cpu else MICRO_BATCH_ON_GPU
 
 
 Orders = SimpleQueue[Literal["reload", "end"]]

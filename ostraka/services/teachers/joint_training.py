@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.device import HOST, Device
 from ostraka.common.learning.factories import invalid_model
 from ostraka.common.learning.record_gradients import (
     FAILURES,
@@ -27,7 +28,7 @@ from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.batches import Schedule, batches
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.fitting import compose, limit_logits
-from ostraka.services.teachers.layouts.layouts import best_device, run_each, threads
+from ostraka.services.teachers.layouts.layouts import run_each, threads
 from ostraka.services.teachers.losses import Loss
 from ostraka.services.teachers.networks import AsImages, Scaler, Square
 from ostraka.services.teachers.updates import Floats, clip_update, plain
@@ -161,9 +162,15 @@ class JointTeachers:
     """
 
     def __init__(
-        self, parts: Sequence[Slice], model: str, classes: int, config: TrainingConfig, recipe: Recipe
+        self,
+        parts: Sequence[Slice],
+        model: str,
+        classes: int,
+        config: TrainingConfig,
+        recipe: Recipe,
+        device: Device = HOST,
     ) -> None:
-        """Take each teacher's records, and how they learn.
+        """Take each teacher's records, and how they learn, on the first place of a device.
 
         Raises:
             OstrakaError: `model.invalid` where the model cannot learn together, `config.invalid` for settings
@@ -174,7 +181,7 @@ class JointTeachers:
         self._model = model
         self._config = config
         self._recipe = recipe
-        self._device = best_device()
+        self._device = device.first
         # Copied for every teacher, so that a network is built, and checked, once.
         self._net = first(model, parts[0].X.shape[1:], classes, seed=0).to(self._device)
 

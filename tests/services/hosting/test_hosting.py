@@ -13,15 +13,22 @@ from numpy.typing import NDArray
 
 from ostraka.common.datasets import digits, save
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.device import Device
+from ostraka.common.learning.micro_batches import MicroBatches
 from ostraka.common.task import load_task
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.admission.policy import PartyPolicy
-from ostraka.services.hosting.device import MICRO_BATCH, MICRO_BATCH_ON_GPU, Device, Predictor
 from ostraka.services.hosting.hosting import WARM_UP, Hosted, Hosting, Loader, Orders
+from ostraka.services.hosting.prediction_thread import (
+    MICRO_BATCH,
+    MICRO_BATCH_ON_GPU,
+    PredictionThread,
+    Predictor,
+)
 from ostraka.services.sums.summing import Summer
 from ostraka.services.teachers import TrainingConfig, train
-from ostraka.services.teachers.layouts.gpu_memory import MicroBatches
 from tests.fair_clock import HANGS_S
+from tests.fake_card import FakeCards
 from tests.services.wire import TEACHERS, Stop
 
 
@@ -40,11 +47,11 @@ class Link:
         self.manifests.append(manifest)
 
 
-class Recording(Device):
-    """A device that remembers how many queries it was asked together."""
+class Recording(PredictionThread):
+    """A thread that remembers how many queries it was asked together."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(Device())
         self.sizes: list[int] = []
 
     def predict(
@@ -55,14 +62,14 @@ class Recording(Device):
 
 
 @pytest.fixture
-def device() -> Iterator[Recording]:
+def thread() -> Iterator[Recording]:
     with closing(Recording()) as made:
         yield made
 
 
 @pytest.fixture
-def loader(trained: Path, device: Recording) -> Loader:
-    return Loader(trained, "athens", load_task(trained / "task.toml"), PartyPolicy(), 1, device)
+def loader(trained: Path, thread: Recording) -> Loader:
+    return Loader(trained, "athens", load_task(trained / "task.toml"), PartyPolicy(), 1, thread)
 
 
 def retrained(hosted: Hosted) -> Hosted:
@@ -73,22 +80,20 @@ def retrained(hosted: Hosted) -> Hosted:
     return replace(hosted, manifest=manifest)
 
 
-def test_teachers_are_warm_before_they_serve(loader: Loader, device: Recording) -> None:
+def test_teachers_are_warm_before_they_serve(loader: Loader, thread: Recording) -> None:
     assert loader.load().teachers.count == TEACHERS
-    assert tuple(device.sizes) == WARM_UP
+    assert tuple(thread.sizes) == WARM_UP
 
 
-def test_a_gpu_is_asked_about_more_queries_at_once(
-    loader: Loader, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_gpu_is_asked_about_more_queries_at_once(loader: Loader, cards: FakeCards, tmp_path: Path) -> None:
     train(digits(), loader.task, TrainingConfig(teachers=1, model="logistic", epochs=1), seed=0).save(
         tmp_path / "teachers"
     )
     on_torch = replace(loader, folder=tmp_path)
-    monkeypatch.setattr("torch.accelerator.is_available", lambda: False)
     assert on_torch.load().teachers.at_once == MICRO_BATCH
-    monkeypatch.setattr("torch.accelerator.is_available", lambda: True)
-    assert on_torch.load().teachers.at_once == MICRO_BATCH_ON_GPU
+    with closing(PredictionThread(Device("cuda"))) as thread:
+        assert replace(on_torch, thread=thread).load().teachers.at_once == MICRO_BATCH_ON_GPU
+    assert cards.most[0]
 
 
 def test_the_same_manifest_is_not_registered_again(loader: Loader) -> None:
@@ -167,9 +172,9 @@ def test_teachers_on_a_device_that_is_gone_are_not_served(
             with pytest.raises(OstrakaError) as refused:
                 use()
             assert refused.value.code is ErrorCode.SERVER_DEVICE_GONE
-    assert not on_torch.device.state.works
-    on_torch.device.state.retry(hosted.probe)
-    assert on_torch.device.state.works
+    assert not on_torch.thread.device.state.works
+    on_torch.thread.device.state.retry(hosted.probe)
+    assert on_torch.thread.device.state.works
 
 
 def test_orders_are_carried_out_and_registration_is_repeated(loader: Loader) -> None:
