@@ -33,6 +33,9 @@ class PartySection(BaseModel):
     over, such as ["cuda:0", "cuda:1"]. A party does not start without what is named (`device.missing`)."""
     deterministic: bool = False
     """Whether the same seed gives the same teachers on a card, too, as it does on the CPU: slower."""
+    unload_first: bool = False
+    """Whether a reload gives back the cards' memory before it puts new teachers there: for cards without room
+    for both. A batch under way puts the old ones back, or is refused for the moment where they do not fit."""
 
     def open_device(self) -> Device:
         """Return what is named, to be looked for once it is used."""

@@ -34,6 +34,7 @@ from ostraka.services.teachers.config import TEACHERS, TrainingSection
 
 if TYPE_CHECKING:
     from ostraka.services.teachers import Ensemble
+    from ostraka.services.teachers.ensemble import Models
 
 WARM_UP = (1, 128)
 """Queries of zeros that teachers vote on before they serve: first calls are slow in many libraries, and who
@@ -50,6 +51,7 @@ class Hosted:
         teachers: who vote.
         records: labelled ones, where the policy lets them answer themselves.
         heads: of all teachers, for encrypted queries; none where `terms.head` is empty or not allowed.
+        models: of the teachers, which cards hold.
     """
 
     manifest: common_pb2.Manifest
@@ -57,6 +59,20 @@ class Hosted:
     teachers: Teachers
     records: Records | None = field(repr=False)
     heads: Sequence[EncryptedHead] = field(repr=False)
+    models: "Models" = field(repr=False)
+
+    def make_room(self, device: Device, *, unload: bool) -> None:
+        """Give back the cards' memory before others are read, or say where it does not suffice for both."""
+        if unload:
+            self.models.unload()
+            return
+        cards = list(device.memory())
+        needed = self.models.held_bytes() // max(1, len(cards))
+        for card in cards:
+            if card.all - card.used < needed:
+                structlog.get_logger().warning(
+                    "party.no_room_beside", card=card.card, needed=needed, option="unload_first"
+                )
 
     def probe(self) -> None:
         """Ask all teachers a record of zeros; raises `server.device_gone` where their device is."""
@@ -103,7 +119,7 @@ class Loader:
             teachers.vote_on_zeros(terms.declared.cohorts, queries)
         encrypted = terms.head and encoding_of(terms.head) in self.policy.encodings
         heads = heads_of(ensemble) if encrypted else ()
-        return Hosted(manifest, terms, teachers, self._records(ensemble), heads)
+        return Hosted(manifest, terms, teachers, self._records(ensemble), heads, ensemble.models)
 
     def _records(self, ensemble: "Ensemble") -> Records | None:
         """Return the labelled records that the party told of, where they may answer themselves.
@@ -187,15 +203,17 @@ class Hosting(Generic[H]):
         load: Callable[[], H],
         link: ManifestRegistrar,
         look_after: Callable[[H], object] = lambda teachers: None,
+        make_room: Callable[[H], object] = lambda teachers: None,
     ) -> None:
         """Load the first teachers; raises what `load` raises.
 
-        `look_after` is called with those that serve whenever they are registered or read again, and must not
-        raise.
+        `look_after` is called with those that serve whenever they are registered or read again, `make_room`
+        before others are read beside them; neither may raise.
         """
         self._load = load
         self._link = link
         self._look_after = look_after
+        self._make_room = make_room
         self._current = load()
 
     @property
@@ -221,6 +239,7 @@ class Hosting(Generic[H]):
         The guardian takes a manifest that changed before they serve, and from then on gives no more tickets
         for sessions that were opened under the old one.
         """
+        self._make_room(self._current)
         try:
             found = self._load()
             # Registered before they serve: the guardian must never charge by an older manifest than votes.

@@ -2,6 +2,7 @@
 
 import threading
 import time
+import traceback
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -174,12 +175,27 @@ def _answer(together: Sequence[_Asked], watch: PredictionObserver, state: Device
         else:
             state.note_failure(exc)
             error = exc if isinstance(exc, Exception) else RuntimeError(type(exc).__name__)
+            _forget_frames(error)
             together[0].votes.set_exception(error)
         return
     finally:
         watch.record_prediction(time.perf_counter() - began, sum(len(asked.X) for asked in together))
     for asked, votes in zip(together, parts, strict=True):
         asked.votes.set_result(votes)
+
+
+def _forget_frames(error: BaseException) -> None:
+    """Drop what the frames of a failure hold: models, their tensors on a card, and the queries.
+
+    The future would keep them, and with them the card's memory, until Python next looks for cycles.
+    """
+    if error.__traceback__ is not None:
+        # That of `_answer`, which still runs, cannot be cleared, and holds the future.
+        error.__traceback__ = error.__traceback__.tb_next
+    failed: BaseException | None = error
+    while failed is not None:
+        traceback.clear_frames(failed.__traceback__)
+        failed = failed.__cause__ or failed.__context__
 
 
 def _votes(together: Sequence[_Asked]) -> list[NDArray[Any]]:

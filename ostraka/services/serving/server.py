@@ -193,7 +193,12 @@ def running(
         name = site.config.site
         votes_per_person = site.section.max_votes_per_person
         loader = Loader(folder, name, task, site.policy, votes_per_person, thread)
-        hosting = Hosting(loader.load, link.guardian, lambda hosted: device.state.retry(hosted.probe))
+        hosting = Hosting(
+            loader.load,
+            link.guardian,
+            lambda hosted: device.state.retry(hosted.probe),
+            lambda hosted: hosted.make_room(device, unload=site.section.unload_first),
+        )
         admission = Admission()
         link.metrics.watch_places(admission)
         link.metrics.watch_device(thread)

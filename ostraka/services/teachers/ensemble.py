@@ -32,6 +32,14 @@ class Models(Protocol):
         """Write the models into an existing folder."""
         ...
 
+    def held_bytes(self) -> int:
+        """Bytes that cards hold for them."""
+        ...
+
+    def unload(self) -> None:
+        """Give back what cards hold and can be put there again, which the next prediction does."""
+        ...
+
 
 class NoModels:
     """Those of a party whose records answer alone."""
@@ -42,6 +50,13 @@ class NoModels:
 
     def save(self, folder: Path) -> None:
         """Write nothing."""
+
+    def held_bytes(self) -> int:
+        """Return 0."""
+        return 0
+
+    def unload(self) -> None:
+        """There is nothing to give back."""
 
 
 class Ensemble:

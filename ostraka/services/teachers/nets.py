@@ -1,6 +1,7 @@
 """Trained networks: their votes, and their weights on disk."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from ostraka.common.learning.device import HOST, Device
+from ostraka.common.learning.device import HOST, Device, free_memory
 from ostraka.common.learning.micro_batches import MicroBatches
 from ostraka.common.learning.precision import low_precision
 from ostraka.services.teachers.fitting import compose
@@ -93,7 +94,9 @@ class Networks:
     def _stacks_of(self, rows: slice) -> tuple[list["_Placed"], int]:
         """Return these networks as evaluated, and how many stacks at a time; kept, since cohorts stay."""
         key = rows.indices(len(self._nets))
-        if key not in self._stacks:
+        # Looked up once: `unload` may forget all in the middle of this.
+        found = self._stacks.get(key)
+        if found is None:
             nets = self._nets[rows]
             arranged = Arrangement.of(self._layout, len(nets), self._device)
             micro = {place: MicroBatches(self._device, place) for place in arranged.places}
@@ -101,8 +104,22 @@ class Networks:
                 _Placed(make_stack(self._layout, [nets[row] for row in part], place), len(part), micro[place])
                 for part, place in zip(arranged.parts, arranged.places, strict=True)
             ]
-            self._stacks[key] = stacks, arranged.workers
-        return self._stacks[key]
+            found = self._stacks[key] = stacks, arranged.workers
+        return found
+
+    def held_bytes(self) -> int:
+        """Bytes that cards hold for the networks, once they have voted."""
+        if self._device.is_cpu or not self._stacks:
+            return 0
+        return sum(value.numel() * value.element_size() for net in self._nets for value in net.parameters())
+
+    def unload(self) -> None:
+        """Give back what cards hold; votes that are under way keep it until they are done."""
+        self._stacks = {}
+        for place in self._device.places:
+            # A card that is gone gives nothing back, and those after it do.
+            with suppress(RuntimeError):
+                free_memory(place)
 
     def save(self, folder: Path) -> None:
         """Write all weights to one file, the networks counted by the first axis."""

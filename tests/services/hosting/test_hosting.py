@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from structlog.testing import capture_logs
 
 from ostraka.common.datasets import digits, save
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -28,7 +29,7 @@ from ostraka.services.hosting.prediction_thread import (
 from ostraka.services.sums.summing import Summer
 from ostraka.services.teachers import TrainingConfig, train
 from tests.fair_clock import HANGS_S
-from tests.fake_card import FakeCards
+from tests.fake_card import GONE, FakeCards
 from tests.services.wire import TEACHERS, Stop
 
 
@@ -153,6 +154,54 @@ def test_teachers_are_looked_after_when_they_are_registered_and_read_again(loade
     with hosting.keep_up(orders, 0.001):
         assert done.wait(30)
     assert looked_after[0] is first
+
+
+@pytest.fixture
+def on_card(loader: Loader, cards: FakeCards, tmp_path: Path) -> Iterator[Loader]:
+    """Yield a loader of two networks that vote on a card."""
+    config = TrainingConfig(teachers=2, model="mlp", epochs=1)
+    train(digits(), loader.task, config, seed=0).save(tmp_path / "teachers")
+    with closing(PredictionThread(Device("cuda"))) as thread:
+        yield replace(loader, folder=tmp_path, thread=thread)
+
+
+@pytest.mark.parametrize("unload", [False, True])
+def test_a_reload_on_a_full_card_says_so_or_unloads_first(
+    on_card: Loader, cards: FakeCards, *, unload: bool
+) -> None:
+    device = on_card.thread.device
+    link = Link()
+    hosting = Hosting(
+        on_card.load,
+        link,
+        lambda hosted: device.state.retry(hosted.probe),
+        lambda hosted: hosted.make_room(device, unload=unload),
+    )
+    first = hosting.current
+    held = cards.used[0]
+    cards.memory = held + 2**14
+    with capture_logs() as logs:
+        hosting.reload()
+    events = [log["event"] for log in logs]
+    assert (hosting.current is not first) == unload
+    assert ("party.no_room_beside" in events) == (not unload)
+    # What did not fit is given back at once, and not when Python next looks for cycles.
+    assert cards.used[0] == held
+    hosting.current.probe()
+
+
+def test_teachers_are_unloaded_while_a_batch_is_under_way_and_on_a_card_that_is_gone(
+    on_card: Loader, cards: FakeCards
+) -> None:
+    hosted = on_card.load()
+    held = cards.used[0]
+    hosted.make_room(on_card.thread.device, unload=True)
+    assert not cards.used[0]
+    hosted.probe()
+    assert cards.used[0] == held
+    cards.failure = GONE
+    hosted.make_room(on_card.thread.device, unload=True)
+    hosted.make_room(on_card.thread.device, unload=False)
 
 
 def test_teachers_on_a_device_that_is_gone_are_not_served(

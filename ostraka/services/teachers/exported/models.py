@@ -16,7 +16,7 @@ from torch.export.passes import move_to_device_pass
 
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.learning.device import HOST, Device
+from ostraka.common.learning.device import CPU, HOST, Device
 from ostraka.common.learning.encoders import load_encoder
 from ostraka.common.learning.micro_batches import MicroBatches
 from ostraka.common.task import Task
@@ -83,6 +83,14 @@ class Exported:
         records = torch.from_numpy(np.ascontiguousarray(X)).reshape(-1, *self._shape)
         parts = placed.micro.evaluate(lambda some: read(placed.model(some)), records)
         return torch.cat(parts)[None].cpu().numpy()
+
+    def held_bytes(self) -> int:
+        """Bytes of the files, which is what cards hold but for their programs."""
+        on_cards = any(placed.micro.place.type != CPU for placed in self._models)
+        return sum(file.stat().st_size for file in self._files) if on_cards else 0
+
+    def unload(self) -> None:
+        """Keep them: their programs stay where they were loaded."""
 
     def save(self, folder: Path) -> None:
         """Copy the files."""
