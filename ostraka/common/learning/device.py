@@ -234,16 +234,37 @@ class Device:
 
     def memory(self) -> Iterator[CardMemory]:
         """Yield the memory of each card that says; of none that is gone, or that nothing was put on yet."""
+        for place, module in self._used_cards():
+            found = _ask(lambda place=place, module=module: module.mem_get_info(place))
+            if found is not None:
+                free, everything = found
+                yield CardMemory(str(place), everything - free, everything)
+
+    def utilization(self) -> Iterator[tuple[str, float]]:
+        """Yield each card, and the part of the last second in which it computed; as `memory`.
+
+        By all processes. torch asks NVIDIA's management library for it, and without that no card says.
+        """
+        for place, module in self._used_cards():
+            percent = _ask(lambda place=place, module=module: module.utilization(place))
+            if percent is not None:
+                yield str(place), percent / 100
+
+    def _used_cards(self) -> Iterator[tuple["torch.device", Any]]:
+        """Yield cards that something was put on, with torch's module for them: asking starts none."""
         for place in self.__dict__.get("places", ()):
             module = card_module(place)
-            try:
-                if module is None or not module.is_initialized():
-                    continue
-                free, everything = module.mem_get_info(place)
-            except (RuntimeError, AttributeError):
-                # One that is gone, or of a kind that does not say: other metrics are read nevertheless.
-                continue
-            yield CardMemory(str(place), everything - free, everything)
+            if module is not None and _ask(module.is_initialized):
+                yield place, module
+
+
+def _ask(question: Callable[[], Any]) -> Any:
+    """Return what a card says; None of one that is gone, or of a kind that does not say."""
+    try:
+        return question()
+    # Whatever a driver or its library raises: other metrics are read nevertheless.
+    except Exception:
+        return None
 
 
 HOST = Device()

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from ostraka.common.clock import Clock
 from ostraka.common.identity import Identity
+from ostraka.common.learning.device import Device
 from ostraka.common.plan.plan import Plan
 from ostraka.common.telemetry.registry import SECONDS, Fresh, Scraped
 from ostraka.common.telemetry.tracing import span
@@ -80,7 +81,7 @@ class PartyMetrics:
         self._registry.register(Scraped(lambda: _places(admission)))
 
     def watch_device(self, thread: PredictionThread) -> None:
-        """Tell of what waits for the device, and of its memory."""
+        """Tell of what waits for the device, of its health and of its memory."""
         self._registry.register(Scraped(lambda: _device(thread)))
 
     def watch_limits(self, journal: Journal, policy: PartyPolicy, clock: Clock) -> None:
@@ -128,14 +129,37 @@ def _device(thread: PredictionThread) -> Iterator[Metric]:
         "1 while the device works, 0 while teachers fail on a record of zeros.",
         value=float(device.state.works),
     )
+    yield CounterMetricFamily(
+        "ostraka_party_device_failures",
+        "Predictions that failed on a record of zeros, too.",
+        value=device.state.failures,
+    )
+    yield CounterMetricFamily(
+        "ostraka_party_device_memory_shortages",
+        "Times that memory was too short, and fewer records were tried.",
+        value=device.shortages,
+    )
+    micro_batch = device.micro_batch
+    if micro_batch is not None:
+        yield GaugeMetricFamily(
+            "ostraka_party_device_micro_batch", "Records that are evaluated together now.", value=micro_batch
+        )
+    yield from _cards(device)
+
+
+def _cards(device: Device) -> Iterator[Metric]:
     memory = GaugeMetricFamily(
         "ostraka_party_gpu_memory_bytes", "Memory of each GPU.", labels=["gpu", "state"]
     )
     for card in device.memory():
         memory.add_metric([card.card, "used"], card.used)
         memory.add_metric([card.card, "all"], card.all)
-    if memory.samples:
-        yield memory
+    busy = GaugeMetricFamily(
+        "ostraka_party_gpu_busy_ratio", "Part of the last second in which each GPU computed.", labels=["gpu"]
+    )
+    for name, part in device.utilization():
+        busy.add_metric([name], part)
+    yield from (found for found in (memory, busy) if found.samples)
 
 
 def _limits(used: Fresh[float | None], day: Fresh[dict[str, int]], limit: int | None) -> Iterator[Metric]:

@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from numpy.typing import NDArray
 from prometheus_client import CollectorRegistry
 
 from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.device import Device
+from ostraka.common.learning.micro_batches import MicroBatches
 from ostraka.common.mechanism import GnMax
 from ostraka.services.admission.policy import PartyPolicy
 from ostraka.services.hosting.admission import Admission
@@ -103,10 +106,29 @@ def test_a_gpu_that_is_gone_fails_no_scrape(
         metrics.watch_device(thread)
         device.require()
         used = ("ostraka_party_gpu_memory_bytes", {"gpu": "card:0", "state": "used"})
+        busy = "ostraka_party_gpu_busy_ratio", {"gpu": "card:0"}
         assert registry.get_sample_value(*used) == 3
+        assert registry.get_sample_value(*busy) == 0.42
         cards.failure = GONE
         assert registry.get_sample_value(*used) is None
+        assert registry.get_sample_value(*busy) is None
         assert registry.get_sample_value("ostraka_party_device_up") == 1
+
+
+def test_failures_and_short_memory_are_counted(
+    registry: CollectorRegistry, metrics: PartyMetrics, cards: FakeCards
+) -> None:
+    device = Device("cuda")
+    with closing(PredictionThread(device, metrics)) as thread:
+        metrics.watch_device(thread)
+        assert registry.get_sample_value("ostraka_party_device_micro_batch") is None
+        micro = MicroBatches(device, device.first, most=8)
+        cards.memory = 4 * 100 * 6
+        micro.evaluate(lambda part: part.sum(1), torch.zeros(8, 100))
+        device.state.note_failure(OstrakaError(ErrorCode.SERVER_DEVICE_GONE, "Gone."))
+        assert registry.get_sample_value("ostraka_party_device_micro_batch") == 4
+        assert registry.get_sample_value("ostraka_party_device_memory_shortages_total") == 1
+        assert registry.get_sample_value("ostraka_party_device_failures_total") == 1
 
 
 def test_places_and_bytes_are_those_in_use(registry: CollectorRegistry, metrics: PartyMetrics) -> None:
