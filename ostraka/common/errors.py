@@ -69,6 +69,7 @@ class ErrorCode(StrEnum):
     DATA_SHAPE = "data.shape"
     DATA_TOO_FEW = "data.too_few"
     DATA_UNREADABLE = "data.unreadable"
+    DEVICE_FULL = "device.full"
     DEVICE_MISSING = "device.missing"
     GRANT_EXPIRED = "grant.expired"
     GRANT_INVALID = "grant.invalid"

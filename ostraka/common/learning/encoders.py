@@ -33,17 +33,21 @@ class Encoder:
 
         That is the first place of the device, in float32, so that sites' features are alike.
         """
+        from ostraka.common.learning.device_failures import device_failures
         from ostraka.common.learning.micro_batches import MicroBatches
 
         self.name = name
         self.sha256 = _digest(network.state_dict())
-        self._network = network.eval().to(device.first)
+        self._device = device
+        with device_failures(device):
+            self._network = network.eval().to(device.first)
         self._micro = MicroBatches(device, device.first, MICRO_BATCH if device.is_cpu else MICRO_BATCH_ON_GPU)
 
     def encode(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
         """Features (n, F') float32 of records (n, F), as `Task.prepare` gives them.
 
-        Raises `model.invalid` where the network does not take such records, or gives no finite features.
+        Raises `model.invalid` where the network does not take such records, or gives no finite features,
+        and `device.*` where that is the device's fault.
         """
         import torch
 
@@ -62,8 +66,11 @@ class Encoder:
         return width
 
     def _encode(self, records: "Tensor") -> list["Tensor"]:
+        from ostraka.common.learning.device_failures import device_failures
+
         try:
-            return self._micro.evaluate(self._part, records)
+            with device_failures(self._device):
+                return self._micro.evaluate(self._part, records)
         except OstrakaError:
             raise
         except Exception as exc:
@@ -83,7 +90,8 @@ def load_encoder(name: str, device: Device = HOST) -> Encoder:
     It computes on the device.
 
     Raises `model.invalid` where the module cannot be imported, or the factory is missing, fails, or gives
-    something else, or a network whose features of one record depend on others.
+    something else, or a network whose features of one record depend on others, and `device.*` where it does
+    not get onto the device.
     """
     from torch import nn
 
@@ -91,6 +99,8 @@ def load_encoder(name: str, device: Device = HOST) -> Encoder:
     try:
         network = getattr(importlib.import_module(module), function)()
         encoder = Encoder(name, network, device) if isinstance(network, nn.Module) else None
+    except OstrakaError:
+        raise
     except Exception as exc:
         raise _invalid(name, f"cannot be made ({type(exc).__name__})") from exc
     if encoder is None:

@@ -8,6 +8,8 @@ from torch import Tensor, nn
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.checkpoint import Checkpoint, State
+from ostraka.common.learning.device import Device
+from ostraka.common.learning.device_failures import device_failures
 from ostraka.common.learning.early_stopping import EarlyStopping, evaluate
 from ostraka.common.learning.learning import Look, TrainingHistory
 from ostraka.common.learning.lesson import Lesson
@@ -178,19 +180,22 @@ def learn(net: nn.Module, lesson: Lesson, run: TrainingRun = UNWATCHED) -> Train
 
     Raises:
         OstrakaError: `data.too_few` for no labelled records, `model.diverged` where a loss is no number,
-            `device.missing`, `config.invalid` where TensorBoard is missing, or a file cannot be written.
+            `device.missing`, `device.full`, `config.invalid` where TensorBoard is missing, or a file cannot
+            be written.
     """
     if len(lesson.labelled) == 0:
         raise OstrakaError(ErrorCode.DATA_TOO_FEW, "There are no labelled records to learn from: label some.")
     kept = Checkpoint(run.checkpoint, lesson.fingerprint(net))
-    training = Training(net, lesson)
     scalars = Scalars(run.log)
     try:
-        _take_steps(training, kept, scalars, run.progress)
+        with device_failures(Device(lesson.learning.device)):
+            training = Training(net, lesson)
+            _take_steps(training, kept, scalars, run.progress)
+            history = training.finish()
     finally:
         scalars.close()
     kept.remove()
-    return training.finish()
+    return history
 
 
 def _take_steps(training: Training, kept: Checkpoint, scalars: Scalars, progress: Progress) -> None:

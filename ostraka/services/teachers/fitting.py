@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ostraka.common.crypto.logits import LOGIT_RANGE
+from ostraka.common.errors import OstrakaError
 from ostraka.common.learning.device import HOST, Device, free_memory
+from ostraka.common.learning.device_failures import device_failures
 from ostraka.common.learning.factories import invalid_model, words_of
 from ostraka.common.learning.micro_batches import is_out_of_memory
 from ostraka.common.learning.optimization import AdamW, OneCycle
@@ -155,8 +157,8 @@ def fit_networks(
     where the memory of one is full, half as many train together there.
 
     Raises:
-        OstrakaError: `model.invalid` where the model cannot be trained, `device.missing` where the device can
-            compute nothing.
+        OstrakaError: `model.invalid` where the model cannot be trained, `device.full` where there is no room
+            for one alone, `device.missing` where the device can compute nothing.
     """
     shape = slices[0].X.shape[1:]
     nets = [_new_network(part, model, shape, classes) for part in slices]
@@ -176,10 +178,11 @@ def fit_networks(
             _fit_within_memory(learning, shown, loss, settings, arranged.places[part])
 
     try:
-        run_each(work, range(len(arranged.parts)), arranged.workers)
+        with device_failures(device):
+            run_each(work, range(len(arranged.parts)), arranged.workers)
+    except OstrakaError:
+        raise
     except Exception as exc:
-        # A device that is gone is no fault of the model.
-        device.probe()
         raise invalid_model(model, f"cannot be trained ({type(exc).__name__})") from exc
     require_numbers(nets, model)
     if config.head is not None:

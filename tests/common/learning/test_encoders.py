@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.device import Device
 from ostraka.common.learning.encoders import MICRO_BATCH, Encoder, load_encoder
-from tests.fake_card import GONE, FakeCards
+from tests.fake_card import FakeCards
 
 HERE = __name__
 not_callable = 3
@@ -121,11 +121,3 @@ def test_features_of_a_card_are_those_of_the_cpu_however_little_memory_it_has(ca
         np.testing.assert_array_equal(there.encode(X), encoder.encode(X))
     assert device.shortages
     assert cards.used[0] == held
-
-
-def test_an_encoder_on_a_card_that_died_refuses(cards: FakeCards) -> None:
-    encoder = load_encoder(f"{HERE}:halves", Device("cuda"))
-    cards.failure = GONE
-    with pytest.raises(OstrakaError) as refused:
-        encoder.encode(records(3))
-    assert refused.value.code is ErrorCode.MODEL_INVALID

@@ -124,6 +124,6 @@ def test_training_goes_on_with_half_of_the_networks(
 def test_a_network_too_large_to_train_alone_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with capture_logs(), pytest.raises(OstrakaError) as refused:
         train_with_room(monkeypatch, 0)
-    assert refused.value.code is ErrorCode.MODEL_INVALID
+    assert refused.value.code is ErrorCode.DEVICE_FULL
     assert "OutOfMemoryError" in refused.value.message
     assert "secret" not in refused.value.message
