@@ -23,9 +23,10 @@ def device_failures(device: Device) -> Iterator[None]:
         raise
     except Exception as exc:
         if is_out_of_memory(exc):
+            places = " or ".join(map(str, device.places))
             raise OstrakaError(
                 ErrorCode.DEVICE_FULL,
-                f"The memory of {device.first} is full: end what else uses it, name another device, or take a"
+                f"The memory of {places} is full: end what else uses it, name another device, or take a"
                 " smaller model, smaller batches or fewer teachers.",
             ) from exc
         device.probe()
