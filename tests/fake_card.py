@@ -202,6 +202,12 @@ class _Module:
     def empty_cache(self) -> None:
         cards.require()
 
+    def synchronize(self, place: torch.device) -> None:
+        cards.require()
+
+    def max_memory_allocated(self, place: torch.device) -> int:
+        return cards.most[place.index]
+
     def is_bf16_supported(self, *, including_emulation: bool) -> bool:
         return cards.bfloat16
 

@@ -96,7 +96,7 @@ def ensembles(
     device = Device(AUTO)
     for case in cases:
         slices = _slices(teachers)
-        X = _images(QUERIES, np.random.default_rng(1))[0]
+        X = images(QUERIES, np.random.default_rng(1))[0]
         runs: list[dict[Layout, dict[Work, Cost]]] = [{} for _ in range(repeats)]
         for run, layout in product(runs, case.layouts):
             run[layout] = _run(case, slices, X, layout)
@@ -140,11 +140,11 @@ def _shortest(runs: Sequence[Mapping[Work, Cost]]) -> dict[Work, Cost]:
 
 def _slices(teachers: int) -> list[Slice]:
     random = np.random.default_rng(0)
-    return [Slice(*_images(RECORDS, random), (0, teacher)) for teacher in range(teachers)]
+    return [Slice(*images(RECORDS, random), (0, teacher)) for teacher in range(teachers)]
 
 
-def _images(count: int, random: np.random.Generator) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Noise around one image for each class."""
+def images(count: int, random: np.random.Generator) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Return images (count, SIDE, SIDE), noise around one for each class, and their classes."""
     centres = np.random.default_rng(99).normal(size=(CLASSES, SIDE, SIDE))
     y = random.integers(0, CLASSES, count)
     return (centres[y] + random.normal(size=(count, SIDE, SIDE))).astype(np.float32), y
