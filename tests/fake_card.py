@@ -90,7 +90,7 @@ class FakeCards:
 
     def hold(self, card: int, tensor: "CardTensor") -> None:
         """Hold a tensor's memory, of which views have no own; raise as torch does where none is left."""
-        storage = tensor.inner.untyped_storage()
+        storage = tensor.whole.untyped_storage()
         key = card, storage.data_ptr()
         size = storage.nbytes()
         if key not in self._held:
@@ -120,25 +120,27 @@ cards = FakeCards()
 class CardTensor(Tensor):
     """A tensor on a card, computed by the one within it."""
 
-    inner: Tensor
-    __torch_function__ = torch._C._disabled_torch_function_impl
+    whole: Tensor
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
 
     @staticmethod
-    def __new__(cls, inner: Tensor, card: int) -> "CardTensor":
+    def __new__(cls, whole: Tensor, card: int) -> "CardTensor":
         made: CardTensor = torch.Tensor._make_wrapper_subclass(
             cls,
-            inner.size(),
-            strides=inner.stride(),
-            storage_offset=inner.storage_offset(),
-            dtype=inner.dtype,
-            layout=inner.layout,
+            whole.size(),
+            strides=whole.stride(),
+            storage_offset=whole.storage_offset(),
+            dtype=whole.dtype,
+            layout=whole.layout,
             device=torch.device(NAME, card),
         )
-        made.inner = inner
+        made.whole = whole
         return made
 
     @classmethod
-    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(  # type: ignore[override]
+        cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         return _run(func, args, kwargs or {})
 
 
@@ -166,7 +168,7 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         cards.hold(card, made)
         return made
 
-    return return_and_correct_aliasing(func, args, kwargs, tree_map(wrap, result))
+    return return_and_correct_aliasing(func, args, kwargs, tree_map(wrap, result))  # type: ignore[no-untyped-call]
 
 
 def _require_one_place(given: list[Tensor]) -> None:
@@ -177,7 +179,7 @@ def _require_one_place(given: list[Tensor]) -> None:
 
 
 def _inner(value: Any) -> Any:
-    return value.inner if isinstance(value, CardTensor) else value
+    return value.whole if isinstance(value, CardTensor) else value
 
 
 class _Module:
@@ -256,7 +258,7 @@ def _tensor(data: Any, *, device: Any = "cpu", **options: Any) -> Tensor:
 
 
 _setup_privateuseone_for_python_backend(NAME, backend_module=_Module())
-_LIBRARY = torch.library.Library("_", "IMPL")
+_LIBRARY: Any = torch.library.Library("_", "IMPL")  # type: ignore[no-untyped-call]
 _LIBRARY.fallback(lambda op, *args, **kwargs: _run(op, args, kwargs), "PrivateUse1")
 _LIBRARY.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
 

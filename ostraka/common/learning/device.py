@@ -235,7 +235,7 @@ class Device:
     def memory(self) -> Iterator[CardMemory]:
         """Yield the memory of each card that says; of none that is gone, or that nothing was put on yet."""
         for place, module in self._used_cards():
-            found = _ask(lambda place=place, module=module: module.mem_get_info(place))
+            found = _ask(module, "mem_get_info", place)
             if found is not None:
                 free, everything = found
                 yield CardMemory(str(place), everything - free, everything)
@@ -246,7 +246,7 @@ class Device:
         By all processes. torch asks NVIDIA's management library for it, and without that no card says.
         """
         for place, module in self._used_cards():
-            percent = _ask(lambda place=place, module=module: module.utilization(place))
+            percent = _ask(module, "utilization", place)
             if percent is not None:
                 yield str(place), percent / 100
 
@@ -254,14 +254,14 @@ class Device:
         """Yield cards that something was put on, with torch's module for them: asking starts none."""
         for place in self.__dict__.get("places", ()):
             module = card_module(place)
-            if module is not None and _ask(module.is_initialized):
+            if module is not None and _ask(module, "is_initialized"):
                 yield place, module
 
 
-def _ask(question: Callable[[], Any]) -> Any:
-    """Return what a card says; None of one that is gone, or of a kind that does not say."""
+def _ask(module: Any, question: str, *of: object) -> Any:
+    """Return what torch's module for cards says; None of one that is gone, or of a kind that says nothing."""
     try:
-        return question()
+        return getattr(module, question)(*of)
     # Whatever a driver or its library raises: other metrics are read nevertheless.
     except Exception:
         return None

@@ -18,7 +18,7 @@ class LogitLayer(nn.Linear):
     def forward(self, X: Tensor) -> Tensor:
         """Return logits (..., outputs) of the weights' type."""
         # TorchScript, of which exported files may be, knows no `with` here, and leaves `else` out.
-        if torch.jit.is_scripting():
+        if torch.jit.is_scripting():  # type: ignore[attr-defined]
             return functional.linear(X, self.weight, self.bias)
         else:  # noqa: RET505
             with whole_precision(X.device):
