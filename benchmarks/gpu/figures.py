@@ -178,7 +178,8 @@ def _operations(net: nn.Module) -> int:
     """Count what the layers of a network take for one record: a multiplication and an addition are two."""
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         net(torch.zeros(1, SIDE, SIDE))
-    return counter.get_total_flops()
+    operations: int = counter.get_total_flops()
+    return operations
 
 
 def _product_peak(place: torch.device, kind: torch.dtype, side: int) -> float:

@@ -151,8 +151,8 @@ def _fit_missing(
 ) -> list[Models]:
     """Return the trained models of each group of slices, in order."""
     rows = groups(len(parts))
-    models = {group: finished.models(group) for group in rows}
-    missing = [group for group in rows if models[group] is None]
+    models = {group: known for group in rows if (known := finished.models(group)) is not None}
+    missing = [group for group in rows if group not in models]
     slices = [parts[group.start : group.stop] for group in missing]
     told = _after(progress, len(rows) - len(missing), len(missing))
     for group, fitted in zip(missing, fit_groups(slices, manifest, config, told), strict=True):
