@@ -3,7 +3,7 @@
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -35,6 +35,15 @@ _NUMBERED = re.compile(r"cuda(?::(\d{1,2}))?")
 _UUID = re.compile(r"(?:MIG|GPU)-[0-9A-Za-z/-]{1,80}")
 GIB = 2**30
 _HOST_NAME = "the CPU"
+SHORTAGES = (
+    "out of memory",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "CUDNN_STATUS_ALLOC_FAILED",
+    # cuDNN says so where no algorithm has a workspace that fits.
+    "unable to find an engine",
+    "Unable to find a valid cuDNN algorithm",
+)
+"""Words of torch, MPS, cuBLAS and cuDNN for a device whose memory is short."""
 
 
 def check_name(name: str) -> str:
@@ -195,12 +204,15 @@ class Device:
         return self.first.type == CPU
 
     def require(self) -> None:
-        """Raise `device.missing` unless each card that is named is there and multiplies matrices rightly."""
+        """Raise `device.missing` unless each card that is named is there and multiplies matrices rightly.
+
+        `device.full` where its memory has no room for these.
+        """
         if self._names not in (AUTO, CPU):
             self.probe()
 
     def probe(self) -> None:
-        """Multiply small matrices at every place; raises `device.missing` where one does not, or wrongly."""
+        """Multiply small matrices at every place; raises `device.*` where one does not, or wrongly."""
         for place in self.places:
             _multiply(place)
 
@@ -300,6 +312,22 @@ def _compute_alike() -> None:
     torch.use_deterministic_algorithms(True)
 
 
+def is_out_of_memory(exc: BaseException) -> bool:
+    """Whether a device had no memory left; most libraries say so in words only."""
+    import torch
+
+    return isinstance(exc, torch.OutOfMemoryError) or any(words in str(exc) for words in SHORTAGES)
+
+
+def memory_full(places: Iterable["torch.device"]) -> OstrakaError:
+    """Return the refusal of what does not fit the memory of these places."""
+    return OstrakaError(
+        ErrorCode.DEVICE_FULL,
+        f"The memory of {' or '.join(map(str, places))} is full: end what else uses it, name another device, "
+        "or take a smaller model, smaller batches or fewer teachers.",
+    )
+
+
 def free_memory(place: "torch.device") -> None:
     """Give back what torch keeps of a card's memory for later."""
     module = card_module(place)
@@ -354,13 +382,15 @@ def _by_uuid(name: str) -> "torch.device":
 
 
 def _multiply(place: "torch.device") -> None:
-    """Raise `device.missing` unless a small product of whole numbers is right there."""
+    """Raise `device.full` or `device.missing` unless a small product of whole numbers is right there."""
     import torch
 
     numbers = torch.arange(64, dtype=torch.float32).reshape(8, 8)
     try:
         product = (numbers.to(place) @ numbers.to(place)).cpu()
     except RuntimeError as exc:
+        if is_out_of_memory(exc):
+            raise memory_full([place]) from exc
         raise _missing(str(place), f"it does not multiply ({type(exc).__name__})") from exc
     if not torch.equal(product, numbers @ numbers):
         raise _missing(str(place), "it multiplies wrongly")

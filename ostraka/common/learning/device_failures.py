@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.learning.device import Device
-from ostraka.common.learning.micro_batches import is_out_of_memory
+from ostraka.common.errors import OstrakaError
+from ostraka.common.learning.device import Device, is_out_of_memory, memory_full
 
 
 @contextmanager
@@ -23,11 +22,6 @@ def device_failures(device: Device) -> Iterator[None]:
         raise
     except Exception as exc:
         if is_out_of_memory(exc):
-            places = " or ".join(map(str, device.places))
-            raise OstrakaError(
-                ErrorCode.DEVICE_FULL,
-                f"The memory of {places} is full: end what else uses it, name another device, or take a"
-                " smaller model, smaller batches or fewer teachers.",
-            ) from exc
+            raise memory_full(device.places) from exc
         device.probe()
         raise

@@ -7,7 +7,7 @@ import structlog
 import torch
 from torch import Tensor
 
-from ostraka.common.learning.device import CPU, Device, free_memory, is_cuda
+from ostraka.common.learning.device import CPU, Device, free_memory, is_cuda, is_out_of_memory
 
 MICRO_BATCH = 128
 """Records evaluated at a time on a CPU: few enough that what layers give each other stays in its cache."""
@@ -17,20 +17,6 @@ PARTS_BEFORE_GROWTH = 16
 """Parts that have to fit before twice as many records are tried: a try that fails costs about one of them."""
 MAX_PARTS_BEFORE_GROWTH = 1024
 """The same after many tries that failed: what another process holds for good is asked for seldom."""
-SHORTAGES = (
-    "out of memory",
-    "CUBLAS_STATUS_ALLOC_FAILED",
-    "CUDNN_STATUS_ALLOC_FAILED",
-    # cuDNN says so where no algorithm has a workspace that fits.
-    "unable to find an engine",
-    "Unable to find a valid cuDNN algorithm",
-)
-"""Words of torch, MPS, cuBLAS and cuDNN for a device whose memory is short."""
-
-
-def is_out_of_memory(exc: Exception) -> bool:
-    """Whether a device had no memory left; most libraries say so in words only."""
-    return isinstance(exc, torch.OutOfMemoryError) or any(words in str(exc) for words in SHORTAGES)
 
 
 class MicroBatches:

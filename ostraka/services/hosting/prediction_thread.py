@@ -126,6 +126,8 @@ class PredictionThread:
             for asked in together:
                 self._watch.record_wait(began - asked.since)
             _answer(together, self._watch, self.device.state)
+            # Not kept while nothing is asked: a card holds the weights of teachers that were replaced since.
+            del together, asked
 
     def _next(self) -> list[_Asked]:
         """Return the oldest waiting one and those that join it, oldest first; none once closed and empty."""

@@ -14,10 +14,9 @@ from torch import Tensor, nn
 
 from ostraka.common.crypto.logits import LOGIT_RANGE
 from ostraka.common.errors import OstrakaError
-from ostraka.common.learning.device import HOST, Device, free_memory
+from ostraka.common.learning.device import HOST, Device, free_memory, is_out_of_memory
 from ostraka.common.learning.device_failures import device_failures
 from ostraka.common.learning.factories import invalid_model, words_of
-from ostraka.common.learning.micro_batches import is_out_of_memory
 from ostraka.common.learning.optimization import AdamW, OneCycle
 from ostraka.common.learning.shape import image_axes
 from ostraka.services.teachers.assignment import Slice

@@ -15,9 +15,8 @@ from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.learning.device import HOST, Device
+from ostraka.common.learning.device import HOST, Device, is_out_of_memory
 from ostraka.common.learning.factories import invalid_model
-from ostraka.common.learning.micro_batches import is_out_of_memory
 from ostraka.common.learning.record_gradients import (
     FAILURES,
     STEPS,
@@ -287,7 +286,7 @@ class JointTeachers:
         except FAILURES as exc:
             # They hold memory, which may be what was short.
             traceback.clear_frames(exc.__traceback__)
-            short = isinstance(exc, Exception) and is_out_of_memory(exc)
+            short = is_out_of_memory(exc)
             try:
                 self._device.probe()
                 if short:

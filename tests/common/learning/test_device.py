@@ -97,6 +97,13 @@ def test_a_card_that_computes_nothing_is_an_error(cards: FakeCards, monkeypatch:
     Device(AUTO).require()
 
 
+def test_a_card_that_is_full_is_there(cards: FakeCards) -> None:
+    cards.others = cards.memory
+    with pytest.raises(OstrakaError, match="memory of card:0 is full") as refused:
+        Device("cuda").require()
+    assert refused.value.code is ErrorCode.DEVICE_FULL
+
+
 def test_a_card_is_described_as_it_is(
     cards: FakeCards, monkeypatch: pytest.MonkeyPatch, tmp_path: "os.PathLike[str]"
 ) -> None:

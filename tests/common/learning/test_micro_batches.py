@@ -5,12 +5,11 @@ import torch
 from structlog.testing import capture_logs
 from torch import Tensor
 
-from ostraka.common.learning.device import HOST, Device
+from ostraka.common.learning.device import HOST, Device, is_out_of_memory
 from ostraka.common.learning.micro_batches import (
     MAX_PARTS_BEFORE_GROWTH,
     PARTS_BEFORE_GROWTH,
     MicroBatches,
-    is_out_of_memory,
 )
 from tests.fake_card import FakeCards
 

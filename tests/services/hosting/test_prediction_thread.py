@@ -1,4 +1,5 @@
 import threading
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
@@ -14,6 +15,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.device import Device
 from ostraka.services.hosting.prediction_thread import PredictionThread
 from ostraka.services.teachers.guard import device_gone
+from tests.fair_clock import HANGS_S
 
 TEACHERS = 4
 POISON = -1.0
@@ -165,3 +167,17 @@ def test_a_prediction_for_which_the_device_is_gone_tells() -> None:
         assert not device.state.works
         assert thread.predict(Sums(), np.zeros((1, 1), np.float32), slice(0, 1)).tolist() == [[0]]
         assert not device.state.works
+
+
+def test_a_model_is_not_kept_once_it_has_answered() -> None:
+    class Model:
+        def predict(self, X: NDArray[np.float32], rows: slice) -> NDArray[Any]:
+            return np.zeros((1, len(X)), np.int64)
+
+    model = Model()
+    gone = threading.Event()
+    weakref.finalize(model, gone.set)
+    with closing(PredictionThread(Device())) as thread:
+        thread.predict(model, np.zeros((1, 1), np.float32), slice(None))
+        del model
+        assert gone.wait(HANGS_S)
