@@ -172,7 +172,9 @@ def test_records_that_nobody_names_are_asked_for_as_such(tmp_path: Path, thread:
     assert refusal.value.code is ErrorCode.CONFIG_INVALID
 
 
-def test_sums_are_over_no_more_records_of_a_person_than_may_count(tmp_path: Path, device: Device) -> None:
+def test_sums_are_over_no_more_records_of_a_person_than_may_count(
+    tmp_path: Path, thread: PredictionThread
+) -> None:
     known = {"name": "t", "id": "pid", "persons": True, "classes": ("a", "b"), "input": INPUT}
     task = Task.model_validate(known)
     folder = party(tmp_path, CLASSES, training="teachers = 0\n")
@@ -181,7 +183,7 @@ def test_sums_are_over_no_more_records_of_a_person_than_may_count(tmp_path: Path
     save(data.with_ids(persons), folder / "records.npz")
     write_task(task, folder / "task.toml")
     assert invoke("train", "--site", folder).exit_code == 0
-    hosted = load(folder, task, device)
+    hosted = load(folder, task, thread)
     assert hosted.records is not None
     summed = {group.name: (group.records, group.summed_records) for group in hosted.manifest.groups}
     assert summed == {"low": (5, 1), "high": (5, 2)}
@@ -194,7 +196,9 @@ def test_sums_are_over_no_more_records_of_a_person_than_may_count(tmp_path: Path
     assert sorted(persons[place] for place in np.flatnonzero(there)) == ["a", "b", "c"]
 
 
-def test_labels_that_a_party_abstains_from_add_nothing_to_sums(tmp_path: Path, device: Device) -> None:
+def test_labels_that_a_party_abstains_from_add_nothing_to_sums(
+    tmp_path: Path, thread: PredictionThread
+) -> None:
     task = Task.model_validate({"name": "t", "classes": ("a", "b"), "multi_label": True, "input": INPUT})
     abstaining = 'teachers = 0\nabstains = ["b"]\n'
     folder = party(tmp_path, task, training=abstaining)
@@ -202,7 +206,7 @@ def test_labels_that_a_party_abstains_from_add_nothing_to_sums(tmp_path: Path, d
     site = folder / "site.toml"
     site.write_text(site.read_text().replace("records.npz", "records.csv"))
     assert invoke("train", "--site", folder).exit_code == 0
-    records = load(folder, task, device).records
+    records = load(folder, task, thread).records
     assert records is not None
     assert set(records.y[:, 1]) == {UNKNOWN}
     assert records.y[:, 0].sum() == 5
