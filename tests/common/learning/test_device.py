@@ -97,6 +97,16 @@ def test_a_card_that_computes_nothing_is_an_error(cards: FakeCards, monkeypatch:
     Device(AUTO).require()
 
 
+def test_a_card_that_multiplies_wrongly_is_an_error(
+    cards: FakeCards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = torch.Tensor.cpu
+    monkeypatch.setattr(torch.Tensor, "cpu", lambda tensor: right(tensor) + 1)
+    with pytest.raises(OstrakaError, match="multiplies wrongly") as refused:
+        Device("cuda").require()
+    assert refused.value.code is ErrorCode.DEVICE_MISSING
+
+
 def test_a_card_that_is_full_is_there(cards: FakeCards) -> None:
     cards.others = cards.memory
     with pytest.raises(OstrakaError, match="memory of card:0 is full") as refused:
