@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from ostraka.client.students.models import KINDS, own_model, probabilities, trai
 from ostraka.client.students.registry import make_student, student_class
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.accuracy import POSITIVE
+from ostraka.common.learning.device import AUTO, CPU
 from ostraka.common.learning.factories import build_model, import_factory, is_factory
 from ostraka.common.task import Task
 
@@ -73,7 +74,7 @@ class Choice:
             "module:function" gives: an estimator, or a torch module, which other students train as well;
             None: the first, and the network of any other student.
         steps: of a network's training; None: what suits the student.
-        device: "auto" takes a GPU where there is one; "cpu", "cuda".
+        device: by name; "auto" takes a GPU where there is one.
         smoothing: whether a network takes released labels for wrong as often as their mechanism is known
             to be.
         log: folder for TensorBoard's event files.
@@ -87,7 +88,7 @@ class Choice:
     student: str = SUPERVISED
     model: str | None = None
     steps: int | None = None
-    device: Literal["auto", "cpu", "cuda"] = "auto"
+    device: str = AUTO
     smoothing: bool = False
     log: Path | None = None
     checkpoint: Path | None = None
@@ -187,7 +188,9 @@ class Choice:
                 f"the student {self.student} is a network, not {self.model}; leave out --model, or give "
                 f"{NETWORK}"
             )
-        of_networks = self.steps or self.log or self.checkpoint or self.smoothing or self.device == "cuda"
+        of_networks = (
+            self.steps or self.log or self.checkpoint or self.smoothing or self.device not in (AUTO, CPU)
+        )
         if of_networks and not self.network:
             raise _config(
                 f"{self.kind} takes no steps, log, checkpoint or smoothing and no GPU; choose --model network"
@@ -231,7 +234,7 @@ def trainer(
 
 
 def check_choice(choice: Choice, task: Task) -> None:
-    """Raise `config.invalid` for a student, a parameter or a device that does not exist."""
+    """Raise `config.invalid` for a student or parameter that there is not, `device.missing` for a device."""
     if choice.network:
         _student(choice, task, seed=0).learning.place  # noqa: B018 - it says whether there is such a device
     elif not choice.own and choice.kind not in KINDS:

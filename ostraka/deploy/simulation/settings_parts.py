@@ -13,6 +13,7 @@ from ostraka.client.students.registry import (
     VotesStudent,
 )
 from ostraka.common.console.options import KEY, Completion
+from ostraka.common.learning.device import AUTO, DeviceName
 from ostraka.common.mechanism import BOUND
 from ostraka.common.mechanism.arguments import split_mechanism
 from ostraka.common.plan.choices import BALLOTS, ENCODING, ENFORCE, TALLY
@@ -187,6 +188,11 @@ class TeacherSettings(SettingsPart):
         default=None, description="Teachers that answer encrypted queries: linear, square-mlp or square-cnn."
     )
     model: str | None = Field(default=None, description="Model of the teachers; default suits the data.")
+    device: DeviceName = Field(
+        default=AUTO,
+        description="Device of teachers and students that are networks: auto (a GPU if there is one), cpu, "
+        "cuda, cuda:1, mps, or the UUID of a card or MIG slice.",
+    )
     thresholds: Annotated[Tuning, KEY] = Field(
         default="none",
         description="Thresholds of teachers of several labels: none (one half), global or per_label.",
