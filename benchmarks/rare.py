@@ -25,7 +25,7 @@ from ostraka.common.mechanism import Threshold
 from ostraka.common.planning.search.allowance import NewBudget
 from ostraka.common.planning.search.families import families
 from ostraka.common.planning.search.forecast import Forecaster
-from ostraka.common.planning.search.search import Search, worst_rates
+from ostraka.common.planning.search.search import Outcome, Search, worst_rates
 from ostraka.common.planning.search.search_options import KEPT
 from ostraka.common.privacy.guarantees import DELTA
 from ostraka.common.task import infer_task
@@ -39,7 +39,7 @@ app = typer.Typer(add_completion=False)
 OWN = 300  # labelled records of the querying party
 POOL = 1_000  # records that it asks of
 MODEL = "logistic_regression"
-RELEASES = 5  # of a plan: few labels are bought, of which few are of the rare class
+RELEASES = 20  # of a plan: few labels are bought, of which few are of the rare class
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def deal(seed: int, size: int, epsilons: list[float]) -> Iterator[Bought]:
     teachers = len(private) // size
     X = records.X.reshape(len(records), -1)
     data = from_arrays(X[own], records.y[own], classes=records.task.classes)
-    sample = vote_on_own_records(infer_task(data, "diabetes"), data, teachers).thin(SEARCHED)
+    sample = vote_on_own_records(infer_task(data, "diabetes"), data, teachers, size).thin(SEARCHED)
     forecaster = Forecaster(sample)
     search = Search(forecaster, POOL, KEPT * forecaster.noiseless(), worst_rates(2))
     plans = [
@@ -110,13 +110,18 @@ def deal(seed: int, size: int, epsilons: list[float]) -> Iterator[Bought]:
         yield from _without_noise(votes, weighed=balanced)
         for epsilon, kind, plan in plans:
             share = plan.mechanism.share if isinstance(plan.mechanism, Threshold) else None
-            for draw in range(RELEASES):
-                random = np.random.default_rng([seed, draw])
-                said = release(plan.mechanism, votes, random)[1]
-                rows = random.permutation(POOL)[: int(plan.asked)]
-                if len(np.unique(votes.truth[rows])) == 2:
-                    balance = balanced_accuracy_score(votes.truth[rows], said[rows])
-                    yield Bought(_way(kind, balanced), epsilon, len(rows), balance, share)
+            draws = [_label(plan, votes, np.random.default_rng([seed, draw])) for draw in range(RELEASES)]
+            told = [one for one in draws if one is not None]
+            if told:
+                yield Bought(_way(kind, balanced), epsilon, int(plan.asked), float(np.mean(told)), share)
+
+
+def _label(plan: Outcome, votes: Electorate, random: np.random.Generator) -> float | None:
+    """Return the balanced accuracy of the labels that a plan buys; None where they are all of one class."""
+    said = release(plan.mechanism, votes, random)[1]
+    rows = random.permutation(POOL)[: int(plan.asked)]
+    truth = votes.truth[rows]
+    return float(balanced_accuracy_score(truth, said[rows])) if len(np.unique(truth)) == 2 else None
 
 
 def elect(

@@ -104,7 +104,7 @@ def search(
         allowed = _replies_by_kind(guardian, probes, make)
         plan, reply = next(iter(allowed.values()))
         check_affordable(plan, reply)
-        sample = _sample(asking, task, plan, round(reply.voters))
+        sample = _sample(asking, task, plan, reply)
         forecaster = Forecaster(sample)
         found = Search(forecaster, plan.queries, asking.search.least(forecaster), worst_rates(plan.classes))
         tried = [one for one in families(sample, asking.kind) if one.kind in allowed]
@@ -133,8 +133,9 @@ def search(
     )
 
 
-def _sample(asking: Asking, task: Task, plan: Plan, voters: int) -> VoteSample:
+def _sample(asking: Asking, task: Task, plan: Plan, reply: guardian_pb2.PlanReply) -> VoteSample:
     """Return the votes that are searched on."""
+    voters = round(reply.voters)
     if asking.labelled is None:
         sample, _ = asking.search.sample(asking.votes, plan.classes, voters, several=task.multi_label)
         return sample
@@ -143,7 +144,9 @@ def _sample(asking: Asking, task: Task, plan: Plan, voters: int) -> VoteSample:
             ErrorCode.CONFIG_INVALID,
             "Stand-ins vote on --labelled: leave out --votes and --teacher-accuracy, or --labelled.",
         )
-    sample = vote_on_own_records(task, asking.labelled, voters)
+    # Records of a party without teachers answer sums, and nobody learns from them.
+    records = sum(party.records for party in reply.parties if party.teachers)
+    sample = vote_on_own_records(task, asking.labelled, voters, records / max(reply.teachers, 1))
     return sample.thin(most_queries(voters, plan.classes))
 
 

@@ -9,7 +9,7 @@ from ostraka.common.planning.search.vote_sample import VoteSample
 from ostraka.common.task import Source, Task
 
 STAND_INS = 100
-"""Models that vote: each record is asked of about half of them, so that a share is known within 7 points."""
+"""Models that vote: each record is asked of half of them or more: a share is known within 7 points."""
 MIN_OWN = 20
 """Labelled records below which nothing is told of how often votes are right."""
 _MODEL = "logistic_regression"
@@ -18,12 +18,12 @@ _SEED = 0
 """Any seed will do; always the same, so that a search finds the same again."""
 
 
-def vote_on_own_records(task: Task, labelled: Source, teachers: int) -> VoteSample:
+def vote_on_own_records(task: Task, labelled: Source, teachers: int, size: float) -> VoteSample:
     """Return how so many teachers might vote on labelled records, and what is right.
 
-    Each stand-in learns from a half of the records, drawn at random, and votes on the others. Nothing is
-    asked of anybody. Real teachers may learn from more records or fewer, and of other people: what is found
-    on these votes suits them as far as they are alike.
+    Each stand-in learns from `size` records, which a teacher has on average, or a half where that is less,
+    drawn at random, and votes on the others. Nothing is asked of anybody. Real teachers learn of other
+    people, and may be other models: what is found on these votes suits them as far as they are alike.
 
     Raises:
         OstrakaError: `config.invalid` for a task of several labels, `data.*` for records that are not the
@@ -43,13 +43,14 @@ def vote_on_own_records(task: Task, labelled: Source, teachers: int) -> VoteSamp
             f"A search on own records needs {MIN_OWN} of at least two classes, and these are {len(y)}: label "
             "more, or give --votes or --teacher-accuracy.",
         )
-    shares, asked = _count_votes(X, y, len(task.classes))
+    learned = min(len(y) // 2, max(1, round(size)))
+    votes, asked = _count_votes(X, y, len(task.classes), learned)
     known = asked > 0
-    return VoteSample(teachers * shares[known] / asked[known, None], teachers, y[known])
+    return VoteSample(teachers * votes[known] / asked[known, None], teachers, y[known])
 
 
 def _count_votes(
-    X: NDArray[np.float32], y: NDArray[np.int64], classes: int
+    X: NDArray[np.float32], y: NDArray[np.int64], classes: int, size: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return votes (N, classes) of stand-ins on records that they did not learn from, and how many (N,)."""
     random = np.random.default_rng(_SEED)
@@ -57,7 +58,7 @@ def _count_votes(
     asked = np.zeros(len(y))
     for _ in range(STAND_INS):
         order = random.permutation(len(y))
-        learned, others = order[: len(y) // 2], order[len(y) // 2 :]
+        learned, others = order[:size], order[size:]
         if is_learnable(y[learned]):
             model = train(_MODEL, X[learned], y[learned], standardize=True)
             said = probabilities(model, X[others], classes).argmax(axis=1)

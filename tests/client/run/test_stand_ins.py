@@ -26,7 +26,7 @@ def test_every_record_has_all_votes_and_most_are_right_where_records_tell() -> N
     X = RNG.normal(size=(60, 2))
     y = (X[:, 0] > 0).astype(np.int64)
     records = own(X, y)
-    sample, again = (vote_on_own_records(infer_task(records, "t"), records, TEACHERS) for _ in range(2))
+    sample, again = (vote_on_own_records(infer_task(records, "t"), records, TEACHERS, 40) for _ in range(2))
     assert sample.counts.sum(axis=1) == pytest.approx(np.full(60, TEACHERS))
     np.testing.assert_array_equal(sample.truth, y)
     np.testing.assert_array_equal(sample.counts, again.counts)
@@ -37,15 +37,24 @@ def test_nobody_votes_on_what_it_learned() -> None:
     """Labels that mean nothing are learned by heart by a line in as many dimensions, and not foretold."""
     X, y = RNG.normal(size=(80, 60)), np.repeat([0, 1], 40)
     records = own(X, y)
-    sample = vote_on_own_records(infer_task(records, "t"), records, TEACHERS)
+    sample = vote_on_own_records(infer_task(records, "t"), records, TEACHERS, 40)
     assert sample.counts[np.arange(80), y].mean() / TEACHERS < 0.7
+
+
+def test_they_know_as_little_as_a_teacher() -> None:
+    """From one record each, a stand-in says its class of all others: its share of the records, in all."""
+    y = np.repeat([0, 1], [30, 10])
+    records = own(RNG.normal(size=(40, 2)), y)
+    sample = vote_on_own_records(infer_task(records, "t"), records, TEACHERS, 1)
+    shares = sample.counts[:, 1] / TEACHERS
+    assert shares.max() - shares.min() < 0.2
 
 
 def test_a_class_so_rare_that_some_never_see_it_still_counts() -> None:
     X, y = RNG.normal(size=(40, 2)), np.zeros(40, np.int64)
     y[7] = 1
     records = own(X, y)
-    sample = vote_on_own_records(infer_task(records, "t"), records, TEACHERS)
+    sample = vote_on_own_records(infer_task(records, "t"), records, TEACHERS, 40)
     assert sample.truth.sum() == 1
     assert sample.has_rare_class
 
@@ -54,12 +63,12 @@ def test_a_class_so_rare_that_some_never_see_it_still_counts() -> None:
 def test_too_few_tell_nothing(y: np.ndarray) -> None:
     records = own(RNG.normal(size=(len(y), 2)), y)
     with pytest.raises(OstrakaError, match=f"needs {MIN_OWN} of at least two classes") as refused:
-        vote_on_own_records(infer_task(records, "t"), records, TEACHERS)
+        vote_on_own_records(infer_task(records, "t"), records, TEACHERS, 40)
     assert refused.value.code is ErrorCode.DATA_TOO_FEW
 
 
 def test_records_of_several_labels_are_refused() -> None:
     records = from_arrays(np.eye(4), np.eye(4, 2, dtype=np.int64), classes=("a", "b"))
     with pytest.raises(OstrakaError, match="several labels") as refused:
-        vote_on_own_records(infer_task(records, "t"), records, TEACHERS)
+        vote_on_own_records(infer_task(records, "t"), records, TEACHERS, 40)
     assert refused.value.code is ErrorCode.CONFIG_INVALID
