@@ -70,7 +70,7 @@ def test_students_learn_from_randomised_labels(
     report = simulated(folder, start, label_dp=learner, label_epsilon=3, steps=steps)
     require_label_dp(report, folder)
     assert report.student == learner
-    assert report.quality.after.accuracy > 0.6, "0.85 to 0.95; a tenth is chance"
+    assert report.class_quality.after.accuracy > 0.6, "0.85 to 0.95; a tenth is chance"
 
 
 @pytest.mark.heavy
@@ -90,7 +90,7 @@ def test_records_of_several_labels_answer_some_and_a_student_learns_all(
     assert binomtest(right, right + wrong, 1 - mechanism.known_error(1, 3)).pvalue > RARE
     assert all(1.99 < unit.epsilon_worst_case < 2.1 for unit in report.units)
     assert "together are label-DP of epsilon 2" in (tmp_path / "run" / "report.html").read_text()
-    assert report.quality.after.accuracy > 0.7, "about 0.9, and its deviation 0.02; half is chance"
+    assert report.class_quality.after.accuracy > 0.7, "about 0.9, and its deviation 0.02; half is chance"
 
 
 @pytest.mark.heavy

@@ -147,7 +147,7 @@ def ask(context: SimulationContext) -> QueryOutcome:
     site = context.federation.site(QUERY)
     pool, queries = _pool(site, context)
     options = plan_options(context.settings)
-    return _ask(context, site, pool, options, queries, context.split.truth[: len(queries)])
+    return _ask(context, site, pool, options, queries, context.split.true_classes[: len(queries)])
 
 
 def _ask(
@@ -419,7 +419,7 @@ def _accuracy_alone(site: Path, seed: int) -> float:
 def _take_turn(context: SimulationContext, site: Path, party: str, turn: int) -> QueryOutcome:
     queries = np.arange(context.settings.records.queries)
     rows = queries + turn * len(queries)
-    truth = context.split.truth[rows]
+    truth = context.split.true_classes[rows]
     pool = site / "pool.npz"
     save(context.split.pool.take(rows), pool)
     others = tuple(name for name in context.settings.sites if name != party)

@@ -41,7 +41,7 @@ class RecordSettings(SettingsPart):
         default=None, description="The task of the records; default: proposed from all of them."
     )
     task: TaskKind | None = Field(
-        default=None, description="single or multilabel; default: whichever the data are."
+        default=None, description="single, multilabel or number; default: whichever the data look like."
     )
     split: Scheme = Field(
         default="iid",
