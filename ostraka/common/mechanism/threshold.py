@@ -57,7 +57,7 @@ class Threshold(Mechanism):
         The least whole number of steps at which it has `share` of all votes, `totals` (Q,) in such steps;
         it is negative below one half. A function of public numbers, so that its rounding costs nothing.
         """
-        return np.ceil((2 * self.share - 1) * totals).astype(np.int64)
+        return np.asarray(np.ceil((2 * self.share - 1) * totals), dtype=np.int64)
 
     def rule(self, classes: tuple[str, ...]) -> str:
         """Return for people which votes give which label."""

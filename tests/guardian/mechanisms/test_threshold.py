@@ -70,7 +70,7 @@ def test_at_half_the_ring_one_step_of_noise_decides(ring: Ring) -> None:
     """Where a shifted sum wraps around a vote tells no more than at the threshold."""
     at_half = np.array([[0, 2 ** (ring.bits - 1) - (10 << 16)]] * 2, dtype=ring.dtype)
     step = 2.0**-16
-    assert released(at_half, Scripted([[0, 0], [0, -step]]), ring).labels[:, 0].tolist() == [0, 1]
+    assert released(at_half, Scripted([[0.0, 0.0], [0.0, -step]]), ring).labels[:, 0].tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("share", [0.04, 0.24, 0.5, 0.9])
