@@ -12,6 +12,8 @@ STAND_INS = 100
 """Models that vote: each record is asked of half of them or more: a share is known within 7 points."""
 MIN_OWN = 20
 """Labelled records below which nothing is told of how often votes are right."""
+MIN_RARE = 5
+"""Records of a rare class: what share of them is found is uncertain by 22 in 100, and by more with fewer."""
 _MODEL = "logistic_regression"
 """As teachers of tables mostly are; it takes milliseconds."""
 _SEED = 0
@@ -27,7 +29,8 @@ def vote_on_own_records(task: Task, labelled: Source, teachers: int, size: float
 
     Raises:
         OstrakaError: `config.invalid` for a task of several labels, `data.*` for records that are not the
-            task's, `data.too_few` for fewer than `MIN_OWN`, or none of another class.
+            task's, `data.too_few` for fewer than `MIN_OWN`, none of another class, or fewer than `MIN_RARE`
+            of a rare one.
     """
     if task.multi_label:
         raise OstrakaError(
@@ -46,7 +49,14 @@ def vote_on_own_records(task: Task, labelled: Source, teachers: int, size: float
     learned = min(len(y) // 2, max(1, round(size)))
     votes, asked = _count_votes(X, y, len(task.classes), learned)
     known = asked > 0
-    return VoteSample(teachers * votes[known] / asked[known, None], teachers, y[known])
+    sample = VoteSample(teachers * votes[known] / asked[known, None], teachers, y[known])
+    if sample.has_rare_class and (fewest := np.bincount(y).min()) < MIN_RARE:
+        raise OstrakaError(
+            ErrorCode.DATA_TOO_FEW,
+            f"These records have {fewest} of the rarer class, and it takes {MIN_RARE} to tell how many votes "
+            "for it are enough: label more of it, or give --votes.",
+        )
+    return sample
 
 
 def _count_votes(

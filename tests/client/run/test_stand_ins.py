@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from ostraka.client.run import stand_ins
-from ostraka.client.run.stand_ins import MIN_OWN, vote_on_own_records
+from ostraka.client.run.stand_ins import MIN_OWN, MIN_RARE, vote_on_own_records
 from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.planning.search.vote_sample import VoteSample
 from ostraka.common.task import infer_task
 
 TEACHERS = 30
@@ -50,13 +51,19 @@ def test_they_know_as_little_as_a_teacher() -> None:
     assert shares.max() - shares.min() < 0.2
 
 
-def test_a_class_so_rare_that_some_never_see_it_still_counts() -> None:
-    X, y = RNG.normal(size=(40, 2)), np.zeros(40, np.int64)
-    y[7] = 1
-    records = own(X, y)
-    sample = vote_on_own_records(infer_task(records, "t"), records, TEACHERS, 40)
-    assert sample.truth.sum() == 1
+def of_rare_class(yeses: int) -> VoteSample:
+    """Votes of stand-ins that learn from four records each, so that some never see a yes."""
+    records = own(RNG.normal(size=(60, 2)), np.repeat([1, 0], [yeses, 60 - yeses]))
+    return vote_on_own_records(infer_task(records, "t"), records, TEACHERS, 4)
+
+
+def test_a_rare_class_is_told_by_a_few_records_of_it() -> None:
+    sample = of_rare_class(MIN_RARE)
+    assert sample.truth.sum() == MIN_RARE
     assert sample.has_rare_class
+    with pytest.raises(OstrakaError, match=f"have {MIN_RARE - 1} of the rarer class") as refused:
+        of_rare_class(MIN_RARE - 1)
+    assert refused.value.code is ErrorCode.DATA_TOO_FEW
 
 
 @pytest.mark.parametrize("y", [np.arange(MIN_OWN - 1) % 2, np.zeros(MIN_OWN, np.int64)])
