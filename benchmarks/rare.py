@@ -17,7 +17,7 @@ from rich.table import Table
 from sklearn.metrics import balanced_accuracy_score
 from threadpoolctl import threadpool_limits
 
-from benchmarks.advice import TABLES
+from benchmarks.advice.tables import TUNING
 from ostraka.client.run.stand_ins import vote_on_own_records
 from ostraka.common.console.cli import run
 from ostraka.common.datasets import from_arrays
@@ -89,8 +89,7 @@ def main(
 
 def deal(seed: int, size: int, epsilons: list[float]) -> Iterator[Bought]:
     """Yield what each way buys on one split of the table."""
-    table, label = TABLES["nhanes"]()
-    records = AdviceRecords.read(table, [label])
+    records = AdviceRecords.read(*TUNING["nhanes"]())
     order = np.random.default_rng(seed).permutation(len(records))
     own, pool, private = np.split(order, [OWN, OWN + POOL])
     teachers = len(private) // size

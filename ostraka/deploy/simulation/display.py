@@ -21,6 +21,7 @@ from ostraka.deploy.simulation.number_quality import NumberQuality, number_rows
 from ostraka.deploy.simulation.quality import LabelCount, QuerierQuality, quality_rows
 from ostraka.deploy.simulation.report import (
     SimulationReport,
+    advise,
     bound_words,
     guarantee_words,
     headline,
@@ -102,6 +103,8 @@ def show(report: SimulationReport, page: Path) -> None:
     if report.student_guarantee is not None:
         console.print(dp_sgd_words(asdict(report.student_guarantee)))
     console.print(f"Report: {page}", soft_wrap=True)
+    if told := advise(report):
+        console.print(told, soft_wrap=True)
 
 
 def _units(report: SimulationReport) -> Table:

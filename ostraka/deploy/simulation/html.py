@@ -21,6 +21,7 @@ from ostraka.deploy.simulation.quality import quality_rows, split_words
 from ostraka.deploy.simulation.report import (
     SimulationReport,
     UnitSpending,
+    advise,
     bound_words,
     guarantee_words,
     headline,
@@ -62,7 +63,7 @@ def render(report: SimulationReport, draw: Callable[[Plot, SimulationReport], st
         title=f"Ostraka simulation {report.id}",
         summary=headline(report),
         warnings=warnings(report),
-        setting=" ".join([_summary(report), split_sentence(report), *report.notes]),
+        setting=" ".join([_summary(report), split_sentence(report), *report.notes, advise(report)]),
         command=command_of(report.settings),
         tiles=_tiles(report),
         note=_warning(report),

@@ -8,10 +8,12 @@ from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
 from ostraka.client.training.leading import TrainingReport
 from ostraka.common.console.texts import list_words
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.learning.gain import Gain
+from ostraka.common.learning.gain import Gain, Interval
 from ostraka.common.learning.verdict import STUDENT, doubts, tell_gain
 from ostraka.common.mechanism import BOUND, Mechanism
 from ostraka.common.plan.choices import BALLOTS, ENCODING, ENFORCE, TALLY
+from ostraka.common.planning.search.floor import POINT
+from ostraka.common.planning.search.vote_sample import RARE_REST
 from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS
 from ostraka.common.sharing.ballots import BallotFormat, RandomizedLabels, RandomizedLabelSets
 from ostraka.common.validation import FrozenModel
@@ -290,6 +292,33 @@ def warnings(report: SimulationReport) -> tuple[str, ...]:
         return tuple(doubt_numbers(report.quality, report.records.test))
     told = () if found is None else doubts(found, "test records", *_who(report))
     return (*_one_class(report), *told)
+
+
+def advise(report: SimulationReport) -> str:
+    """Return one line on which way gained most over own data alone, or that none did; empty if unmeasured."""
+    found = report.gain
+    if found is None or not isinstance(report.quality, Quality):
+        return ""
+    model = report.quality.model
+    asked = "the model of sums" if model is not None and model.asked else "the student of released labels"
+    ways = {asked: _over_own(found)}
+    if model is not None and model.gain is not None and not model.asked:
+        ways[f"a model of sums ({model.learner})"] = _over_own(model.gain)
+    name = max(ways, key=lambda way: ways[way].estimate)
+    gained = ways[name]
+    if gained.estimate < POINT:
+        told = "do nothing; no way gained a point over own data alone."
+    else:
+        sure = "" if gained.low > 0 else ", which may be chance"
+        told = f"take {name}; it gained most over own data alone, {100 * gained.estimate:.1f} points{sure}."
+    return f"Advice: {told} This is one split: `ostraka advise` tries every way on several."
+
+
+def _over_own(gain: Gain) -> Interval:
+    """Return the gain over own data, else over the most frequent class; balanced where that is nearly all."""
+    balanced = gain.majority > 1 - RARE_REST
+    over = gain.balanced_over_own if balanced else gain.over_own
+    return gain.over_majority if over is None else over
 
 
 def _student(report: SimulationReport) -> Iterator[str]:

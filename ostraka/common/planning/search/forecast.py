@@ -54,6 +54,9 @@ class Forecast:
         weights = np.broadcast_to(self.given, self.right.shape)
         parts = [np.ones_like(self.right)] if self.positive is None else [self.positive, ~self.positive]
         found = [_mean(self.right, weights * part) for part in parts]
+        if self.alike and self.answers > 0:
+            # Of a class that gets no label, none is right.
+            found = np.nan_to_num(found).tolist()
         return sum(found) / len(found)
 
 

@@ -18,8 +18,8 @@ _MIN_QUERIES = 100
 """With fewer a share of right labels is uncertain by 5 in 100 and more, as a standard deviation."""
 _MAX_QUERIES = 1000
 """With as many it is uncertain by 1.6 in 100; more take longer and change few choices."""
-RARE = 0.2
-"""Share of one of two classes below which labels are judged by both alike: all could say the other."""
+RARE_REST = 0.2
+"""Share that the most frequent class leaves to all others, below which accuracy is told balanced."""
 _SEED = 0
 """Any seed will do; always the same, so that a search finds the same again."""
 
@@ -53,7 +53,7 @@ class VoteSample:
     @property
     def has_rare_class(self) -> bool:
         """Whether queries have one of two classes, of which one is rare."""
-        return self.classes == 2 and not self.multi_label and 0 < self.rarer_share < RARE
+        return self.classes == 2 and not self.multi_label and 0 < self.rarer_share < RARE_REST
 
     @property
     def rarer_share(self) -> float:

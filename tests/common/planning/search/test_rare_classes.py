@@ -8,7 +8,7 @@ import pytest
 from ostraka.common.mechanism import GnMax, Threshold
 from ostraka.common.planning.search.allowance import NewBudget
 from ostraka.common.planning.search.families import families
-from ostraka.common.planning.search.forecast import Forecaster
+from ostraka.common.planning.search.forecast import Forecast, Forecaster
 from ostraka.common.planning.search.search import Search, no_label, worst_rates
 from ostraka.common.planning.search.vote_sample import VoteSample
 
@@ -42,6 +42,13 @@ def test_whoever_always_says_the_frequent_class_is_right_of_one_class_in_two() -
     assert forecaster.forecast(GnMax(sigma=0.01)).accuracy == pytest.approx(0.5)
     assert forecaster.forecast(Threshold(sigma=0.01, share=0.2)).accuracy == pytest.approx(1.0)
     assert forecaster.noiseless() == pytest.approx(1.0)
+
+
+def test_of_a_class_that_gets_no_label_none_is_right() -> None:
+    frequent = (TRUTH == 0)[:, None]
+    silent = Forecast(frequent.astype(float), np.ones((len(TRUTH), 1)), ~frequent, alike=True)
+    assert silent.accuracy == 0.5
+    assert silent.right_labels == pytest.approx(0.9 * 0.5)
 
 
 def test_an_argmax_is_a_threshold_at_one_half() -> None:
