@@ -97,6 +97,7 @@ def _search(asking: "Asking", plot: Path | None, json: str | None) -> None:
     screen = Screen(stderr=json == "-")
     show(found.figures, screen)
     screen.print(show_offers(offers, asking.site), soft_wrap=True)
+    screen.print(found.figures["advice"], soft_wrap=True)
     write_json(found.figures | {"sums": offers.model_dump()}, json)
 
 

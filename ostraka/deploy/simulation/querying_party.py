@@ -226,11 +226,11 @@ def retrain_on(context: SimulationContext, site: Path, pool: Path, labelling: La
 
 def choice_of(settings: Settings) -> Choice:
     """Who learns, and how."""
-    denoising = settings.learning.learner == "denoise-ssl"
     return Choice(
         student=settings.learning.learner,
+        second=settings.learning.second_student,
         steps=settings.learning.steps,
-        clusters=settings.records.clusters if denoising else None,
+        clusters=settings.records.clusters if settings.learning.clusters_pool else None,
         epsilon=settings.learning.student_epsilon,
         delta=settings.learning.student_delta,
     )

@@ -209,7 +209,9 @@ def _search(
         )
     write_json(found, json)
     if json != "-":
-        show(found, Screen())
+        screen = Screen()
+        show(found, screen)
+        screen.print(found["advice"], soft_wrap=True)
 
 
 def _check_budget(asked: CandidateOptions) -> None:

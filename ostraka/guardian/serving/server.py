@@ -134,8 +134,8 @@ def running(
         )
         bound.server.start()
         try:
-            old = Forgetter(ledger, in_force, clock)
-            with sweeping(coordinator.expire), forgetting(old.forget), bound.handshakes.watching():
+            forgetter = Forgetter(ledger, in_force, clock)
+            with sweeping(coordinator.expire), forgetting(forgetter.forget), bound.handshakes.watching():
                 yield bound.address
         finally:
             bound.server.stop(DRAIN_S).wait()

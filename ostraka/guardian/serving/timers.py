@@ -100,7 +100,10 @@ FORGET_INTERVAL_S = 3600.0
 
 
 class Forgetter:
-    """Drops answers that the policy keeps no longer, looking at each time of the past once."""
+    """Drops answers that the policy keeps no longer, looking at each time of the past once.
+
+    A clock that was ahead for a while, and is right again, has it look again from the right time on.
+    """
 
     def __init__(self, ledger: Ledger, policies: Policies, clock: Clock) -> None:
         self._ledger = ledger
@@ -116,7 +119,7 @@ class Forgetter:
         before = int(self._clock.now() * 1000) - kept_ms
         while (last := self._ledger.write(drop_answers, before, self._since_ms).last_unix_ms) is not None:
             self._since_ms = last
-        self._since_ms = max(self._since_ms, before)
+        self._since_ms = before
 
 
 def forgetting(

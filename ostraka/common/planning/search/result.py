@@ -68,7 +68,7 @@ def lines(points: Sequence[Point]) -> dict[str, list[tuple[float, float]]]:
 
 
 def show(found: Mapping[str, Any], console: Screen) -> None:
-    """Print what was found."""
+    """Print what was found, but for the advice, which comes last of all that is printed."""
     balanced = found["several"] or found["rare"]
     answers = "labels (balanced over yes and no)" if balanced else "labels"
     console.print(
@@ -85,7 +85,6 @@ def show(found: Mapping[str, Any], console: Screen) -> None:
     for command in found["commands"]:
         console.print(f"  {command}", soft_wrap=True)
     console.print(CAVEAT, soft_wrap=True)
-    console.print(found["advice"], soft_wrap=True)
 
 
 def _point(point: Point) -> dict[str, Any]:

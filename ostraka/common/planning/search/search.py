@@ -311,11 +311,12 @@ def _least_share(search: Search, families: Sequence[Family], purse: Purse) -> fl
     def enough(share: float) -> bool:
         return any(search.good(one) for one in _whole(search, families, purse, share))
 
+    # First, since where no budget suffices, and noise is not why, every doubling would be tried in vain.
+    if not enough(_MAX_TIMES):
+        return None
     low = 1.0
     high = 2.0
     while not enough(high):
-        if high >= _MAX_TIMES:
-            return None
         low = high
         high = 2 * high
     while high > _PRECISION * low:

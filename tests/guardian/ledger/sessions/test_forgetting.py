@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
 from ostraka.guardian.ledger import Charge, Ledger, backup
 from ostraka.guardian.ledger.log import integrity
 from ostraka.guardian.ledger.sessions import batches, endings, forgetting, releases
 from ostraka.guardian.ledger.store.storage import open_storage
+from ostraka.guardian.policy import Policy, PolicyInForce
+from ostraka.guardian.serving.timers import Forgetter
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
     ATHENS,
@@ -81,6 +84,22 @@ def test_the_audit_log_vouches_for_what_was_dropped(place: Place, ledger: Ledger
     place.execute("UPDATE batches SET answers = request_digest WHERE batch_id = 1")
     with pytest.raises(integrity.TamperedError):
         check(place.where)
+
+
+def test_a_clock_that_was_ahead_for_a_while_has_nothing_kept_for_ever(place: Place, ledger: Ledger) -> None:
+    clock = ManualClock(place.time.now())
+    forgetter = Forgetter(ledger, PolicyInForce(lambda: None, Policy(keep_answers_days=1)), clock)
+    clock.advance(400 * DAY_S)
+    forgetter.forget()
+    later = NEW + 1
+    ledger.write_session("s", batches.open_batch, later, 5, b"t", {ATHENS: 100})
+    release(ledger, later, Charge(ATHENS, 50, 1))
+    clock.advance(-400 * DAY_S)
+    forgetter.forget()
+    release(ledger, later, Charge(ATHENS, 50, 1))
+    clock.advance(1.5 * DAY_S)
+    forgetter.forget()
+    refused(ErrorCode.BATCH_FORGOTTEN, lambda: release(ledger, later, Charge(ATHENS, 50, 1)))
 
 
 def check(where: Path | str) -> None:
