@@ -3,7 +3,7 @@ PY := .venv/bin/python
 # Compiled modules are kept, also where the environment says otherwise: collecting tests takes half as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test test-all test-compose heavy roles mutants lint docs errors audit chaos fuzz protos bench reproduce reproduce-quick train-mnist chromium images locks sbom pip-audit clean
+.PHONY: install demo test test-all test-compose heavy roles gpu mutants lint docs errors audit chaos fuzz protos bench reproduce reproduce-quick train-mnist chromium images locks sbom pip-audit clean
 
 INSTALL = $(PY) -I ostraka/deploy/install.py
 
@@ -35,6 +35,10 @@ heavy: install chromium
 # Installs the wheel for each role alone, and says how large and how quick that is.
 roles: install
 	$(PY) -m pytest -m roles -n 0 -s tests/deploy
+
+# Tests, measures and simulates on an NVIDIA card; says so where there is none.
+gpu: install
+	$(PY) -m benchmarks.gpu
 
 # Images first, with docker's own progress: no case waits for them.
 test-compose: install

@@ -114,6 +114,7 @@ PHASES = {
         Phase("docs", "make docs", INSTALL),
         Phase("fuzz", "make fuzz", INSTALL),
         Phase("mutants", "make mutants MUTANTS='--sample 12'", INSTALL),
+        Phase("gpu", "make gpu", INSTALL),
         Phase("roles", "make roles", INSTALL, pytest="make roles"),
         Phase("sbom", "make sbom pip-audit", INSTALL),
     )

@@ -56,7 +56,8 @@ class ResNet18(nn.Module):
         """Return the features of images."""
         grey = x.reshape(-1, 1, SIDE, SIDE)
         large = functional.interpolate(grey, size=SIDE_OF_RESNET, mode="bilinear", align_corners=False)
-        mean, deviation = (torch.tensor(values).reshape(1, 3, 1, 1) for values in (MEAN, DEVIATION))
+        colours = (torch.tensor(values, device=x.device) for values in (MEAN, DEVIATION))
+        mean, deviation = (values.reshape(1, 3, 1, 1) for values in colours)
         found = functional.relu(self.bn1(self.conv1((large - mean) / deviation)))
         found = functional.max_pool2d(found, 3, 2, 1)
         for stage in (self.layer1, self.layer2, self.layer3, self.layer4):

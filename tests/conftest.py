@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -11,6 +12,9 @@ from ostraka.deploy.simulation.processes import Start, forking
 from tests.fair_clock import FairTimeouts
 from tests.postgres import Server, running_server
 from tests.processor_time import LIMIT_LOOPS, ProcessorTime, TotalProcessorTime
+
+if TYPE_CHECKING:
+    from tests.fake_card import FakeCards
 
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_threads, "1")
@@ -64,6 +68,16 @@ def postgres() -> Iterator[Server]:
 def postgres_url(postgres: Server) -> str:
     """Return the URL of an empty PostgreSQL database."""
     return postgres.new_database()
+
+
+@pytest.fixture
+def cards(monkeypatch: pytest.MonkeyPatch) -> "Iterator[FakeCards]":
+    """Yield two cards that are no machine's, in the place of CUDA's."""
+    # Imported here: it imports torch, and tells torch of a device.
+    from tests.fake_card import fake_cards
+
+    with fake_cards(monkeypatch) as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

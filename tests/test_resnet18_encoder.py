@@ -7,9 +7,11 @@ import pytest
 import torch
 
 from ostraka.common.datasets import from_arrays
+from ostraka.common.learning.device import HOST, Device
 from ostraka.common.learning.encoders import load_encoder
 from ostraka.common.task import infer_task
 from ostraka.services.teachers import TrainingConfig, train
+from tests.fake_card import FakeCards
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 NAME = "resnet18_encoder:encoder"
@@ -57,3 +59,15 @@ def test_teachers_train_behind_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ensemble = train(data, task, config, seed=0)
     assert ensemble.manifest.shape == (512,)
     assert (ensemble.predict(task.prepare(data.X)) == lit).all()
+
+
+@pytest.mark.heavy
+def test_it_encodes_on_a_card_as_on_the_cpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cards: FakeCards
+) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    monkeypatch.setenv("RESNET18_WEIGHTS", str(weights(tmp_path / "drawn.pth", 1)))
+    X = np.random.default_rng(0).random((2, 784), np.float32)
+    here, there = (load_encoder(NAME, device).encode(X) for device in (HOST, Device("cuda")))
+    np.testing.assert_allclose(here, there, rtol=1e-4, atol=1e-5)
+    assert cards.most[0]

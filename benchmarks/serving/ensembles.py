@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from rich.table import Table
 from torch import nn
 
+from ostraka.common.learning.device import AUTO, Device
 from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.fitting import fit_networks
 from ostraka.services.teachers.guard import VoteGuard
-from ostraka.services.teachers.layouts.layouts import Layout, Work, best_device, fastest
+from ostraka.services.teachers.layouts.layouts import Layout, Work, fastest
 from ostraka.services.teachers.nets import Networks
 
 SIDE = 28  # of MNIST's images, in pixels
@@ -92,10 +93,10 @@ def ensembles(
 
     `told` hears of every run.
     """
-    device = best_device()
+    device = Device(AUTO)
     for case in cases:
         slices = _slices(teachers)
-        X = _images(QUERIES, np.random.default_rng(1))[0]
+        X = images(QUERIES, np.random.default_rng(1))[0]
         runs: list[dict[Layout, dict[Work, Cost]]] = [{} for _ in range(repeats)]
         for run, layout in product(runs, case.layouts):
             run[layout] = _run(case, slices, X, layout)
@@ -110,12 +111,13 @@ def _run(case: Case, slices: Sequence[Slice], X: NDArray[np.float32], layout: La
     """Trains the networks and asks them."""
     config = TrainingConfig(teachers=len(slices), epochs=case.epochs)
     nets: list[nn.Module] = []
+    device = Device(AUTO)
 
     def training() -> None:
-        nets.extend(fit_networks(slices, case.model, CLASSES, config, _silent, layout=layout))
+        nets.extend(fit_networks(slices, case.model, CLASSES, config, _silent, layout=layout, device=device))
 
     spent = _cost(training)
-    models = Networks(nets, (SIDE, SIDE), best_device(), layout)
+    models = Networks(nets, (SIDE, SIDE), device, layout)
     queries = X.reshape(len(X), -1)
     guard = VoteGuard(CLASSES)
     models.predict(queries, guard)
@@ -138,11 +140,11 @@ def _shortest(runs: Sequence[Mapping[Work, Cost]]) -> dict[Work, Cost]:
 
 def _slices(teachers: int) -> list[Slice]:
     random = np.random.default_rng(0)
-    return [Slice(*_images(RECORDS, random), (0, teacher)) for teacher in range(teachers)]
+    return [Slice(*images(RECORDS, random), (0, teacher)) for teacher in range(teachers)]
 
 
-def _images(count: int, random: np.random.Generator) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Noise around one image for each class."""
+def images(count: int, random: np.random.Generator) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Return images (count, SIDE, SIDE), noise around one for each class, and their classes."""
     centres = np.random.default_rng(99).normal(size=(CLASSES, SIDE, SIDE))
     y = random.integers(0, CLASSES, count)
     return (centres[y] + random.normal(size=(count, SIDE, SIDE))).astype(np.float32), y
@@ -159,7 +161,7 @@ def ensembles_table(teachers: int, measured: Sequence[Measured]) -> Table:
         "times the loop",
         "processor s",
         "used for",
-        title=f"{teachers} teachers of {RECORDS} images, {QUERIES} queries, on {best_device().type}",
+        title=f"{teachers} teachers of {RECORDS} images, {QUERIES} queries, on {Device(AUTO).first.type}",
     )
     for one in measured:
         training = one.costs["training"]

@@ -70,6 +70,8 @@ class ErrorCode(StrEnum):
     DATA_SHAPE = "data.shape"
     DATA_TOO_FEW = "data.too_few"
     DATA_UNREADABLE = "data.unreadable"
+    DEVICE_FULL = "device.full"
+    DEVICE_MISSING = "device.missing"
     GRANT_EXPIRED = "grant.expired"
     GRANT_INVALID = "grant.invalid"
     GRANT_NOT_YET_VALID = "grant.not_yet_valid"
@@ -165,6 +167,7 @@ _STATUS_OF_GROUP = {
     "consent": "INVALID_ARGUMENT",
     "crypto": "INVALID_ARGUMENT",
     "data": "INVALID_ARGUMENT",
+    "device": "FAILED_PRECONDITION",
     "grant": "PERMISSION_DENIED",
     "identity": "PERMISSION_DENIED",
     "internal": "INTERNAL",

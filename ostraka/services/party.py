@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ostraka.common.console.cli import write_file
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.device import Device
 from ostraka.common.task import Source
 from ostraka.common.telemetry import configure_logging_once, progress
 from ostraka.services.hosting.training_input import TrainingInput
@@ -55,7 +56,7 @@ class Party:
 
         Raises:
             OstrakaError: `config.invalid` naming the wrong key or option, `data.*`, `task.mismatch`,
-                `model.*`.
+                `model.*`, `device.missing`.
         """
         from ostraka.services.teachers.held_out import measure_held_out, write_held_out
 
@@ -67,6 +68,8 @@ class Party:
             raise ray_trains_alone()
         if given.shared is not None and (on == "ray" or exported):
             raise features_need_alone()
+        # Before anything is computed: who was promised a card does not wait for a CPU.
+        given.device.require()
         take = _host if exported else partial(_train, on=on)
         ensemble = _declare(given) if alone else take(given)
         held_out = None if alone else measure_held_out(ensemble, given.records, given.task, given.section)
@@ -132,14 +135,23 @@ def _declare(given: TrainingInput) -> "Ensemble":
     """Take records that answer alone."""
     from ostraka.services.teachers.preparation import declare_records
 
-    return declare_records(given.records, given.task, given.section, seed=given.section.seed)
+    return declare_records(
+        given.records, given.task, given.section, seed=given.section.seed, device=given.device
+    )
 
 
 def _host(given: TrainingInput) -> "Ensemble":
     """Take exported models as they are for this party's teachers."""
     from ostraka.services.teachers.exported.models import host
 
-    return host(given.records, given.task, given.section, folder=given.site, public=given.public)
+    return host(
+        given.records,
+        given.task,
+        given.section,
+        folder=given.site,
+        public=given.public,
+        device=given.device,
+    )
 
 
 def _train(given: TrainingInput, on: Where) -> "Ensemble":
@@ -156,23 +168,22 @@ def _train(given: TrainingInput, on: Where) -> "Ensemble":
             public=given.public,
             shared=given.shared,
             unfinished=unfinished,
-            fit_groups=_trainer(on, unfinished / "received"),
+            device=given.device,
+            fit_groups=_trainer(on, unfinished / "received", given.device),
         )
 
 
-def _trainer(on: Where, received: Path) -> "FitGroups":
-    """Return what trains groups of teachers where they are to be trained."""
+def _trainer(on: Where, received: Path, device: Device) -> "FitGroups | None":
+    """Return what trains groups of teachers elsewhere, where they are to be."""
     if on == "here":
-        from ostraka.services.teachers.recipes import fit_here
-
-        return fit_here
+        return None
     try:
         from ostraka.services.teachers.on_ray import fit_on_ray
     except ImportError as exc:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID, "--on ray needs Ray: install it with `pip install ostraka[ray]`."
         ) from exc
-    return fit_on_ray(received)
+    return fit_on_ray(received, device)
 
 
 @contextmanager

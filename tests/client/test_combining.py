@@ -23,6 +23,7 @@ PARAMETERS: dict[str, dict[str, float]] = {
     "confident": CHECKED,
     "interactive": CHECKED | {"confidence": 0.9},
     "lnmax": {"gamma": 0.05},
+    "threshold": {"sigma": 20.0, "share": 0.25},
     "binary": {"sigma": 20.0},
     "tau": {"sigma": 20.0, "tau": 1.2},
     "l1": {"sigma": 20.0, "tau1": 1.2},
@@ -36,7 +37,7 @@ CHANGES: dict[str, list[dict[str, Any]]] = {
     "`--encoding ckks`": [{"encoding": "ckks"}],
     "`--tally blind`": [{"tally": "blind"}],
     "`--adjacency label`": [{"adjacency": "label"}],
-    "`labels`": [{"labels": ("a", "b")}],
+    "`labels`": [{"labels": "all but the last"}],
 }
 
 
@@ -65,9 +66,11 @@ def accepted(mechanism: Mechanism, column: str) -> bool:
     try:
         if column == "`query learn`":
             check_rounds(mechanism)
+        asked = task(mechanism)
         for changes in CHANGES.get(column, []):
-            options = PlanOptions.model_validate({"mechanism": mechanism} | base | changes)
-            make_plan(options, task(mechanism.multi_label), 20, ["x", "y", "z"], bytes(16))
+            named = {"labels": asked.classes[:-1]} if "labels" in changes else changes
+            options = PlanOptions.model_validate({"mechanism": mechanism} | base | named)
+            make_plan(options, asked, 20, ["x", "y", "z"], bytes(16))
     except OstrakaError as refused:
         if refused.code is not ErrorCode.PLAN_INVALID:
             raise
@@ -75,6 +78,7 @@ def accepted(mechanism: Mechanism, column: str) -> bool:
     return True
 
 
-def task(multi_label: bool) -> Task:
-    y = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0]]) if multi_label else np.arange(3)
-    return infer_task(from_arrays(np.eye(3), y, classes=("a", "b", "c")), "letters")
+def task(mechanism: Mechanism) -> Task:
+    classes = ("a", "b") if mechanism.kind == "threshold" else ("a", "b", "c")
+    y = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0]]) if mechanism.multi_label else np.arange(3) % len(classes)
+    return infer_task(from_arrays(np.eye(3), y, classes=classes), "letters")

@@ -97,8 +97,10 @@ def test_records_of_several_labels_answer_some_and_a_student_learns_all(
 def test_teachers_that_learned_from_shared_features_answer(tmp_path: Path, start: Start) -> None:
     folder = tmp_path / "run"
     given = {"model": None, "mechanism": "confident:sigma1=1,sigma2=1,threshold=2", "queries": 20}
+    given |= {"second_student": "denoise-ssl", "clusters": 10}
     report = simulated(folder, start, label_dp="pate-fm", steps=40, epsilon=400, **given)
     require_label_dp(report, folder)
+    assert report.student == "fixmatch and denoise-ssl"
     assert report.asked == 20
     assert report.label_accuracy is not None
     assert report.label_accuracy > 0.3, "about 0.9; so few of 20 have a chance below 1e-9"

@@ -25,6 +25,7 @@ from ostraka.common.mechanism import (
     NoiseCluster,
     Powerset,
     Tau,
+    Threshold,
 )
 from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, epsilon
 from ostraka.common.sharing import FRACTION_BITS
@@ -301,6 +302,9 @@ ATTACKS: list[Attack] = [
         8,
     ),
     Attack("lnmax", Case("lnmax", LnMax(gamma=0.25), 2, _TIE), 16),
+    Attack(
+        "threshold", Case("threshold", Threshold(sigma=3.0, share=0.25), 2, voted([9, 3], moved_to=1)), 12
+    ),
     Attack("binary", Case("binary", Binary(sigma=3.0), 3, _TIED), 6),
     Attack(
         "binary, checked",

@@ -20,6 +20,7 @@ from ostraka.common.mechanism import (
     RandRes,
     RandResLabels,
     Tau,
+    Threshold,
 )
 from ostraka.common.privacy import ONE_VOTE, Influence
 
@@ -153,6 +154,7 @@ CASES: list[Case] = [
         np.array([0.125, 0.25, 0.625]),
     ),
     Case("lnmax", LnMax(gamma=0.5), 3, voted([7, 2, 2])),
+    Case("threshold", Threshold(sigma=2.0, share=0.3), 2, voted([7, 3])),
     *_per_label(None),
     *_per_label(CHECK),
     Case("powerset", Powerset(sigma=2.0), 3, _SETS),
@@ -203,6 +205,7 @@ _WEIGHTS = np.array([1.5, 1.5, 1.5, 0.75, 0.75, 0.75, 0.75, 1.0, 1.0, 0.5])
 _HEAVY, _LIGHT = Influence(weight=1.5), Influence(votes=3, weight=0.5)
 _TWO = Influence(votes=2)
 _COPIES = np.array([0, 0, 0, 0, 0, 0, 1, 1, 2, 2]), np.array([1, 0, 0, 0, 0, 0, 2, 1, 2, 2])
+_PAIR = np.repeat([0, 1], [7, 3]), np.repeat([1, 0, 1], [2, 5, 3])
 _HALVES = np.repeat([0, 1, 2], [12, 5, 3]), np.repeat([0, 1, 2, 1], [9, 5, 3, 3])
 
 PERSONALIZED: list[Case] = [
@@ -249,6 +252,15 @@ PERSONALIZED: list[Case] = [
         influence=_HEAVY,
         weights=_WEIGHTS,
     ),
+    Case(
+        "threshold, weighted",
+        Threshold(sigma=2.0, share=0.3),
+        2,
+        voted([7, 3]),
+        influence=_HEAVY,
+        weights=_WEIGHTS,
+    ),
+    Case("threshold, two copies", Threshold(sigma=2.0, share=0.3), 2, _PAIR, influence=_TWO),
     Case("gnmax, two copies", GnMax(sigma=2.0), 3, _COPIES, influence=_TWO),
     Case("lnmax, two copies", LnMax(gamma=0.5), 3, _COPIES, influence=_TWO),
     Case(

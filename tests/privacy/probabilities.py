@@ -25,6 +25,7 @@ from ostraka.common.mechanism import (
     RandRes,
     RandResLabels,
     Tau,
+    Threshold,
 )
 from tests.privacy.cases import CLUSTERS, Case, Votes
 
@@ -69,6 +70,10 @@ def outcomes(case: Case, votes: Votes) -> Floats:
             counts = _histogram(votes, case)
             passed = passing((counts - counts.sum() * case.scores).max(), threshold, sigma1)
             return _answered(passed, argmax(counts, gaussian(sigma2)))
+        case Threshold(sigma=sigma, share=share):
+            no, yes = _histogram(votes, case)
+            won = stats.norm.sf(((2 * share - 1) * (no + yes) - (yes - no)) / (sqrt(2) * sigma))
+            return _answered(1.0, np.array([1 - won, won]))
         case NoiseCluster(sigma=sigma):
             clusters = [
                 np.bincount(votes[votes[:, 0] == c, 1], minlength=case.classes) for c in range(CLUSTERS)

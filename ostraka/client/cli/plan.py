@@ -36,6 +36,10 @@ def plan(
     votes: Annotated[
         Path | None, typer.Option(help="search: public or simulated votes, .npy or .npz.")
     ] = None,
+    labelled: Annotated[
+        Path | None,
+        typer.Option(help="search: own labelled records, on which models of them vote for the teachers."),
+    ] = None,
     task: TaskFile = None,
     settings: SettingsFile = None,
     plot: options.Plot = None,
@@ -55,10 +59,12 @@ def plan(
     searched.check()
     if searched.search:
         kind = options.kind_to_search(mechanism)
-        _search(Asking(site, pool, queries, planned, searched, kind, votes, task, settings), plot, json)
+        asking = Asking(site, pool, queries, planned, searched, kind, votes, labelled, task, settings)
+        _search(asking, plot, json)
         return
-    if votes is not None:
-        raise OstrakaError(ErrorCode.CONFIG_INVALID, "--votes is for a search: give --search as well.")
+    for option, given in (("--votes", votes), ("--labelled", labelled)):
+        if given is not None:
+            raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{option} is for a search: give --search as well.")
     if mechanism is None:
         raise options.missing_mechanism()
     asked = PlanOptions(mechanism=read_mechanism(mechanism), queries=queries, **dict(planned))

@@ -12,9 +12,10 @@ from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.pool import AskedPool
 from ostraka.client.run.run_planner import UNUSED_NONCE, check_affordable, run_planner
 from ostraka.client.run.site import connect_guardian, load_class_task, load_query_site
+from ostraka.client.run.stand_ins import vote_on_own_records
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import Binary, Confident, GnMax, Mechanism, Powerset, Tau
+from ostraka.common.mechanism import Binary, Confident, GnMax, Mechanism, Powerset, Tau, Threshold
 from ostraka.common.plan.plan import Plan
 from ostraka.common.planning.options import mechanism_words, option_words
 from ostraka.common.planning.search.allowance import Allowance, Remainders
@@ -23,6 +24,7 @@ from ostraka.common.planning.search.forecast import Forecaster
 from ostraka.common.planning.search.result import figures, tell_advice
 from ostraka.common.planning.search.search import Point, Search, frontier, no_label, worst_rates
 from ostraka.common.planning.search.search_options import SearchOptions
+from ostraka.common.planning.search.vote_sample import VoteSample, most_queries
 from ostraka.common.privacy import budget_rdp
 from ostraka.common.privacy.filters import received_order
 from ostraka.common.task import Source, Task
@@ -44,6 +46,7 @@ class Asking:
         search: what is looked for.
         kind: the one mechanism to search; None: all that the policy allows.
         votes: public or simulated ones, as `read_sample` takes them.
+        labelled: own labelled records, on which stand-ins for teachers vote instead.
         task: its file; None: that of the site.
         settings: the file that gave some of `options`, if one did.
     """
@@ -55,6 +58,7 @@ class Asking:
     search: SearchOptions
     kind: str | None = None
     votes: Path | None = None
+    labelled: Source | None = None
     task: Path | None = None
     settings: Path | None = None
 
@@ -98,12 +102,10 @@ def search(
     with connect_guardian(site, clock, retry) as guardian:
         every = probe_mechanisms(task)
         probes = [one for one in every if asking.kind in (None, one.kind)] or every
-        allowed = replies_by_kind(guardian, [make(one) for one in probes])
+        allowed = replies_by_kind(guardian, probes, make)
         plan, reply = next(iter(allowed.values()))
         check_affordable(plan, reply)
-        sample, _ = asking.search.sample(
-            asking.votes, plan.classes, round(reply.voters), several=task.multi_label
-        )
+        sample = _sample(asking, task, plan, reply)
         forecaster = Forecaster(sample)
         found = Search(
             forecaster,
@@ -132,12 +134,35 @@ def search(
             [command],
             bound="worst_case",
             enforce=reply.enforce,
-            votes="assumed" if asking.votes is None else f"of {asking.votes}",
+            votes=_origin(asking),
             fits=fits.fits if fits.HasField("fits") else None,
             advice=tell_advice(points[-1].outcomes[0], found.floor, advise),
         ),
         points,
     )
+
+
+def _sample(asking: Asking, task: Task, plan: Plan, reply: guardian_pb2.PlanReply) -> VoteSample:
+    """Return the votes that are searched on."""
+    voters = round(reply.voters)
+    if asking.labelled is None:
+        sample, _ = asking.search.sample(asking.votes, plan.classes, voters, several=task.multi_label)
+        return sample
+    if asking.votes is not None or asking.search.teacher_accuracy is not None:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            "Stand-ins vote on --labelled: leave out --votes and --teacher-accuracy, or --labelled.",
+        )
+    # Records of a party without teachers answer sums, and nobody learns from them.
+    records = sum(party.records for party in reply.parties if party.teachers)
+    sample = vote_on_own_records(task, asking.labelled, voters, records / max(reply.teachers, 1))
+    return sample.thin(most_queries(voters, plan.classes))
+
+
+def _origin(asking: Asking) -> str:
+    if asking.labelled is not None:
+        return "of stand-ins that learned from own records"
+    return "assumed" if asking.votes is None else f"of {asking.votes}"
 
 
 def _queries(asking: Asking, pool: AskedPool | None) -> int:
@@ -158,24 +183,27 @@ def probe_mechanisms(task: Task) -> list[Mechanism]:
     """Return a mechanism of every kind that is searched."""
     if task.multi_label:
         return [Binary(sigma=PROBE), Tau(sigma=PROBE, tau=1.0), Powerset(sigma=PROBE, max_positives=1)]
-    return [GnMax(sigma=PROBE), Confident(sigma1=PROBE, sigma2=PROBE, threshold=1.0)]
+    plain = [GnMax(sigma=PROBE), Confident(sigma1=PROBE, sigma2=PROBE, threshold=1.0)]
+    return [*plain, Threshold(sigma=PROBE, share=0.5)] if len(task.classes) == 2 else plain
 
 
 def replies_by_kind(
-    guardian: GuardianPeer, plans: Sequence[Plan]
+    guardian: GuardianPeer, probes: Sequence[Mechanism], make: Callable[[Mechanism], Plan]
 ) -> dict[str, tuple[Plan, guardian_pb2.PlanReply]]:
-    """Return the reply to each plan that the policy allows; raise the refusal where it allows none."""
+    """Return the reply to each plan that can be made and is allowed; raise the first refusal of all."""
     allowed: dict[str, tuple[Plan, guardian_pb2.PlanReply]] = {}
-    refused: OstrakaError | None = None
-    for plan in plans:
+    refusals: list[OstrakaError] = []
+    for probe in probes:
         try:
-            allowed[plan.mechanism.kind] = plan, guardian.plan(plan.serialize())
+            plan = make(probe)
+            allowed[probe.kind] = plan, guardian.plan(plan.serialize())
         except OstrakaError as error:
-            if error.code is not ErrorCode.POLICY_REFUSED:
+            # Some kinds do not go with a blind tally: others may.
+            if error.code not in (ErrorCode.POLICY_REFUSED, ErrorCode.PLAN_INVALID):
                 raise
-            refused = error
-    if refused is not None and not allowed:
-        raise refused
+            refusals.append(error)
+    if not allowed:
+        raise refusals[0]
     return allowed
 
 

@@ -17,8 +17,9 @@ from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.accuracy import POSITIVE
 from ostraka.common.learning.data import Labelled, Standardization
+from ostraka.common.learning.device import AUTO
 from ostraka.common.learning.early_stopping import evaluate
-from ostraka.common.learning.learning import Device, Learning, TrainingHistory
+from ostraka.common.learning.learning import Learning, TrainingHistory
 from ostraka.common.learning.networks import Kind, network
 from ostraka.common.learning.objective import probabilities
 from ostraka.common.learning.shape import Shape
@@ -107,7 +108,7 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """Seed of first weights, batches and views."""
 
     @classmethod
-    def defaults(cls, device: Device = "auto") -> Learning:
+    def defaults(cls, device: str = AUTO) -> Learning:
         """Return how the algorithm learns on a device unless it is told otherwise."""
         return replace(cls.default_learning, device=device)
 

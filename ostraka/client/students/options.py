@@ -1,13 +1,14 @@
 """Command-line options that say which student is trained, and how."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from pydantic import Field
 
-from ostraka.client.students.registry import STUDENTS_TEXT
+from ostraka.client.students.registry import DOUBTING_STUDENTS, STUDENTS_TEXT, DoubtingStudent
 from ostraka.common.console.options import KEY
+from ostraka.common.learning.device import AUTO, DeviceName
 from ostraka.common.validation import FrozenModel
 
 if TYPE_CHECKING:
@@ -29,8 +30,10 @@ class StudentOptions(FrozenModel):
         "scikit-learn estimator; every student: module:factory of your own torch module.",
     )
     steps: int | None = Field(default=None, ge=1, description="Steps of a network's training.")
-    device: Literal["auto", "cpu", "cuda"] = Field(
-        default="auto", description="Device to train a network on; auto: a GPU if there is one."
+    device: DeviceName = Field(
+        default=AUTO,
+        description="Device to train a network on: auto (a GPU if there is one), cpu, cuda, cuda:1, mps, or "
+        "the UUID of a card or MIG slice.",
     )
     smoothing: Annotated[bool, KEY] = Field(
         default=False, description="Smooth released labels by the mechanism's known error rate."
@@ -50,8 +53,13 @@ class StudentOptions(FrozenModel):
 
 
 class OneRunOptions(FrozenModel):
-    """What only students of one run's labels do: sort these by clusters of the pool, or learn by DP-SGD."""
+    """What only students of one run's labels do: learn in two steps, by clusters of the pool, by DP-SGD."""
 
+    second_student: DoubtingStudent | None = Field(
+        default=None,
+        description="Train this one, too, on the label that --student predicts for every record of the pool, "
+        f"and save it instead: {DOUBTING_STUDENTS}.",
+    )
     clusters: int | None = Field(
         default=None, ge=2, description="denoise-ssl: number of clusters of the pool."
     )

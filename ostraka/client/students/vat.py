@@ -14,7 +14,8 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from ostraka.client.students.minimizer import Minimizer
 from ostraka.common.learning.augmentation import Augmentation
-from ostraka.common.learning.learning import Device, Learning
+from ostraka.common.learning.device import AUTO, CPU
+from ostraka.common.learning.learning import Learning
 from ostraka.common.learning.objective import Objective, TrainingStep, losses, probabilities, ramp
 
 _PROBE = 0.01
@@ -39,10 +40,10 @@ class Vat(Minimizer):
     """Part of all steps over which both weights grow from 0."""
 
     @classmethod
-    def defaults(cls, device: Device = "auto") -> Learning:
+    def defaults(cls, device: str = AUTO) -> Learning:
         """Return a third of the steps where there is no GPU; docs/students.md says what all of them gain."""
         learning = super().defaults(device)
-        return learning if learning.place.type == "cuda" else replace(learning, steps=learning.steps // 3)
+        return learning if learning.place.type != CPU else replace(learning, steps=learning.steps // 3)
 
     def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
         """Virtual adversarial training's loss, with minimal entropy."""

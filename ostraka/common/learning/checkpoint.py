@@ -47,7 +47,7 @@ class Checkpoint:
         if self._path is None:
             return
         tensors = {
-            f"{part}/{name}": value.contiguous()
+            f"{part}/{name}": value.cpu().contiguous()
             for part, values in state.parts.items()
             for name, value in values.items()
         }

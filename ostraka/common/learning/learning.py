@@ -7,9 +7,8 @@ from typing import Literal
 import torch
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.device import AUTO, Device, has_bfloat16
 
-Device = Literal["auto", "cpu", "cuda"]
-"""Where to learn; "auto" takes a GPU where there is one."""
 _WARM = 0.05
 """Part of the steps in which the rate rises."""
 
@@ -29,7 +28,7 @@ class Learning:
         patience: looks in a row at which the network is worse than it was before it learns no more.
         precision: of the network's arithmetic, its weights stay float32; "auto" is bfloat16 on a GPU that
             has it.
-        device: "auto" takes a GPU where there is one.
+        device: where, by name; "auto" is the first card, where there is one.
     """
 
     steps: int = 2000
@@ -41,7 +40,7 @@ class Learning:
     evaluations: int = 20
     patience: int = 5
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    device: Device = "auto"
+    device: str = AUTO
 
     def __post_init__(self) -> None:
         whole = (self.steps, self.unlabeled_ratio, self.evaluations, self.patience)
@@ -61,18 +60,15 @@ class Learning:
 
     @property
     def place(self) -> torch.device:
-        """The device; raises `config.invalid` where there is no such GPU."""
-        found = torch.cuda.is_available()
-        if self.device == "cuda" and not found:
-            raise OstrakaError(ErrorCode.CONFIG_INVALID, "There is no GPU here: take the device auto or cpu.")
-        return torch.device("cuda" if found and self.device != "cpu" else "cpu")
+        """The device in torch's terms; raises `device.missing` where it is not there."""
+        return Device(self.device).first
 
     @property
     def mixed(self) -> bool:
         """Whether the network computes with bfloat16."""
         if self.precision != "auto":
             return self.precision == "bfloat16"
-        return self.place.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+        return has_bfloat16(self.place)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What a network learns, from which records, and how."""
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ostraka.common.learning.data import Labelled
+from ostraka.common.learning.device import AUTO
 from ostraka.common.learning.learning import Learning
 from ostraka.common.learning.objective import Objective
 
@@ -35,8 +36,9 @@ class Lesson:
     seed: int
 
     def fingerprint(self, net: nn.Module) -> str:
-        """SHA-256, hexadecimal, of the lesson and of the weights that it starts from."""
-        digest = hashlib.sha256(repr((self.objective, self.learning, self.seed, torch.__version__)).encode())
+        """SHA-256, hexadecimal, of the lesson, wherever it is learned, and of its first weights."""
+        learning = replace(self.learning, device=AUTO)
+        digest = hashlib.sha256(repr((self.objective, learning, self.seed, torch.__version__)).encode())
         for name, value in net.state_dict().items():
             _add(digest, name, value.cpu().numpy())
         records = {"labelled": self.labelled, "validation": self.validation}

@@ -8,6 +8,8 @@ from torch import Tensor, nn
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.checkpoint import Checkpoint, State
+from ostraka.common.learning.device import Device
+from ostraka.common.learning.device_failures import device_failures
 from ostraka.common.learning.early_stopping import EarlyStopping, evaluate
 from ostraka.common.learning.learning import Look, TrainingHistory
 from ostraka.common.learning.lesson import Lesson
@@ -61,6 +63,7 @@ class Training:
         self._net = net.to(device).train()
         self._optimizer = AdamW(net.parameters(), learning.weight_decay)
         self._average = MovingAverage(net, learning.ema)
+        self._seed = lesson.seed
         self._random = torch.Generator(device).manual_seed(lesson.seed)
         X = torch.from_numpy(np.ascontiguousarray(lesson.labelled.X)).to(device)
         outputs = evaluate(net, X[:1]).shape[1]
@@ -131,15 +134,23 @@ class Training:
         return State({"done": self.done, "watch": notes}, parts | watched)
 
     def resume(self, state: State) -> None:
-        """Restore the training to where it stood."""
+        """Restore the training to where it stood, on whatever device that was."""
         self.done = state.notes["done"]
         self._net.load_state_dict(state.parts["net"])
         self._average.net.load_state_dict(state.parts["average"])
-        self._random.set_state(state.parts["random"]["state"])
-        self._draws.left = state.parts["left"]["labelled"].to(self._device)
-        self._pool_draws.left = state.parts["left"]["unlabeled"].to(self._device)
+        self._restore_random(state.parts["random"]["state"])
+        self._draws.left = state.parts["left"]["labelled"].to(self._random.device)
+        self._pool_draws.left = state.parts["left"]["unlabeled"].to(self._random.device)
         self._optimizer.restore(state.parts["optimizer"])
         self._stopping.resume(state.notes["watch"], state.parts)
+
+    def _restore_random(self, stood: Tensor) -> None:
+        """Draw on from a generator's state, or, where another device's had it, anew by seed and step."""
+        if len(stood) == len(self._random.get_state()):
+            self._random.set_state(stood)
+            return
+        anew = np.random.SeedSequence((self._seed, self.done)).generate_state(1)
+        self._random.manual_seed(int(anew[0]))
 
     def _require_number(self) -> None:
         if not torch.isfinite(self._losses):
@@ -159,7 +170,8 @@ def learn(net: nn.Module, lesson: Lesson, run: TrainingRun = UNWATCHED) -> Train
 
     These are the averaged ones at the end, unless at an earlier look they were better on the validation
     records by more than chance explains (docs/students.md). The same data and seed give the same weights on
-    one machine's CPU, also where the training was killed and went on from its checkpoint.
+    one machine's CPU, also where the training was killed and went on from its checkpoint. One that was begun
+    on another kind of device goes on, too, and draws other batches from there.
 
     Args:
         net: of scaled flat rows to logits.
@@ -168,19 +180,22 @@ def learn(net: nn.Module, lesson: Lesson, run: TrainingRun = UNWATCHED) -> Train
 
     Raises:
         OstrakaError: `data.too_few` for no labelled records, `model.diverged` where a loss is no number,
-            `config.invalid` where a device or TensorBoard is missing, or a file cannot be written.
+            `device.missing`, `device.full`, `config.invalid` where TensorBoard is missing, or a file cannot
+            be written.
     """
     if len(lesson.labelled) == 0:
         raise OstrakaError(ErrorCode.DATA_TOO_FEW, "There are no labelled records to learn from: label some.")
     kept = Checkpoint(run.checkpoint, lesson.fingerprint(net))
-    training = Training(net, lesson)
     scalars = Scalars(run.log)
     try:
-        _take_steps(training, kept, scalars, run.progress)
+        with device_failures(Device(lesson.learning.device)):
+            training = Training(net, lesson)
+            _take_steps(training, kept, scalars, run.progress)
+            history = training.finish()
     finally:
         scalars.close()
     kept.remove()
-    return training.finish()
+    return history
 
 
 def _take_steps(training: Training, kept: Checkpoint, scalars: Scalars, progress: Progress) -> None:

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.factories import build_model, factory_of, invalid_model, is_factory, words_of
+from ostraka.common.learning.precision import LogitLayer
 from ostraka.common.learning.shape import Axes, Shape, picture_axes
 
 Kind = Literal["auto", "linear", "mlp", "cnn", "small-mlp", "small-cnn"]
@@ -97,7 +98,7 @@ def _own(name: str, shape: Shape, outputs: int, seed: int) -> nn.Module:
 
 def _linear(features: int, outputs: int) -> nn.Module:
     """One layer, which begins at 0."""
-    layer = nn.Linear(features, outputs)
+    layer = LogitLayer(features, outputs)
     for weights in layer.parameters():
         nn.init.zeros_(weights)
     return layer
@@ -105,12 +106,12 @@ def _linear(features: int, outputs: int) -> nn.Module:
 
 def _mlp(features: int, outputs: int) -> nn.Module:
     """Two hidden layers."""
-    return nn.Sequential(*_dense(features, HIDDEN), *_dense(HIDDEN, HIDDEN), nn.Linear(HIDDEN, outputs))
+    return nn.Sequential(*_dense(features, HIDDEN), *_dense(HIDDEN, HIDDEN), LogitLayer(HIDDEN, outputs))
 
 
 def _small_mlp(features: int, outputs: int) -> nn.Module:
     """One hidden layer."""
-    return nn.Sequential(nn.Linear(features, SMALL_HIDDEN), nn.ReLU(), nn.Linear(SMALL_HIDDEN, outputs))
+    return nn.Sequential(nn.Linear(features, SMALL_HIDDEN), nn.ReLU(), LogitLayer(SMALL_HIDDEN, outputs))
 
 
 def _small_cnn(axes: Axes, outputs: int) -> nn.Module:
@@ -124,7 +125,7 @@ def _small_cnn(axes: Axes, outputs: int) -> nn.Module:
     )
     with torch.no_grad():
         width = features(torch.zeros(1, axes.channels * axes.height * axes.width)).shape[1]
-    return nn.Sequential(features, nn.Linear(width, outputs))
+    return nn.Sequential(features, LogitLayer(width, outputs))
 
 
 def _dense(before: int, after: int) -> tuple[nn.Module, ...]:
@@ -145,7 +146,7 @@ def _cnn(axes: Axes, outputs: int) -> nn.Module:
     with torch.no_grad():
         # In evaluation mode, so that these zeros leave no trace in the statistics of batches.
         width = features.eval()(torch.zeros(1, axes.channels * axes.height * axes.width)).shape[1]
-    net = nn.Sequential(features, nn.Linear(width, outputs))
+    net = nn.Sequential(features, LogitLayer(width, outputs))
     return net.train().to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
 

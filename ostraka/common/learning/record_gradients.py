@@ -1,5 +1,6 @@
 """Every record's own gradient, clipped, and the exact sum of them in whole lattice steps."""
 
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import TypeGuard
@@ -12,6 +13,7 @@ from torch.nn import functional
 
 from ostraka.common.learning.factories import invalid_model
 from ostraka.common.learning.networks import RowsAsImages
+from ostraka.common.learning.precision import LogitLayer
 from ostraka.common.sharing import FRACTION_BITS
 
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -88,17 +90,19 @@ def require_gradients(net: nn.Module, X: Tensor, y: Tensor, model: str, loss: Lo
 def _of_all(net: nn.Module, X: Tensor, y: Tensor, loss: Loss) -> Tensor:
     """Gradients (N, d), 0 for records for which the network raises.
 
-    Those are replaced by zeros, so that the others are computed just as if nothing had failed.
+    Those are replaced by zeros, so that the others are computed just as if nothing had failed. Raises what
+    the network raises where it fails on zeros alone, too: that is no record's fault.
     """
     try:
         return gradients(net, X, y, loss)
-    except FAILURES:
-        failed = torch.tensor(
-            [_fails(net, X[row : row + 1], y[row : row + 1], loss) for row in range(len(y))]
-        )
-        failed = failed.to(X.device)
-        each = gradients(net, _without(X, failed), _without(y, failed), loss)
-        return _without(each, failed)
+    except FAILURES as exc:
+        # They hold memory, which may be what was short.
+        traceback.clear_frames(exc.__traceback__)
+    gradients(net, torch.zeros_like(X), torch.zeros_like(y), loss)
+    failed = torch.tensor([_fails(net, X[row : row + 1], y[row : row + 1], loss) for row in range(len(y))])
+    failed = failed.to(X.device)
+    each = gradients(net, _without(X, failed), _without(y, failed), loss)
+    return _without(each, failed)
 
 
 def _fails(net: nn.Module, x: Tensor, y: Tensor, loss: Loss) -> bool:
@@ -148,7 +152,7 @@ def _is_plain(layer: nn.Module) -> bool:
 
 
 def _is_linear(layer: nn.Module) -> TypeGuard[nn.Linear]:
-    return type(layer) is nn.Linear and layer.bias is not None
+    return type(layer) in (nn.Linear, LogitLayer) and layer.bias is not None
 
 
 def _is_convolution(layer: nn.Module) -> TypeGuard[nn.Conv2d]:

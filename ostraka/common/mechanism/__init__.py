@@ -39,6 +39,7 @@ from ostraka.common.mechanism.rand_res_labels import RandResLabels
 from ostraka.common.mechanism.record_sums import RecordSums
 from ostraka.common.mechanism.statistics import Statistics
 from ostraka.common.mechanism.tau import Tau
+from ostraka.common.mechanism.threshold import Threshold
 from ostraka.common.mechanism.ttac import Ttac
 from ostraka.common.privacy.guarantees import BOUND
 
@@ -72,6 +73,7 @@ __all__ = [
     "RecordSums",
     "Statistics",
     "Tau",
+    "Threshold",
     "Ttac",
     "Value",
     "Votes",
@@ -83,7 +85,7 @@ __all__ = [
 ]
 
 register(
-    *(GnMax, Confident, Interactive, LnMax),
+    *(GnMax, Confident, Interactive, LnMax, Threshold),
     *(Binary, Tau, L1, Powerset),
     *(NoiseCluster, RandRes, RandResLabels),
     *(Ttac, DpTtac),

@@ -20,6 +20,8 @@ from ostraka.common.clock import Clock
 from ostraka.common.config import SiteConfig
 from ostraka.common.console.texts import list_words
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Mechanism
+from ostraka.common.plan.plan import Plan
 from ostraka.common.planning.search.allowance import Allowance
 from ostraka.common.privacy import budget_rdp
 from ostraka.common.privacy.filters import GAUSSIAN, received_order
@@ -140,19 +142,16 @@ class Asker:
         """Return what votes cost each party, by any mechanism that the policy allows."""
         task = self.known.task
         task.require_classes("a vote")
-        plans = [
-            run_planner(
-                self.site,
-                task,
-                # One at a time: a policy may limit batches, which cost votes nothing of their own.
-                PlanOptions(mechanism=one, queries=self.queries, parties=self.parties, batch_size=1),
-                self.queries,
-                self.clock,
-                self.retry,
-            ).plan(UNUSED_NONCE, None)
-            for one in probe_mechanisms(task)
-        ]
-        _, reply = next(iter(replies_by_kind(guardian, plans).values()))
+
+        def make(mechanism: Mechanism) -> Plan:
+            # One at a time: a policy may limit batches, which cost votes nothing of their own.
+            options = PlanOptions(
+                mechanism=mechanism, queries=self.queries, parties=self.parties, batch_size=1
+            )
+            planner = run_planner(self.site, task, options, self.queries, self.clock, self.retry)
+            return planner.plan(UNUSED_NONCE, None)
+
+        _, reply = next(iter(replies_by_kind(guardian, probe_mechanisms(task), make).values()))
         return tuple(reply.parties)
 
     def _ask_sums(self, guardian: GuardianPeer) -> tuple[float, Costs]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.learning.accuracy import POSITIVE
-from ostraka.common.mechanism import Binary, GnMax, Mechanism
+from ostraka.common.mechanism import Binary, GnMax, Mechanism, Threshold
 from ostraka.common.mechanism.arguments import mechanism_text
 from ostraka.common.mechanism.confident import CheckedArgmax
 from ostraka.common.planning.search.allowance import Choice, NewBudget
@@ -149,6 +149,10 @@ def release(
         case GnMax():
             noisy = counts + random.normal(0, mechanism.sigma, counts.shape)
             return answered, noisy.argmax(axis=1)
+        case Threshold():
+            noisy = counts + random.normal(0, mechanism.sigma, counts.shape)
+            lead = (2 * mechanism.share - 1) * electorate.teachers
+            return answered, (noisy[:, 1] - noisy[:, 0] >= lead).astype(np.int64)
         case CheckedArgmax():
             checked = counts.max(axis=1) + random.normal(0, mechanism.sigma1, len(counts))
             noisy = counts + random.normal(0, mechanism.sigma2, counts.shape)

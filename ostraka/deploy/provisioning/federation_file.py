@@ -59,12 +59,12 @@ class PartyEntry(_Entry):
         site: its site name.
         address: where querying parties reach it, host:port.
         listen: where it serves; none: on every interface, at the port of its address.
-        device: what its teachers vote on.
+        device: what its teachers vote on; "auto" is a GPU where there is one.
     """
 
     address: Address
     listen: Address = ""
-    device: Literal["cpu", "cuda"] = "cpu"
+    device: Literal["auto", "cpu", "cuda"] = "auto"
 
 
 class AdminEntry(_Entry):

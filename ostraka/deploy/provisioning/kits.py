@@ -179,5 +179,5 @@ def _tables(site: SiteConfig, federation: FederationFile) -> Iterator[str]:
             yield f"url_file = {json.dumps(federation.guardian.url_file)}\n"
     if site.role == "party":
         device = next(party.device for party in federation.party if party.site == site.site)
-        if device == "cuda":
-            yield '\n[party]\ndevice = "cuda"\n'
+        if device != "auto":
+            yield f'\n[party]\ndevice = "{device}"\n'

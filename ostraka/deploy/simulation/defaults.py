@@ -31,6 +31,9 @@ bear more noise, in proportion: labels are as often right, and cost less."""
 DIFFERING = 50
 """The same of teachers that learned alone, about half of which agree on a hard record."""
 
+RARE_SHARE = 0.25
+"""Of votes for a rare class from which it is released: of real ones it takes less than half."""
+
 BY_ENCODING: Mapping[str, Mapping[str, Any]] = {"ckks": {"batch_size": ENCRYPTED_BATCH_SIZE}}
 """Settings that an encoding changes: a ciphertext costs the same however many of its slots hold a query."""
 
@@ -51,6 +54,7 @@ def default_parameters(mechanism: str, votes: int, *, joint_training: bool = Fal
             "confidence": 0.8,
         },
         "lnmax": {"gamma": 0.1 / agreement},
+        "threshold": {"sigma": 10.0 * agreement, "share": RARE_SHARE},
         "binary": {"sigma": 23.0},
         "tau": {"sigma": 18.0, "tau": 2.0},
         "l1": {"sigma": 18.0, "tau1": 4.0},

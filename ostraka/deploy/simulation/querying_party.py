@@ -37,6 +37,7 @@ from ostraka.common.datasets import Dataset, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Identity, Role
 from ostraka.common.learning.accuracy import Metrics
+from ostraka.common.learning.device import AUTO
 from ostraka.common.learning.gain import Gain
 from ostraka.common.mechanism import Mechanism
 from ostraka.common.mechanism.arguments import make_mechanism, split_mechanism
@@ -226,11 +227,14 @@ def retrain_on(context: SimulationContext, site: Path, pool: Path, labelling: La
 
 def choice_of(settings: Settings) -> Choice:
     """Who learns, and how."""
-    denoising = settings.learning.learner == "denoise-ssl"
+    # Others are no networks, and take no device.
+    is_network = settings.learning.learner != "supervised"
     return Choice(
         student=settings.learning.learner,
+        device=settings.teaching.device if is_network else AUTO,
+        second=settings.learning.second_student,
         steps=settings.learning.steps,
-        clusters=settings.records.clusters if denoising else None,
+        clusters=settings.records.clusters if settings.learning.clusters_pool else None,
         epsilon=settings.learning.student_epsilon,
         delta=settings.learning.student_delta,
     )

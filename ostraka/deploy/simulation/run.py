@@ -68,6 +68,7 @@ from ostraka.deploy.simulation.querying_party import (
     Stopwatch,
     ask,
     ask_in_rounds,
+    choice_of,
     run_queriers,
 )
 from ostraka.deploy.simulation.report import (
@@ -362,7 +363,7 @@ def report_on(
         ended_early=any(one.ended_early for one in asked),
         label_accuracy=label_accuracy([*classes, *labels]),
         label_balanced_accuracy=balanced_accuracy(classes, labels),
-        student=settings.learning.learner,
+        student=choice_of(settings).name,
         **_accuracies("before", before),
         **_accuracies("after", after),
         notes=split.notes,

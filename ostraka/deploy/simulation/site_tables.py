@@ -54,7 +54,12 @@ def _of_party(settings: Settings) -> Tables:
     training |= {"delta": settings.budgets.delta} if settings.budgets.consent else {}
     levels = {"training.consent": settings.budgets.level_epsilons} if settings.budgets.consent else {}
     policy = {**_opt_in(settings), **_policy_mechanisms(settings), **_encodings(settings)}
-    return {**({"policy": policy} if policy else {}), "training": training | model | shared, **levels}
+    return {
+        "party": {"device": settings.teaching.device},
+        **({"policy": policy} if policy else {}),
+        "training": training | model | shared,
+        **levels,
+    }
 
 
 def _policy_mechanisms(settings: Settings) -> Mapping[str, Any]:

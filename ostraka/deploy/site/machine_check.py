@@ -54,21 +54,15 @@ def enough_memory(available: float) -> Finding:
 
 
 def device(folder: Path) -> Finding:
-    """Whether a party's teachers can vote on what its site.toml asks for."""
+    """Whether a party's teachers can vote on what its site.toml asks for: it multiplies there."""
     from ostraka.common.config import load_section
     from ostraka.services.admission.policy import PartySection
 
-    if load_section(folder, "party", PartySection).device != "cuda":
-        return ok("device", "No GPU is asked for.")
-    import torch
-
-    if torch.cuda.is_available():
-        return ok("device", f"Teachers vote on {torch.cuda.get_device_name()}.")
-    return failure(
-        "device",
-        'site.toml has device = "cuda" in [party], and torch finds no GPU; install its driver and a CUDA'
-        " build of torch, or take the line out to vote on the CPU.",
-    )
+    found = load_section(folder, "party", PartySection).open_device()
+    try:
+        return ok("device", f"Teachers vote on {' and '.join(found.descriptions())}.")
+    except OstrakaError as error:
+        return failure("device", error.message)
 
 
 def _of_machine() -> float:

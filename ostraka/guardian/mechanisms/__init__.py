@@ -18,6 +18,7 @@ from ostraka.common.mechanism import (
     RandResLabels,
     Statistics,
     Tau,
+    Threshold,
     Ttac,
 )
 from ostraka.guardian.mechanisms.binary import PerLabelRule
@@ -43,6 +44,7 @@ from ostraka.guardian.mechanisms.rule import (
     rule_of,
 )
 from ostraka.guardian.mechanisms.sums import SumsRule, release_sums
+from ostraka.guardian.mechanisms.threshold import ThresholdRule
 
 __all__ = [
     "REFUSED",
@@ -66,6 +68,7 @@ register(GnMax, GnMaxRule())
 register(Confident, ConfidentRule())
 register(Interactive, InteractiveRule())
 register(LnMax, LnMaxRule())
+register(Threshold, ThresholdRule())
 register(Binary, PerLabelRule())
 register(Tau, PerLabelRule())
 register(L1, PerLabelRule())

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
+from ostraka.common.learning.device import AUTO, Device, DeviceNames
 from ostraka.common.mechanism import MECHANISMS, Mechanism
 from ostraka.common.mechanism.allowed import allows, allows_sums, require_known
 from ostraka.common.plan.encodings import PLAIN_ALONE, QUERIES, Encodings, missing_encoding
@@ -26,8 +27,19 @@ class PartySection(BaseModel):
     """The task file that teachers learn and vote by."""
     max_votes_per_person: Count = 1
     """Votes that one person's records can change in one query; charges grow with its square."""
-    device: Literal["cpu", "cuda"] | None = None
-    """What its operator expects teachers to vote on: `ostraka site check` fails where there is none."""
+    device: DeviceNames = AUTO
+    """Where teachers, encoders and training compute: "auto" (the first card, where there is one), "cpu",
+    "cuda", "cuda:1", "mps", the UUID of a card or MIG slice, or a list of cards that an ensemble spreads
+    over, such as ["cuda:0", "cuda:1"]. A party does not start without what is named (`device.missing`)."""
+    deterministic: bool = False
+    """Whether the same seed gives the same teachers on a card, too, as it does on the CPU: slower."""
+    unload_first: bool = False
+    """Whether a reload gives back the cards' memory before it puts new teachers there: for cards without room
+    for both. A batch under way puts the old ones back, or is refused for the moment where they do not fit."""
+
+    def open_device(self) -> Device:
+        """Return what is named, to be looked for once it is used."""
+        return Device(self.device, deterministic=self.deterministic)
 
 
 class PartyPolicy(BaseModel):

@@ -116,6 +116,7 @@ def _together(
         # The lead says later whether it clips each record, which then counts by itself.
         require_votes(given.persons, given.votes_per_person, "training with others has each record count")
         typer.echo(_privacy_line(given), err=True)
+    given.device.require()
     prepared = prepare(
         given.records,
         given.task,
@@ -123,6 +124,7 @@ def _together(
         seed=given.section.seed,
         public=given.public,
         together=training,
+        device=given.device,
     )
     with showing(f"Training {given.section.teachers} teachers together, by rounds") as shown:
         ensemble = learn(given.site, prepared, given.task, progress=shown, ready_file=ready_file)

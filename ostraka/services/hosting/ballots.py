@@ -11,7 +11,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.ballots import BallotFormat
 from ostraka.common.task import Task
 from ostraka.services.admission.manifest_terms import ScheduledTeachers
-from ostraka.services.hosting.device import MICRO_BATCH, Predictor
+from ostraka.services.hosting.prediction_thread import MICRO_BATCH, Predictor
 from ostraka.services.teachers.manifest import TeacherCohort
 
 WORK_BYTES = 2**26

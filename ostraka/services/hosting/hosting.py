@@ -13,6 +13,7 @@ import structlog
 from ostraka.common.config import load_section
 from ostraka.common.crypto.heads import EncryptedHead
 from ostraka.common.errors import ErrorCode, OstrakaError, Retry
+from ostraka.common.learning.device import Device
 from ostraka.common.plan.encodings import encoding_of
 from ostraka.common.rpc.serving import DRAIN_S
 from ostraka.common.task import Task
@@ -22,12 +23,18 @@ from ostraka.services.admission.policy import PartyPolicy
 from ostraka.services.admission.request_checks import RequestTerms
 from ostraka.services.hosting.ballots import Teachers
 from ostraka.services.hosting.contributions import check_policy
-from ostraka.services.hosting.device import MICRO_BATCH, MICRO_BATCH_ON_GPU, Device, OnDevice
+from ostraka.services.hosting.prediction_thread import (
+    MICRO_BATCH,
+    MICRO_BATCH_ON_GPU,
+    OnThread,
+    PredictionThread,
+)
 from ostraka.services.hosting.records import Records
 from ostraka.services.teachers.config import TEACHERS, TrainingSection
 
 if TYPE_CHECKING:
     from ostraka.services.teachers import Ensemble
+    from ostraka.services.teachers.ensemble import Models
 
 WARM_UP = (1, 128)
 """Queries of zeros that teachers vote on before they serve: first calls are slow in many libraries, and who
@@ -44,6 +51,7 @@ class Hosted:
         teachers: who vote.
         records: labelled ones, where the policy lets them answer themselves.
         heads: of all teachers, for encrypted queries; none where `terms.head` is empty or not allowed.
+        models: of the teachers, which cards hold.
     """
 
     manifest: common_pb2.Manifest
@@ -51,6 +59,20 @@ class Hosted:
     teachers: Teachers
     records: Records | None = field(repr=False)
     heads: Sequence[EncryptedHead] = field(repr=False)
+    models: "Models" = field(repr=False)
+
+    def make_room(self, device: Device, *, unload: bool) -> None:
+        """Give back the cards' memory before others are read, or say where it does not suffice for both."""
+        if unload:
+            self.models.unload()
+            return
+        cards = list(device.memory())
+        needed = self.models.held_bytes() // max(1, len(cards))
+        for card in cards:
+            if card.all - card.used < needed:
+                structlog.get_logger().warning(
+                    "party.no_room_beside", card=card.card, needed=needed, option="unload_first"
+                )
 
     def probe(self) -> None:
         """Ask all teachers a record of zeros; raises `server.device_gone` where their device is."""
@@ -67,7 +89,7 @@ class Loader:
         task: what the teachers must have been trained for.
         policy: the operator's.
         votes_per_person: that one person's records can change in one query.
-        device: where they vote.
+        thread: on which they vote, on its device.
     """
 
     folder: Path
@@ -75,7 +97,7 @@ class Loader:
     task: Task
     policy: PartyPolicy
     votes_per_person: int
-    device: Device
+    thread: PredictionThread
 
     def load(self) -> Hosted:
         """Load the teachers as they are on disk now, warmed up.
@@ -86,12 +108,12 @@ class Loader:
         from ostraka.services.teachers import Ensemble
         from ostraka.services.teachers.encrypted_heads import heads_of
 
-        ensemble = Ensemble.load(self.folder / TEACHERS)
+        ensemble = Ensemble.load(self.folder / TEACHERS, self.thread.device)
         ensemble.require_task(self.task)
         manifest = declaration(ensemble.manifest, self.site, self.votes_per_person)
-        most = _micro_batch(ensemble)
-        on_device = OnDevice(self.device, ensemble, most)
-        teachers = Teachers(on_device, ensemble.manifest.teachers, self.task, most)
+        most = _micro_batch(ensemble, self.thread.device)
+        on_thread = OnThread(self.thread, ensemble, most)
+        teachers = Teachers(on_thread, ensemble.manifest.teachers, self.task, most)
         terms = RequestTerms.of(self.task, self.policy, ensemble.manifest, self.votes_per_person)
         for queries in WARM_UP:
             teachers.vote_on_zeros(terms.declared.cohorts, queries)
@@ -102,7 +124,7 @@ class Loader:
             for place, group in enumerate(manifest.groups):
                 summed = int((records.groups == place).sum())
                 group.summed_records = summed if summed < group.records else 0
-        return Hosted(manifest, terms, teachers, records, heads)
+        return Hosted(manifest, terms, teachers, records, heads, ensemble.models)
 
     def _records(self, ensemble: "Ensemble") -> Records | None:
         """Return the labelled records that the party told of, where they may answer themselves.
@@ -150,13 +172,11 @@ class Loader:
             )
 
 
-def _micro_batch(ensemble: "Ensemble") -> int:
+def _micro_batch(ensemble: "Ensemble", device: Device) -> int:
     """Return how many queries keep the ensemble's device busy, few enough that others soon have a turn."""
     if ensemble.manifest.library in ("sklearn", "none"):
         return MICRO_BATCH
-    import torch
-
-    return MICRO_BATCH_ON_GPU if torch.accelerator.is_available() else MICRO_BATCH
+    return MICRO_BATCH if device.is_cpu else MICRO_BATCH_ON_GPU
 
 
 Orders = SimpleQueue[Literal["reload", "end"]]
@@ -189,15 +209,17 @@ class Hosting(Generic[H]):
         load: Callable[[], H],
         link: ManifestRegistrar,
         look_after: Callable[[H], object] = lambda teachers: None,
+        make_room: Callable[[H], object] = lambda teachers: None,
     ) -> None:
         """Load the first teachers; raises what `load` raises.
 
-        `look_after` is called with those that serve whenever they are registered or read again, and must not
-        raise.
+        `look_after` is called with those that serve whenever they are registered or read again, `make_room`
+        before others are read beside them; neither may raise.
         """
         self._load = load
         self._link = link
         self._look_after = look_after
+        self._make_room = make_room
         self._current = load()
 
     @property
@@ -223,6 +245,7 @@ class Hosting(Generic[H]):
         The guardian takes a manifest that changed before they serve, and from then on gives no more tickets
         for sessions that were opened under the old one.
         """
+        self._make_room(self._current)
         try:
             found = self._load()
             # Registered before they serve: the guardian must never charge by an older manifest than votes.

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from ostraka.common.config import load_section, require_role
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.device import HOST, Device
 from ostraka.common.task import Source, Task, load_task
 from ostraka.common.task.checks import require_labels
 from ostraka.common.task.persons import Persons
@@ -33,6 +34,7 @@ class TrainingInput:
             not.
         persons: whose the records are, or their ids; none: the task names no id.
         votes_per_person: what the party declares that one person changes of a query's votes.
+        device: where teachers learn.
     """
 
     site: Path
@@ -43,6 +45,7 @@ class TrainingInput:
     shared: Dataset | None = None
     persons: Persons | None = None
     votes_per_person: int = 1
+    device: Device = HOST
 
     @classmethod
     def load(cls, site: Path, data: Source | None, task_file: Path | None, **given: object) -> Self:
@@ -78,6 +81,7 @@ class TrainingInput:
             shared=task.load(shared, ignored=section.abstains) if shared else None,
             persons=persons,
             votes_per_person=party.max_votes_per_person,
+            device=party.open_device(),
         )
 
 

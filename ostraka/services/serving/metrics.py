@@ -1,21 +1,21 @@
 """Metrics of a party: batches and queries by kind of session, steps of a vote, its device and limits."""
 
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from ostraka.common.clock import Clock
 from ostraka.common.identity import Identity
+from ostraka.common.learning.device import Device
 from ostraka.common.plan.plan import Plan
 from ostraka.common.telemetry.registry import SECONDS, Fresh, Scraped
 from ostraka.common.telemetry.tracing import span
 from ostraka.services.admission.policy import PartyPolicy
 from ostraka.services.hosting.admission import Admission
-from ostraka.services.hosting.device import Device
+from ostraka.services.hosting.prediction_thread import PredictionThread
 from ostraka.services.journal.journal import Journal
 from ostraka.services.voting.answers import BallotGuardian
 from ostraka.services.voting.submission import GuardianShare
@@ -80,9 +80,9 @@ class PartyMetrics:
         """Tell of batches under way, places and held bytes."""
         self._registry.register(Scraped(lambda: _places(admission)))
 
-    def watch_device(self, device: Device) -> None:
-        """Tell of what waits for the device, and of its memory."""
-        self._registry.register(Scraped(lambda: _device(device)))
+    def watch_device(self, thread: PredictionThread) -> None:
+        """Tell of what waits for the device, of its health and of its memory."""
+        self._registry.register(Scraped(lambda: _device(thread)))
 
     def watch_limits(self, journal: Journal, policy: PartyPolicy, clock: Clock) -> None:
         """Tell what part of the party's own cap, and of each querying party's day, is used."""
@@ -119,36 +119,47 @@ def _places(admission: Admission) -> Iterator[Metric]:
     )
 
 
-def _device(device: Device) -> Iterator[Metric]:
+def _device(thread: PredictionThread) -> Iterator[Metric]:
+    device = thread.device
     yield GaugeMetricFamily(
-        "ostraka_party_device_waiting", "Predictions that wait for the device.", value=device.waiting
+        "ostraka_party_device_waiting", "Predictions that wait for the device.", value=thread.waiting
     )
     yield GaugeMetricFamily(
         "ostraka_party_device_up",
         "1 while the device works, 0 while teachers fail on a record of zeros.",
         value=float(device.state.works),
     )
-    found = _gpu_memory()
-    if found is None:
-        return
-    free, total = found
-    memory = GaugeMetricFamily("ostraka_party_gpu_memory_bytes", "Memory of the GPU.", labels=["state"])
-    memory.add_metric(["used"], total - free)
-    memory.add_metric(["all"], total)
-    yield memory
+    yield CounterMetricFamily(
+        "ostraka_party_device_failures",
+        "Predictions that failed on a record of zeros, too.",
+        value=device.state.failures,
+    )
+    yield CounterMetricFamily(
+        "ostraka_party_device_memory_shortages",
+        "Times that memory was too short, and fewer records were tried.",
+        value=device.shortages,
+    )
+    micro_batch = device.micro_batch
+    if micro_batch is not None:
+        yield GaugeMetricFamily(
+            "ostraka_party_device_micro_batch", "Records that are evaluated together now.", value=micro_batch
+        )
+    yield from _cards(device)
 
 
-def _gpu_memory() -> tuple[int, int] | None:
-    """Bytes of the GPU that are free, and all; None without one, or where it does not say."""
-    torch = sys.modules.get("torch")
-    try:
-        if torch is None or not torch.cuda.is_available() or not torch.cuda.is_initialized():
-            return None
-        free, total = torch.cuda.mem_get_info()
-    except RuntimeError:
-        # One that is gone: other metrics, which tell of that, are read nevertheless.
-        return None
-    return free, total
+def _cards(device: Device) -> Iterator[Metric]:
+    memory = GaugeMetricFamily(
+        "ostraka_party_gpu_memory_bytes", "Memory of each GPU.", labels=["gpu", "state"]
+    )
+    for card in device.memory():
+        memory.add_metric([card.card, "used"], card.used)
+        memory.add_metric([card.card, "all"], card.all)
+    busy = GaugeMetricFamily(
+        "ostraka_party_gpu_busy_ratio", "Part of the last second in which each GPU computed.", labels=["gpu"]
+    )
+    for name, part in device.utilization():
+        busy.add_metric([name], part)
+    yield from (found for found in (memory, busy) if found.samples)
 
 
 def _limits(used: Fresh[float | None], day: Fresh[dict[str, int]], limit: int | None) -> Iterator[Metric]:

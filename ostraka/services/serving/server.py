@@ -24,8 +24,8 @@ from ostraka.services.encrypted.answering import EncryptedVoter
 from ostraka.services.encrypted.batch import EncryptedBatch, Name
 from ostraka.services.encrypted.head_processes import HeadProcesses, head_processes
 from ostraka.services.hosting.admission import Admission
-from ostraka.services.hosting.device import Device
 from ostraka.services.hosting.hosting import Hosted, Hosting, Loader, Orders
+from ostraka.services.hosting.prediction_thread import PredictionThread
 from ostraka.services.serving.metrics import TimedSubmitter
 from ostraka.services.serving.wiring import AGAIN_S, PartyLink, PartySite, open_link, serving
 from ostraka.services.sums.summing import Summer, answer_bytes
@@ -149,7 +149,7 @@ def serve(folder: Path, *, ready_file: Path | None = None, insecure: bool = Fals
 
     Raises:
         OstrakaError: `config.invalid`, `task.mismatch`, `model.invalid`, `ledger.*`, `server.port_in_use`,
-            `server.insecure_refused`, `server.device_gone`, or what the guardian refuses the manifest with.
+            `server.insecure_refused`, `server.device_gone`, `device.missing`, or what the guardian says.
     """
     orders = Orders()
     stop = stop_on_signal(hang_up=lambda: orders.put("reload"))
@@ -180,18 +180,26 @@ def running(
     clock = clock or SystemClock()
     site = PartySite.load(folder)
     task = load_task(folder / site.section.task)
+    device = site.section.open_device()
+    # Before anything is opened: a party that was promised a card does not serve without.
+    device.require()
     with (
         open_link(site, clock, stop, registry, insecure=insecure) as link,
-        closing(Device(link.metrics)) as device,
+        closing(PredictionThread(device, link.metrics)) as thread,
         head_processes() as processes,
     ):
         name = site.config.site
         votes_per_person = site.section.max_votes_per_person
-        loader = Loader(folder, name, task, site.policy, votes_per_person, device)
-        hosting = Hosting(loader.load, link.guardian, lambda hosted: device.state.retry(hosted.probe))
+        loader = Loader(folder, name, task, site.policy, votes_per_person, thread)
+        hosting = Hosting(
+            loader.load,
+            link.guardian,
+            lambda hosted: device.state.retry(hosted.probe),
+            lambda hosted: hosted.make_room(device, unload=site.section.unload_first),
+        )
         admission = Admission()
         link.metrics.watch_places(admission)
-        link.metrics.watch_device(device)
+        link.metrics.watch_device(thread)
         service = _service(site, link, hosting, admission, clock, processes)
         bound = make_server(
             site.credentials,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import room_in
+from ostraka.common.learning.device import HOST, Device
 from ostraka.common.learning.encoders import Encoder, load_encoder
 from ostraka.common.task import Task
 from ostraka.services.teachers.guard import VoteGuard, Votes, device_gone
@@ -31,6 +32,14 @@ class Models(Protocol):
         """Write the models into an existing folder."""
         ...
 
+    def held_bytes(self) -> int:
+        """Bytes that cards hold for them."""
+        ...
+
+    def unload(self) -> None:
+        """Give back what cards hold and can be put there again, which the next prediction does."""
+        ...
+
 
 class NoModels:
     """Those of a party whose records answer alone."""
@@ -41,6 +50,13 @@ class NoModels:
 
     def save(self, folder: Path) -> None:
         """Write nothing."""
+
+    def held_bytes(self) -> int:
+        """Return 0."""
+        return 0
+
+    def unload(self) -> None:
+        """There is nothing to give back."""
 
 
 class Ensemble:
@@ -119,30 +135,30 @@ class Ensemble:
         self.manifest.save(folder)
 
     @classmethod
-    def load(cls, folder: Path) -> "Ensemble":
-        """Read what `save` wrote.
+    def load(cls, folder: Path, device: Device = HOST) -> "Ensemble":
+        """Read what `save` wrote; models and encoder compute on this device.
 
         Raises `model.invalid` where it is missing, damaged or untrusted, or its encoder changed since.
         """
         manifest = TeachersManifest.load(folder)
-        encoder = _same_encoder(manifest) if manifest.encoder else None
+        encoder = _same_encoder(manifest, device) if manifest.encoder else None
         tuned = manifest.thresholds != "none"
         thresholds = Thresholds.load(folder, manifest.teachers, manifest.classes) if tuned else None
-        return cls(manifest, load_models(folder, manifest), encoder, thresholds)
+        return cls(manifest, load_models(folder, manifest, device), encoder, thresholds)
 
 
-def load_models(folder: Path, manifest: TeachersManifest) -> Models:
+def load_models(folder: Path, manifest: TeachersManifest, device: Device = HOST) -> Models:
     """Load the models of a folder; no library is imported but theirs."""
     if manifest.library == "none":
         return NoModels()
     if manifest.library == "torch":
         from ostraka.services.teachers.nets import Networks
 
-        return Networks.load(folder, manifest)
+        return Networks.load(folder, manifest, device)
     if manifest.library == "exported":
         from ostraka.services.teachers.exported.models import Exported
 
-        return Exported.load(folder, manifest)
+        return Exported.load(folder, manifest, device)
     from ostraka.services.teachers.estimators import Estimators
 
     return Estimators.load(folder, manifest)
@@ -159,9 +175,9 @@ def _encode(encoder: Encoder, X: NDArray[np.float32]) -> NDArray[np.float32]:
         raise
 
 
-def _same_encoder(manifest: TeachersManifest) -> Encoder:
+def _same_encoder(manifest: TeachersManifest, device: Device) -> Encoder:
     """Return the encoder that the teachers were trained behind."""
-    encoder = load_encoder(manifest.encoder)
+    encoder = load_encoder(manifest.encoder, device)
     if encoder.sha256.hex() != manifest.encoder_sha256:
         raise OstrakaError(
             ErrorCode.MODEL_INVALID,

@@ -129,6 +129,13 @@ class Estimators:
         ]
         return np.concatenate(votes)
 
+    def held_bytes(self) -> int:
+        """Return 0: estimators compute on the CPU."""
+        return 0
+
+    def unload(self) -> None:
+        """There is nothing to give back."""
+
     def save(self, folder: Path) -> None:
         """Write one file for each estimator; raise `model.invalid` for one that `load` would refuse."""
         save_estimators(self._fitted, self._files, folder)

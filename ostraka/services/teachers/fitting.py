@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ostraka.common.crypto.logits import LOGIT_RANGE
+from ostraka.common.errors import OstrakaError
+from ostraka.common.learning.device import HOST, Device, free_memory, is_out_of_memory
+from ostraka.common.learning.device_failures import device_failures
 from ostraka.common.learning.factories import invalid_model, words_of
 from ostraka.common.learning.optimization import AdamW, OneCycle
 from ostraka.common.learning.shape import image_axes
@@ -21,14 +24,12 @@ from ostraka.services.teachers.batches import Schedule, batches
 from ostraka.services.teachers.config import Progress, TrainingConfig
 from ostraka.services.teachers.factory import build
 from ostraka.services.teachers.guard import FALLBACK
-from ostraka.services.teachers.layouts.gpu_memory import free_memory, is_out_of_memory
 from ostraka.services.teachers.layouts.layouts import (
     Arrangement,
     Layout,
     PartOfSteps,
     Stack,
     StepCounter,
-    best_device,
     fastest,
     groups,
     make_stack,
@@ -146,29 +147,40 @@ def fit_networks(
     schedule: Schedule | None = None,
     *,
     layout: Layout | None = None,
+    device: Device = HOST,
 ) -> list[nn.Module]:
     """Trained networks, one for each slice, in evaluation mode on the CPU; each scales its own records.
 
     Without a schedule, it is that of these slices; without a layout, the fastest for the model. The same
-    slices give the same weights on one machine. Where a GPU's memory is full, half as many train together.
+    slices give the same weights on one machine. Several cards train at a time, each its part of the networks;
+    where the memory of one is full, half as many train together there.
+
+    Raises:
+        OstrakaError: `model.invalid` where the model cannot be trained, `device.full` where there is no room
+            for one alone, `device.missing` where the device can compute nothing.
     """
     shape = slices[0].X.shape[1:]
     nets = [_new_network(part, model, shape, classes) for part in slices]
     schedule = schedule or Schedule.of([len(part.y) for part in slices], model, image_axes(shape), config)
-    device = best_device()
     layout = layout or fastest(model, device, "training")
     arranged = Arrangement.of(layout, len(nets), device)
-    loss = Loss.balancing(slices, classes, device) if config.balanced else Loss()
+    weighing = Loss.balancing(slices, classes) if config.balanced else Loss()
     steps = StepCounter(progress, schedule.steps * len(arranged.parts))
-    settings = _FitSettings(schedule, RATES.get(model, LEARNING_RATE), device, layout, steps)
+    settings = _FitSettings(schedule, RATES.get(model, LEARNING_RATE), layout, steps)
 
-    def work(rows: Sequence[int]) -> None:
+    def work(part: int) -> None:
+        rows = arranged.parts[part]
+        loss = weighing.of(rows).at(arranged.places[part])
         learning = [nets[row] for row in rows]
+        shown = [slices[row] for row in rows]
         with seed_torch(slices[rows[0]]) if layout == "loop" else nullcontext():
-            _fit_within_memory(learning, [slices[row] for row in rows], loss.of(rows), settings)
+            _fit_within_memory(learning, shown, loss, settings, arranged.places[part])
 
     try:
-        run_each(work, arranged.parts, arranged.workers)
+        with device_failures(device):
+            run_each(work, range(len(arranged.parts)), arranged.workers)
+    except OstrakaError:
+        raise
     except Exception as exc:
         raise invalid_model(model, f"cannot be trained ({type(exc).__name__})") from exc
     require_numbers(nets, model)
@@ -214,19 +226,22 @@ class _FitSettings:
 
     schedule: Schedule
     peak_rate: float
-    device: torch.device
     layout: Layout
     steps: StepCounter
 
 
 def _fit_within_memory(
-    nets: Sequence[nn.Module], slices: Sequence[Slice], loss: Loss, settings: _FitSettings
+    nets: Sequence[nn.Module],
+    slices: Sequence[Slice],
+    loss: Loss,
+    settings: _FitSettings,
+    place: torch.device,
 ) -> None:
-    """Trains networks together, or where memory is too short for that, one half after the other."""
+    """Trains networks together at a place, or where memory is too short, one half after the other."""
     first = [copy.deepcopy(net.state_dict()) for net in nets] if len(nets) > 1 else []
     steps = PartOfSteps(settings.steps)
     try:
-        _fit(nets, slices, loss, settings, steps)
+        _fit(nets, slices, loss, settings, steps, place)
         return
     except Exception as exc:
         if len(nets) == 1 or not is_out_of_memory(exc):
@@ -234,30 +249,34 @@ def _fit_within_memory(
     # Outside the handler: the exception holds frames, and with them the memory that is short.
     for net, state in zip(nets, first, strict=True):
         net.cpu().load_state_dict(state)
-    free_memory(settings.device)
+    free_memory(place)
     halves = groups(len(nets), 2)
-    structlog.get_logger().warning("device.memory_full", device=settings.device.type, together=len(halves[0]))
+    structlog.get_logger().warning("device.memory_full", device=place.type, together=len(halves[0]))
     settings.steps.expect(steps.taken + settings.schedule.steps * (len(halves) - 1))
     for rows in halves:
         _fit_within_memory(
-            [nets[row] for row in rows], [slices[row] for row in rows], loss.of(rows), settings
+            [nets[row] for row in rows], [slices[row] for row in rows], loss.of(rows), settings, place
         )
 
 
 def _fit(
-    nets: Sequence[nn.Module], slices: Sequence[Slice], loss: Loss, settings: _FitSettings, steps: PartOfSteps
+    nets: Sequence[nn.Module],
+    slices: Sequence[Slice],
+    loss: Loss,
+    settings: _FitSettings,
+    steps: PartOfSteps,
+    place: torch.device,
 ) -> None:
     """Trains networks together; their losses only add up, so that none sees another's records."""
     schedule = settings.schedule
-    device = settings.device
     shown, held = zip(*(hold_out(part, schedule.held_out) for part in slices), strict=True)
     for net in nets:
-        net.to(device).train()
+        net.to(place).train()
     stack = make_stack(settings.layout, nets)
     optimizer = AdamW(stack.parameters(), WEIGHT_DECAY)
     cycle = OneCycle(settings.peak_rate, schedule.steps + 1)
     stopping = Stopping(nets, stack, held, loss, schedule.patience)
-    drawn = batches(shown, schedule, image_axes(slices[0].X.shape[1:]), device)
+    drawn = batches(shown, schedule, image_axes(slices[0].X.shape[1:]), place)
     for step, (X, y) in enumerate(stopping.watch(drawn, schedule.pace)):
         optimizer.zero_grad()
         (loss(stack.each(X), y) / schedule.batch).backward()  # type: ignore[no-untyped-call]

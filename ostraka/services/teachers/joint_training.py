@@ -2,8 +2,11 @@
 
 import copy
 import dataclasses
-from collections.abc import Iterator, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -12,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.device import HOST, Device, is_out_of_memory
 from ostraka.common.learning.factories import invalid_model
 from ostraka.common.learning.record_gradients import (
     FAILURES,
@@ -27,7 +31,8 @@ from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.batches import Schedule, batches
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.fitting import compose, limit_logits
-from ostraka.services.teachers.layouts.layouts import best_device, run_each, threads
+from ostraka.services.teachers.guard import device_gone
+from ostraka.services.teachers.layouts.layouts import run_each, threads
 from ostraka.services.teachers.losses import Loss
 from ostraka.services.teachers.networks import AsImages, Scaler, Square
 from ostraka.services.teachers.updates import Floats, clip_update, plain
@@ -35,6 +40,7 @@ from ostraka.services.teachers.updates import Floats, clip_update, plain
 take_each_record(AsImages, Scaler, Square)
 
 Vector = NDArray[np.float32]
+T = TypeVar("T")
 
 
 def first(model: str, shape: tuple[int, ...], classes: int, seed: int) -> nn.Module:
@@ -161,9 +167,15 @@ class JointTeachers:
     """
 
     def __init__(
-        self, parts: Sequence[Slice], model: str, classes: int, config: TrainingConfig, recipe: Recipe
+        self,
+        parts: Sequence[Slice],
+        model: str,
+        classes: int,
+        config: TrainingConfig,
+        recipe: Recipe,
+        device: Device = HOST,
     ) -> None:
-        """Take each teacher's records, and how they learn.
+        """Take each teacher's records, and how they learn, on the first place of a device.
 
         Raises:
             OstrakaError: `model.invalid` where the model cannot learn together, `config.invalid` for settings
@@ -174,9 +186,10 @@ class JointTeachers:
         self._model = model
         self._config = config
         self._recipe = recipe
-        self._device = best_device()
+        self._device = device
+        self._place = device.first
         # Copied for every teacher, so that a network is built, and checked, once.
-        self._net = first(model, parts[0].X.shape[1:], classes, seed=0).to(self._device)
+        self._net = first(model, parts[0].X.shape[1:], classes, seed=0).to(self._place)
 
     def update(
         self, mechanism: JointTraining, round: RoundInput, variates: Vector
@@ -214,7 +227,10 @@ class JointTeachers:
         """Sum all records' clipped gradients at the average; also return each teacher's mean of its own."""
 
         def work(part: Slice) -> NDArray[np.int64]:
-            X, y = (torch.from_numpy(array).to(self._device) for array in (part.X, part.y))
+            return self._compute(clipped, part)
+
+        def clipped(part: Slice) -> NDArray[np.int64]:
+            X, y = (torch.from_numpy(array).to(self._place) for array in (part.X, part.y))
             net = self._at(round.theta)
             require_gradients(net, X, y, self._model, Loss())
             steps: NDArray[np.int64] = sum_of_clipped(net, X, y, radius, Loss()).cpu().numpy()
@@ -228,35 +244,58 @@ class JointTeachers:
         """Each teacher's parameters (d,) after its local steps; the average's where that fails.
 
         That is where they are no numbers, or the network raises: whether a party takes part must not depend
-        on a record.
+        on a record. Raises `server.device_gone` where it is the device that fails, whatever the records.
         """
         radius = mechanism.gradient_radius
 
         def work(teacher: int) -> Floats:
             try:
-                theta = learnt(teacher)
+                theta = self._compute(partial(learnt, teacher), self._parts[teacher])
             except FAILURES as exc:
+                if isinstance(exc, OstrakaError) and exc.code is ErrorCode.SERVER_DEVICE_GONE:
+                    raise
                 tell(exc)
                 theta = round.theta
             return (theta if np.isfinite(theta).all() else round.theta).astype(np.float64)
 
-        def learnt(teacher: int) -> Vector:
-            part = self._parts[teacher]
+        def learnt(teacher: int, part: Slice) -> Vector:
             net = self._at(round.theta)
-            correction = torch.from_numpy(round.c - variates[teacher]).to(self._device)
+            correction = torch.from_numpy(round.c - variates[teacher]).to(self._place)
             shown = draw_batches(
                 part,
                 round.number,
                 self._recipe,
                 self._model,
                 self._config,
-                self._device,
+                self._place,
                 moved=radius is None,
             )
             step_on(net, shown, self._rate(round), correction, radius)
             return vector(net)
 
         return run_each(work, range(len(self._parts)), self._workers)
+
+    def _compute(self, work: Callable[[Slice], T], part: Slice) -> T:
+        """`work` of a part; once more where memory was short for it, and is not for zeros in its place.
+
+        Raises what `work` raises, and `server.device_gone` where the device fails whatever records hold: who
+        learned nothing there would otherwise add nothing, in silence, and be charged for it.
+        """
+        try:
+            return work(part)
+        except FAILURES as exc:
+            # They hold memory, which may be what was short.
+            traceback.clear_frames(exc.__traceback__)
+            short = is_out_of_memory(exc)
+            try:
+                self._device.probe()
+                if short:
+                    work(_blank(part))
+            except FAILURES as cause:
+                raise device_gone(type(exc).__name__) from cause
+            if not short:
+                raise
+        return work(part)
 
     def _at(self, theta: Vector) -> nn.Module:
         """Return a separate network with these parameters (d,)."""
@@ -270,7 +309,12 @@ class JointTeachers:
 
     @property
     def _workers(self) -> int:
-        return threads() if self._device.type == "cpu" else 1
+        return threads() if self._place.type == "cpu" else 1
+
+
+def _blank(part: Slice) -> Slice:
+    """Return as many records of zeros, all of the first class."""
+    return Slice(np.zeros_like(part.X), np.zeros_like(part.y), part.entropy)
 
 
 def require_usable(config: TrainingConfig) -> None:

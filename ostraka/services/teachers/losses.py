@@ -20,14 +20,18 @@ class Loss:
         self._weights = weights
 
     @classmethod
-    def balancing(cls, slices: Sequence[Slice], classes: int, device: torch.device) -> "Loss":
+    def balancing(cls, slices: Sequence[Slice], classes: int) -> "Loss":
         """Each network's weights from its own slice: what is rare in it weighs more, in proportion."""
         tables = np.stack([_balance(part.y, classes) for part in slices])
-        return cls(torch.from_numpy(tables).to(device))
+        return cls(torch.from_numpy(tables))
 
     def of(self, networks: Sequence[int]) -> "Loss":
         """Return the loss of some of the networks, in this order."""
-        return self if self._weights is None else Loss(self._weights[list(networks)])
+        return self if self._weights is None else Loss(self._weights[torch.tensor(networks)])
+
+    def at(self, place: torch.device) -> "Loss":
+        """Return the same loss of networks at a place."""
+        return self if self._weights is None else Loss(self._weights.to(place))
 
     def __call__(self, logits: Tensor, y: Tensor) -> Tensor:
         """Sum the losses of logits (networks, N, classes) for y (networks, N) or (networks, N, labels)."""

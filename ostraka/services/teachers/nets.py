@@ -1,9 +1,10 @@
 """Trained networks: their votes, and their weights on disk."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import deepcopy
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -12,16 +13,16 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from ostraka.common.learning.device import HOST, Device, free_memory
+from ostraka.common.learning.micro_batches import MicroBatches
+from ostraka.common.learning.precision import low_precision
 from ostraka.services.teachers.fitting import compose
 from ostraka.services.teachers.guard import VoteGuard, Votes, device_gone
-from ostraka.services.teachers.layouts.gpu_memory import MicroBatches
 from ostraka.services.teachers.layouts.layouts import (
     Arrangement,
     Layout,
     Stack,
-    best_device,
     fastest,
-    low_precision,
     make_stack,
     run_each,
 )
@@ -30,24 +31,36 @@ from ostraka.services.teachers.manifest import ALL, TeachersManifest, unreadable
 FILE = "weights.safetensors"
 
 
+@dataclass(frozen=True)
+class _Placed:
+    """A stack of so many networks, and the records that it takes at a time."""
+
+    stack: Stack
+    networks: int
+    micro: MicroBatches
+
+
 class Networks:
-    """Trained networks of one architecture, on a GPU where there is one; not for several threads at once."""
+    """Trained networks of one architecture, and stacks of them on a device; not for several threads at once.
+
+    A card holds each weight once, in its stack; the networks themselves stay in the host's memory.
+    """
 
     def __init__(
-        self, nets: Sequence[nn.Module], shape: tuple[int, ...], device: torch.device, layout: Layout
+        self, nets: Sequence[nn.Module], shape: tuple[int, ...], device: Device, layout: Layout
     ) -> None:
         """Take networks of records (Q, *shape) to logits, and how they are evaluated."""
         self._device = device
-        self._nets = [net.to(device).eval() for net in nets]
+        self._nets = [net.cpu().eval() for net in nets]
         self._shape = shape
         self._layout = layout
-        self._micro = MicroBatches(device)
-        self._stacks: dict[tuple[int, int, int], list[tuple[Stack, int]]] = {}
+        self._stacks: dict[tuple[int, int, int], tuple[list[_Placed], int]] = {}
 
     @classmethod
-    def of(cls, model: str, shape: tuple[int, ...], nets: Sequence[nn.Module]) -> "Networks":
-        """Take trained networks, on the best device, in the layout that is fastest for the model there."""
-        device = best_device()
+    def of(
+        cls, model: str, shape: tuple[int, ...], nets: Sequence[nn.Module], device: Device = HOST
+    ) -> "Networks":
+        """Take trained networks, in the layout that is fastest for the model on the device."""
         return cls(nets, shape, device, fastest(model, device, "prediction"))
 
     @property
@@ -56,35 +69,57 @@ class Networks:
         return self._nets
 
     def predict(self, X: NDArray[np.float32], guard: VoteGuard, rows: slice = ALL) -> Votes:
-        """Votes (rows, Q), or scores (rows, Q, labels), of these networks on flat records (Q, F)."""
+        """Votes (rows, Q), or scores (rows, Q, labels), of these networks on flat records (Q, F).
+
+        Raises `server.device_gone` where the device does not take their weights, or fails on zeros.
+        """
         read = scores if guard.multi_label else winners
 
-        def votes(stack: tuple[Stack, int]) -> Votes:
-            return guard.votes(lambda part: self._votes(stack[0], part, read), X, stack[1])
+        def votes(placed: _Placed) -> Votes:
+            return guard.votes(lambda part: self._votes(placed, part, read), X, placed.networks)
 
-        stacks, workers = self._stacks_of(rows)
+        try:
+            stacks, workers = self._stacks_of(rows)
+        except RuntimeError as exc:
+            raise device_gone(type(exc).__name__) from exc
         return np.concatenate(run_each(votes, stacks, workers))
 
     @torch.inference_mode()
-    def _votes(self, stack: Stack, X: NDArray[np.float32], read: Callable[[Tensor], Tensor]) -> NDArray[Any]:
+    def _votes(self, placed: "_Placed", X: NDArray[np.float32], read: Callable[[Tensor], Tensor]) -> Votes:
         records = torch.from_numpy(np.ascontiguousarray(X)).reshape(-1, *self._shape)
-        # From pinned memory records are copied while earlier ones are computed.
-        if self._device.type == "cuda":
-            records = records.pin_memory()
-        with low_precision(self._device):
-            parts = self._micro.evaluate(lambda part: read(stack.all(part)), records)
+        with low_precision(self._nets[0], placed.micro.place):
+            parts = placed.micro.evaluate(lambda part: read(placed.stack.all(part)), records)
         return torch.cat(parts, dim=1).cpu().numpy()
 
-    def _stacks_of(self, rows: slice) -> tuple[list[tuple[Stack, int]], int]:
-        """Return these networks as evaluated, with how many each stack has; kept, since cohorts stay."""
-        nets = self._nets[rows]
-        arranged = Arrangement.of(self._layout, len(nets), self._device)
+    def _stacks_of(self, rows: slice) -> tuple[list["_Placed"], int]:
+        """Return these networks as evaluated, and how many stacks at a time; kept, since cohorts stay."""
         key = rows.indices(len(self._nets))
-        if key not in self._stacks:
-            self._stacks[key] = [
-                (make_stack(self._layout, [nets[row] for row in part]), len(part)) for part in arranged.parts
+        # Looked up once: `unload` may forget all in the middle of this.
+        found = self._stacks.get(key)
+        if found is None:
+            nets = self._nets[rows]
+            arranged = Arrangement.of(self._layout, len(nets), self._device)
+            micro = {place: MicroBatches(self._device, place) for place in arranged.places}
+            stacks = [
+                _Placed(make_stack(self._layout, [nets[row] for row in part], place), len(part), micro[place])
+                for part, place in zip(arranged.parts, arranged.places, strict=True)
             ]
-        return self._stacks[key], arranged.workers
+            found = self._stacks[key] = stacks, arranged.workers
+        return found
+
+    def held_bytes(self) -> int:
+        """Bytes that cards hold for the networks, once they have voted."""
+        if self._device.is_cpu or not self._stacks:
+            return 0
+        return sum(value.numel() * value.element_size() for net in self._nets for value in net.parameters())
+
+    def unload(self) -> None:
+        """Give back what cards hold; votes that are under way keep it until they are done."""
+        self._stacks = {}
+        for place in self._device.places:
+            # A card that is gone gives nothing back, and those after it do.
+            with suppress(RuntimeError):
+                free_memory(place)
 
     def save(self, folder: Path) -> None:
         """Write all weights to one file, the networks counted by the first axis."""
@@ -95,11 +130,8 @@ class Networks:
         save_file(weights, folder / FILE)
 
     @classmethod
-    def load(cls, folder: Path, manifest: TeachersManifest) -> "Networks":
-        """Read them; raise `model.invalid` where the file is damaged or of other networks.
-
-        Raises `server.device_gone` where the device does not take them.
-        """
+    def load(cls, folder: Path, manifest: TeachersManifest, device: Device = HOST) -> "Networks":
+        """Read them; raise `model.invalid` where the file is damaged or of other networks."""
         path = folder / FILE
         try:
             weights = load_file(path)
@@ -108,10 +140,7 @@ class Networks:
         # Made and tried once: that takes longer than to read the weights of all.
         made = compose(manifest.model, manifest.shape, manifest.classes)
         nets = [_restore(deepcopy(made), weights, row, path) for row in range(manifest.teachers)]
-        try:
-            return cls.of(manifest.model, manifest.shape, nets)
-        except RuntimeError as exc:
-            raise device_gone(type(exc).__name__) from exc
+        return cls.of(manifest.model, manifest.shape, nets, device)
 
 
 def winners(logits: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from ostraka.common.learning.factories import invalid_model
+from ostraka.common.learning.precision import LogitLayer
 from ostraka.common.learning.shape import Axes, image_axes
 
 HIDDEN = 128
@@ -104,19 +105,19 @@ class Residual(nn.Module):
 
 def logistic(shape: tuple[int, ...], classes: int) -> nn.Module:
     """Multinomial logistic regression."""
-    return nn.Sequential(nn.Flatten(), nn.Linear(torch.Size(shape).numel(), classes))
+    return nn.Sequential(nn.Flatten(), LogitLayer(torch.Size(shape).numel(), classes))
 
 
 def mlp(shape: tuple[int, ...], classes: int) -> nn.Module:
     """One hidden layer of `HIDDEN` units."""
     features = torch.Size(shape).numel()
-    return nn.Sequential(nn.Flatten(), nn.Linear(features, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, classes))
+    return nn.Sequential(nn.Flatten(), nn.Linear(features, HIDDEN), nn.ReLU(), LogitLayer(HIDDEN, classes))
 
 
 def square_mlp(shape: tuple[int, ...], classes: int) -> nn.Module:
     """One hidden layer of `SQUARE_HIDDEN` units that square."""
     first = _gentle(nn.Linear(torch.Size(shape).numel(), SQUARE_HIDDEN))
-    return nn.Sequential(nn.Flatten(), first, Square(), nn.Linear(SQUARE_HIDDEN, classes))
+    return nn.Sequential(nn.Flatten(), first, Square(), LogitLayer(SQUARE_HIDDEN, classes))
 
 
 def cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
@@ -152,7 +153,7 @@ def resnet(shape: tuple[int, ...], classes: int) -> nn.Module:
     widths = zip((STAGES[0], *STAGES[:-1]), STAGES, (1, 2, 2), strict=True)
     stages = (Residual(before, channels, stride) for before, channels, stride in widths)
     average = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
-    return nn.Sequential(AsImages(axes), first, *stages, average, nn.Linear(STAGES[-1], classes))
+    return nn.Sequential(AsImages(axes), first, *stages, average, LogitLayer(STAGES[-1], classes))
 
 
 def square_cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
@@ -185,7 +186,7 @@ def _images(model: str, shape: tuple[int, ...]) -> Axes:
 def _with_linear(features: nn.Module, shape: tuple[int, ...], classes: int) -> nn.Module:
     with torch.no_grad():
         width = features(torch.zeros(1, *shape)).shape[1]
-    return nn.Sequential(features, nn.Linear(width, classes))
+    return nn.Sequential(features, LogitLayer(width, classes))
 
 
 def _gentle(layer: L) -> L:

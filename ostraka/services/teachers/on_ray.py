@@ -15,6 +15,7 @@ from ray.exceptions import RayError
 
 from ostraka.common.config import split_address
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.device import AUTO, HOST, Device
 from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import Progress, TrainingConfig
 from ostraka.services.teachers.ensemble import Models, load_models
@@ -39,21 +40,23 @@ class Refused:
     message: str
 
 
-def fit_on_ray(received: Path) -> FitGroups:
+def fit_on_ray(received: Path, device: Device = HOST) -> FitGroups:
     """Return what trains groups of slices as tasks of the cluster at RAY_ADDRESS.
 
     A slice travels to the machine that trains on it; what comes back are the files that a party keeps, below
-    `received` until the ensemble is saved. A group whose worker is lost is trained again, by the same seeds.
+    `received` until the ensemble is saved, loaded on `device`. A group whose worker is lost is trained again,
+    by the same seeds. Ray shows a task the cards that the cluster gives it, and it takes the first.
 
     It raises:
         OstrakaError: `ray.unreachable` where no cluster answers, another version of Ostraka or none is
             installed on it, or a group's workers were lost again and again; otherwise what training raises.
     """
-    return partial(_fit, received)
+    return partial(_fit, received, device)
 
 
 def _fit(
     received: Path,
+    device: Device,
     groups: Sequence[Sequence[Slice]],
     manifest: TeachersManifest,
     config: TrainingConfig,
@@ -72,7 +75,7 @@ def _fit(
     for done, task in enumerate(tasks, start=1):
         files = _result(task)
         progress(done, len(tasks))
-        yield _read(files, received / str(done), manifest, len(groups[done - 1]))
+        yield _read(files, received / str(done), manifest, len(groups[done - 1]), device)
 
 
 def _connect() -> None:
@@ -112,7 +115,7 @@ def _train(slices: Sequence[Slice], manifest: str, config: TrainingConfig, versi
     try:
         _require(version)
         wanted = TeachersManifest.model_validate_json(manifest)
-        models = fit_of(wanted, config)(slices, lambda done, total: None)
+        models = fit_of(wanted, config, Device(AUTO))(slices, lambda done, total: None)
     except OstrakaError as error:
         return Refused(error.code, error.message)
     with tempfile.TemporaryDirectory() as folder:
@@ -128,8 +131,8 @@ def _require(version: str) -> None:
         )
 
 
-def _read(files: Files, folder: Path, manifest: TeachersManifest, teachers: int) -> Models:
+def _read(files: Files, folder: Path, manifest: TeachersManifest, teachers: int, device: Device) -> Models:
     folder.mkdir(parents=True, mode=0o700, exist_ok=True)
     for name, content in files.items():
         (folder / name).write_bytes(content)
-    return load_models(folder, manifest.model_copy(update={"teachers": teachers}))
+    return load_models(folder, manifest.model_copy(update={"teachers": teachers}), device)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.device import HOST, Device
 from ostraka.common.learning.encoders import Encoder, load_encoder
 from ostraka.common.task import Task
 from ostraka.common.task.persons import Persons
@@ -59,6 +60,7 @@ def prepare(
     public: Dataset | None = None,
     shared: Dataset | None = None,
     together: Together | Literal[""] = "",
+    device: Device = HOST,
 ) -> Prepared:
     """Slices of the records, and what will be said of the teachers that learn from them.
 
@@ -73,7 +75,7 @@ def prepare(
     """
     require_labels(config, multi_label=task.multi_label)
     abstains = _abstains(task, config, joint=bool(together))
-    encoder = load_encoder(config.encoder) if config.encoder else None
+    encoder = load_encoder(config.encoder, device) if config.encoder else None
     X, y = features(dataset, task, encoder, abstains)
     persons = Persons.of(task, dataset)
     assigned = assign(dataset, config, seed, None if persons is None else persons.of_record)
@@ -108,14 +110,16 @@ def prepare(
     return Prepared(config, parts, manifest, encoder, shown, known)
 
 
-def declare_records(dataset: Dataset, task: Task, config: TrainingConfig, *, seed: int) -> Ensemble:
+def declare_records(
+    dataset: Dataset, task: Task, config: TrainingConfig, *, seed: int, device: Device = HOST
+) -> Ensemble:
     """Return what is said of records that answer sums alone, as an ensemble of no teachers.
 
     Raises `task.mismatch`, `data.*` for records that are not the task's, `model.invalid` for an encoder that
     does not take them, `config.invalid` as `abstentions`.
     """
     task.check(dataset)
-    encoder = load_encoder(config.encoder) if config.encoder else None
+    encoder = load_encoder(config.encoder, device) if config.encoder else None
     persons = Persons.of(task, dataset)
     assigned = assign(dataset, config, seed, None if persons is None else persons.of_record)
     features = len(task.features)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.device import HOST, Device
 from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import Progress, TrainingConfig
 from ostraka.services.teachers.ensemble import Models
@@ -16,22 +17,29 @@ FitGroups = Callable[
 """Trains the models of each group of slices, in order."""
 
 
-def fit_here(
-    groups: Sequence[Sequence[Slice]], manifest: TeachersManifest, config: TrainingConfig, progress: Progress
-) -> Iterator[Models]:
-    """Models of each group of slices, in order, trained by this process.
+def fit_here(device: Device = HOST) -> FitGroups:
+    """Return what trains models of each group of slices, in order, by this process on a device.
 
-    Raises:
+    It raises:
         OstrakaError: `config.invalid` for settings that the model has no use for, and what training raises.
     """
-    fit = fit_of(manifest, config)
-    for place, slices in enumerate(groups):
-        yield fit(slices, _part(progress, place, len(groups)))
+
+    def fit_groups(
+        groups: Sequence[Sequence[Slice]],
+        manifest: TeachersManifest,
+        config: TrainingConfig,
+        progress: Progress,
+    ) -> Iterator[Models]:
+        fit = fit_of(manifest, config, device)
+        for place, slices in enumerate(groups):
+            yield fit(slices, _part(progress, place, len(groups)))
+
+    return fit_groups
 
 
-def fit_of(manifest: TeachersManifest, config: TrainingConfig) -> Fit:
-    """Return what trains models of the manifest's library; raise as `fit_here`."""
-    return (networks if manifest.library == "torch" else estimators)(manifest, config)
+def fit_of(manifest: TeachersManifest, config: TrainingConfig, device: Device) -> Fit:
+    """Return what trains models of the manifest's library; raise as what `fit_here` returns."""
+    return networks(manifest, config, device) if manifest.library == "torch" else estimators(manifest, config)
 
 
 def _part(progress: Progress, place: int, parts: int) -> Progress:
@@ -39,7 +47,7 @@ def _part(progress: Progress, place: int, parts: int) -> Progress:
     return lambda done, total: progress(place * total + done, parts * total)
 
 
-def networks(manifest: TeachersManifest, config: TrainingConfig) -> Fit:
+def networks(manifest: TeachersManifest, config: TrainingConfig, device: Device) -> Fit:
     """Trains networks, all by the schedule that suits the party's mean slice.
 
     Raises:
@@ -56,8 +64,10 @@ def networks(manifest: TeachersManifest, config: TrainingConfig) -> Fit:
     schedule = Schedule.of(manifest.slice_sizes, manifest.model, axes, config)
 
     def fit(slices: Sequence[Slice], progress: Progress) -> Models:
-        nets = fit_networks(slices, manifest.model, manifest.classes, config, progress, schedule)
-        return Networks.of(manifest.model, manifest.shape, nets)
+        nets = fit_networks(
+            slices, manifest.model, manifest.classes, config, progress, schedule, device=device
+        )
+        return Networks.of(manifest.model, manifest.shape, nets, device)
 
     return fit
 

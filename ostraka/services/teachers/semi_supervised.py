@@ -18,6 +18,7 @@ from torch import nn
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.augmentation import augmentation
 from ostraka.common.learning.data import Labelled
+from ostraka.common.learning.device import HOST, Device
 from ostraka.common.learning.fixmatch import FixMatchObjective
 from ostraka.common.learning.learning import Learning
 from ostraka.common.learning.lesson import Lesson
@@ -26,7 +27,7 @@ from ostraka.common.learning.training_run import TrainingRun
 from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import Progress, TrainingConfig
 from ostraka.services.teachers.fitting import compose, limit_logits, require_numbers, seed_torch
-from ostraka.services.teachers.layouts.layouts import StepCounter, best_device, fastest, run_each, threads
+from ostraka.services.teachers.layouts.layouts import StepCounter, fastest, run_each, threads
 from ostraka.services.teachers.manifest import TeachersManifest
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.networks import Scaler
@@ -41,7 +42,7 @@ SUPERVISED = ("shift", "rotate", "held_out", "balanced")
 """Settings of [training] that FixMatch has no use for."""
 
 
-def fit_on_shared(shared: NDArray[np.float32]) -> FitGroups:
+def fit_on_shared(shared: NDArray[np.float32], device: Device = HOST) -> FitGroups:
     """Trains groups of teachers on these features (M, *shape) besides their slices; the same for every group.
 
     The returned function raises `config.invalid` for models that are no networks, and for settings that
@@ -58,7 +59,9 @@ def fit_on_shared(shared: NDArray[np.float32]) -> FitGroups:
         settings = _SemiSupervisedSettings.of(shared, manifest, config)
         steps = StepCounter(progress, settings.learning.steps * sum(map(len, groups)))
         for slices in groups:
-            yield Networks.of(manifest.model, manifest.shape, settings.networks(slices, steps))
+            yield Networks.of(
+                manifest.model, manifest.shape, settings.networks(slices, steps, device), device
+            )
 
     return fit
 
@@ -88,21 +91,22 @@ class _SemiSupervisedSettings:
         steps = config.epochs * each if config.epochs else max(MIN_STEPS, EPOCHS * each)
         return cls(manifest, replace(LEARNING, steps=steps), scaler, _flat(shared, scaler))
 
-    def networks(self, slices: Sequence[Slice], steps: StepCounter) -> list[nn.Module]:
+    def networks(self, slices: Sequence[Slice], steps: StepCounter, device: Device) -> list[nn.Module]:
         """Trained networks, one for each slice, on the CPU; several at a time where there are cores.
 
         Those of a factory train one after another: they may draw from torch's one generator of a process,
         which starts from each slice's entropy.
         """
         nets = [self._new_network(part) for part in slices]
-        device = best_device()
+        places = device.places
         alone = fastest(self.manifest.model, device, "training") == "loop"
 
         def fit(row: int) -> None:
             with seed_torch(slices[row]) if alone else nullcontext():
-                self._fit(nets[row], slices[row], steps)
+                self._fit(nets[row], slices[row], steps, str(places[row % len(places)]))
 
-        run_each(fit, range(len(slices)), 1 if alone or device.type != "cpu" else threads())
+        workers = threads() if device.is_cpu else len(places)
+        run_each(fit, range(len(slices)), 1 if alone else workers)
         require_numbers(nets, self.manifest.model)
         if self.manifest.head:
             for net, part in zip(nets, slices, strict=True):
@@ -116,7 +120,7 @@ class _SemiSupervisedSettings:
         net.get_submodule("0").load_state_dict(self.scaler.state_dict())
         return net
 
-    def _fit(self, net: nn.Module, part: Slice, steps: StepCounter) -> None:
+    def _fit(self, net: nn.Module, part: Slice, steps: StepCounter, place: str) -> None:
         """Trains one; where its losses are no numbers, its weights are none either, and it votes as such."""
         learned = nn.Sequential(nn.Unflatten(1, self.manifest.shape), net.get_submodule("1"))
         objective = FixMatchObjective(augmentation(self.manifest.shape), self.manifest.multi_label)
@@ -126,7 +130,7 @@ class _SemiSupervisedSettings:
             objective=objective,
             labelled=labelled,
             unlabeled=self.shared,
-            learning=self.learning,
+            learning=replace(self.learning, device=place),
             seed=seed,
         )
         try:

@@ -10,6 +10,7 @@ import numpy as np
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import OstrakaError
 from ostraka.common.files.durable import room_in
+from ostraka.common.learning.device import HOST, Device
 from ostraka.common.task import Task
 from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import Progress, TrainingConfig
@@ -35,9 +36,10 @@ class Finished:
     encoder and version. Any other is trained again.
     """
 
-    def __init__(self, folder: Path | None, manifest: TeachersManifest) -> None:
+    def __init__(self, folder: Path | None, manifest: TeachersManifest, device: Device) -> None:
         self._folder = folder
         self._manifest = manifest
+        self._device = device
 
     def models(self, rows: range) -> Models | None:
         """Return the group's models, None where they are not finished."""
@@ -64,21 +66,22 @@ class Finished:
         return self._load(folder, len(rows))
 
     def _load(self, folder: Path, teachers: int) -> Models:
-        return load_models(folder, self._manifest.model_copy(update={"teachers": teachers}))
+        return load_models(folder, self._manifest.model_copy(update={"teachers": teachers}), self._device)
 
 
 def _group(folder: Path, rows: range) -> Path:
     return folder / f"{rows.start:04d}-{rows.stop:04d}"
 
 
-def join(parts: Sequence[Any], manifest: TeachersManifest) -> Models:
+def join(parts: Sequence[Any], manifest: TeachersManifest, device: Device = HOST) -> Models:
     """All models of a training, in the order of their groups."""
     if len(parts) == 1:
         return cast(Models, parts[0])
     if manifest.library == "torch":
         from ostraka.services.teachers.nets import Networks
 
-        return Networks.of(manifest.model, manifest.shape, [net for part in parts for net in part.nets])
+        nets = [net for part in parts for net in part.nets]
+        return Networks.of(manifest.model, manifest.shape, nets, device)
     from ostraka.services.teachers.estimators import Estimators
 
     return Estimators.join(parts)
@@ -94,7 +97,8 @@ def train(
     public: Dataset | None = None,
     shared: Dataset | None = None,
     unfinished: Path | None = None,
-    fit_groups: FitGroups = fit_here,
+    device: Device = HOST,
+    fit_groups: FitGroups | None = None,
 ) -> Ensemble:
     """Teachers on slices of the records: disjoint, except that upsampling gives a record to several of them.
 
@@ -114,8 +118,9 @@ def train(
             FixMatch besides their slices; the features of `dataset` are known as well. None: they do not.
         unfinished: folder in which teachers are kept as they are finished, for the same training to go on
             from after it was killed; to be removed once the ensemble is saved. None: nothing is kept.
-        fit_groups: where groups of teachers are trained; the teachers are the same wherever that is. Those
-            of shared features are trained here.
+        device: where they learn and vote, and encoders run.
+        fit_groups: what trains groups of teachers elsewhere, as `fit_on_ray` does; none: they are trained
+            here. Those of shared features always are.
 
     Raises:
         OstrakaError: `task.mismatch`, `data.*` for records that are not the task's, `data.too_few` for fewer
@@ -123,15 +128,17 @@ def train(
             `config.invalid` for what the model has no use for, `model.invalid` where the model cannot be
             built or trained.
     """
-    prepared = prepare(dataset, task, config, seed=seed, public=public, shared=shared)
+    prepared = prepare(dataset, task, config, seed=seed, public=public, shared=shared, device=device)
     if prepared.shared is not None:
         from ostraka.services.teachers.semi_supervised import fit_on_shared
 
-        fit_groups = fit_on_shared(prepared.shared)
-    finished = Finished(unfinished, prepared.manifest)
-    return prepared.ensemble(
-        _fit_missing(prepared.slices, prepared.manifest, config, progress or _silent, finished, fit_groups)
+        fit_groups = fit_on_shared(prepared.shared, device)
+    finished = Finished(unfinished, prepared.manifest, device)
+    fit_groups = fit_groups or fit_here(device)
+    models = _fit_missing(
+        prepared.slices, prepared.manifest, config, progress or _silent, finished, fit_groups
     )
+    return prepared.ensemble(join(models, prepared.manifest, device))
 
 
 def _fit_missing(
@@ -141,16 +148,16 @@ def _fit_missing(
     progress: Progress,
     finished: Finished,
     fit_groups: FitGroups,
-) -> Models:
-    """One trained model for each slice."""
+) -> list[Models]:
+    """Return the trained models of each group of slices, in order."""
     rows = groups(len(parts))
-    models = {group: finished.models(group) for group in rows}
-    missing = [group for group in rows if models[group] is None]
+    models = {group: known for group in rows if (known := finished.models(group)) is not None}
+    missing = [group for group in rows if group not in models]
     slices = [parts[group.start : group.stop] for group in missing]
     told = _after(progress, len(rows) - len(missing), len(missing))
     for group, fitted in zip(missing, fit_groups(slices, manifest, config, told), strict=True):
         models[group] = finished.keep(group, fitted)
-    return join([models[group] for group in rows], manifest)
+    return [models[group] for group in rows]
 
 
 def _after(progress: Progress, finished: int, missing: int) -> Progress:

@@ -11,6 +11,7 @@ from torch import nn
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
+from ostraka.common.learning.device import HOST, Device
 from ostraka.common.mechanism import JointTraining, Recipe
 from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -30,17 +31,25 @@ class JointLearning:
 
     Attributes:
         prepared: their records, and the manifest of what they will be.
+        device: where they learn.
         manifest: what the guardian is told of them.
         terms: which sessions are answered at all.
     """
 
     prepared: Prepared
+    device: Device
     manifest: common_pb2.Manifest = field(repr=False)
     terms: RequestTerms = field(repr=False)
 
     @classmethod
     def of(
-        cls, prepared: Prepared, task: Task, policy: PartyPolicy, site: str, votes_per_person: int
+        cls,
+        prepared: Prepared,
+        task: Task,
+        policy: PartyPolicy,
+        site: str,
+        votes_per_person: int,
+        device: Device = HOST,
     ) -> Self:
         """Return a site's prepared teachers, and its operator's terms.
 
@@ -49,7 +58,7 @@ class JointLearning:
         require_usable(prepared.config)
         known = prepared.manifest
         manifest = declaration(known, site, votes_per_person)
-        return cls(prepared, manifest, RequestTerms.of(task, policy, known, votes_per_person))
+        return cls(prepared, device, manifest, RequestTerms.of(task, policy, known, votes_per_person))
 
     @property
     def kind(self) -> str:
@@ -97,12 +106,12 @@ class JointLearning:
         """Return the teachers, who learn by this recipe."""
         known = self.prepared.manifest
         config = self.prepared.config
-        return JointTeachers(self.prepared.slices, known.model, known.classes, config, recipe)
+        return JointTeachers(self.prepared.slices, known.model, known.classes, config, recipe, self.device)
 
     def ensemble(self, nets: Sequence[nn.Module]) -> Ensemble:
         """Return the teachers as they are served, from their trained networks."""
         known = self.prepared.manifest
-        return self.prepared.ensemble(Networks.of(known.model, known.shape, nets))
+        return self.prepared.ensemble(Networks.of(known.model, known.shape, nets, self.device))
 
 
 def _unfit(problem: str, option: str) -> OstrakaError:

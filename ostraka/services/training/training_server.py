@@ -154,7 +154,9 @@ def running(
     clock = SystemClock()
     site = PartySite.load(folder)
     votes_per_person = site.section.max_votes_per_person
-    learning = JointLearning.of(prepared, task, site.policy, site.config.site, votes_per_person)
+    learning = JointLearning.of(
+        prepared, task, site.policy, site.config.site, votes_per_person, site.section.open_device()
+    )
     kept = KeptVariates(folder / UNFINISHED, prepared.manifest, len(learning.untrained))
     # Before anybody can call: it removes what another training left.
     kept.open()

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ostraka.client.cli.query import app
+from ostraka.common.datasets import from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.client import real
@@ -61,9 +62,30 @@ def test_a_mechanism_that_the_policy_refuses_is_not_searched(tmp_path: Path) -> 
 @pytest.mark.heavy
 def test_public_votes_are_searched(site: Site, tmp_path: Path) -> None:
     votes = tmp_path / "votes.npy"
-    np.save(votes, np.random.default_rng(0).multinomial(3 * TEACHERS, [0.8, 0.1, 0.1], size=50))
+    counts = np.random.default_rng(0).multinomial(3 * TEACHERS, [0.8, 0.1, 0.1], size=50)
+    counts[::2] = counts[::2, ::-1]
+    np.save(votes, counts)
     found = site.figures("--pool", site.pool, "--search", "--votes", votes)
     assert found["votes"] == f"of {votes}"
+
+
+@pytest.mark.heavy
+def test_own_records_find_from_which_votes_on_a_rare_class_is_said(tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    X = random.normal(size=(150, 2))
+    y = (X[:, 0] + random.normal(scale=0.6, size=150) > 1.6).astype(np.int64)
+    own = from_arrays(X, y, columns=("first", "second"), classes=("no", "yes"))
+    for site in serve(Federation(tmp_path), own):
+        asked = ("--queries", 20, "--search", "--labelled", site.pool)
+        found = site.figures(*asked)
+        assert found["rare"]
+        assert "own records" in found["votes"]
+        mechanism = found["mechanisms"][0]["mechanism"]
+        assert mechanism["kind"] == "threshold"
+        assert 0 < mechanism["share"] < 0.5
+        # No circuit is built for a threshold: the other kinds are searched still.
+        blind = site.figures("--queries", 20, *ASSUMED, "--tally", "blind")
+        assert {one["mechanism"]["kind"] for one in blind["mechanisms"]} == {"gnmax", "confident"}
 
 
 @pytest.mark.parametrize(
@@ -78,6 +100,8 @@ def test_public_votes_are_searched(site: Site, tmp_path: Path) -> None:
         ),
         (("--queries", 30, *ASSUMED, "--mechanism", "lnmax"), ErrorCode.PLAN_INVALID, "choose from gnmax"),
         (("--queries", 30, "--votes", "v.npy"), ErrorCode.CONFIG_INVALID, "give --search"),
+        (("--queries", 30, "--labelled", "o.npz"), ErrorCode.CONFIG_INVALID, "--labelled is for a search"),
+        (("--queries", 30, *ASSUMED, "--labelled", "o.npz"), ErrorCode.CONFIG_INVALID, "Stand-ins vote"),
         (("--queries", 30, *ASSUMED, "--plot", "p.pdf"), ErrorCode.CONFIG_INVALID, "no picture"),
         (("--queries", 30, *ASSUMED, "--quorum", 1), ErrorCode.POLICY_REFUSED, "quorum"),
     ],

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from ostraka.client.cli.query import app
 from ostraka.client.run.planning import PlanResult, as_json, warnings
 from ostraka.common.config import SiteConfig, write_site
-from ostraka.common.datasets import from_arrays, save
+from ostraka.common.datasets import Dataset, from_arrays, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Confident, GnMax
 from ostraka.common.plan.plan import Plan
@@ -52,10 +52,12 @@ class Site:
         return loaded
 
 
-def serve(federation: Federation) -> Iterator[Site]:
+X = np.linspace(0, 1, QUERIES)[:, None]
+RECORDS = from_arrays(X, np.arange(QUERIES) % 3, columns=("first",), classes=("ant", "bee", "cat"))
+
+
+def serve(federation: Federation, records: Dataset = RECORDS) -> Iterator[Site]:
     folder = federation.root / "q-query"
-    X = np.linspace(0, 1, QUERIES)[:, None]
-    records = from_arrays(X, np.arange(QUERIES) % 3, columns=("first",), classes=("ant", "bee", "cat"))
     task: Task = infer_task(records, "insects")
     write_task(task, folder / "task.toml")
     pool = federation.root / "pool.npz"

@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 import torch
+from structlog.testing import capture_logs
 from torch import Tensor, nn
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.device import Device
 from ostraka.common.learning.encoders import MICRO_BATCH, Encoder, load_encoder
+from tests.fake_card import FakeCards
 
 HERE = __name__
 not_callable = 3
@@ -103,3 +106,18 @@ def test_a_network_whose_features_of_a_record_depend_on_others_is_refused() -> N
         load_encoder(f"{HERE}:of_batches")
     assert refused.value.code is ErrorCode.MODEL_INVALID
     assert load_encoder(f"{HERE}:of_known_statistics").width(8) == 4
+
+
+def test_features_of_a_card_are_those_of_the_cpu_however_little_memory_it_has(cards: FakeCards) -> None:
+    device = Device("cuda")
+    encoder, there = load_encoder(f"{HERE}:halves"), load_encoder(f"{HERE}:halves", device)
+    X = records(300)
+    assert there.sha256 == encoder.sha256
+    np.testing.assert_array_equal(there.encode(X), encoder.encode(X))
+    held = cards.used[0]
+    assert held
+    cards.memory = held + 300 * 8 * 4
+    with capture_logs():
+        np.testing.assert_array_equal(there.encode(X), encoder.encode(X))
+    assert device.shortages
+    assert cards.used[0] == held

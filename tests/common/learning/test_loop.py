@@ -9,16 +9,18 @@ from torch import Tensor, nn
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.augmentation import augmentation
+from ostraka.common.learning.checkpoint import State
 from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.early_stopping import evaluate
 from ostraka.common.learning.fixmatch import FixMatchObjective
 from ostraka.common.learning.learning import Learning, TrainingHistory
 from ostraka.common.learning.lesson import Lesson
-from ostraka.common.learning.loop import Draws, learn
+from ostraka.common.learning.loop import Draws, Training, learn
 from ostraka.common.learning.networks import network
 from ostraka.common.learning.objective import Objective, SupervisedObjective, TrainingStep
 from ostraka.common.learning.training_run import TrainingRun
 from tests.common.learning.clouds import CLASSES, SHORT, accuracy, clouds, labels
+from tests.fake_card import FakeCards
 
 VIEWS = augmentation((6,))
 
@@ -86,7 +88,7 @@ class KilledError(Exception):
 class Killing:
     """FixMatch until a step at which the process ends."""
 
-    algorithm: FixMatchObjective
+    algorithm: Objective
     at: list[int]
 
     def loss(
@@ -122,6 +124,34 @@ def test_it_goes_on_from_the_checkpoint_and_not_from_the_start(tmp_path: Path) -
     with pytest.raises(KilledError):
         trained(Killing(FixMatchObjective(VIEWS), [35]), clouds(14), checkpoint=kept)
     trained(Killing(FixMatchObjective(VIEWS), [14]), clouds(14), checkpoint=kept)
+
+
+@pytest.mark.parametrize("places", [("cpu", "cuda"), ("cuda", "cpu")])
+def test_a_training_goes_on_on_another_device(
+    tmp_path: Path, cards: FakeCards, places: tuple[str, str]
+) -> None:
+    kept, objective = tmp_path / "training.ckpt", SupervisedObjective(VIEWS)
+    first, second = (replace(SHORT, device=place) for place in places)
+    with pytest.raises(KilledError):
+        trained(Killing(objective, [35]), clouds(14), first, checkpoint=kept)
+    trained(Killing(objective, [14]), clouds(14), second, checkpoint=kept)
+    assert cards.most[0]
+    assert not kept.exists()
+
+
+def test_a_generator_of_another_kind_draws_anew_by_seed_and_step() -> None:
+    def draw(seed: int, steps: int) -> list[int]:
+        lesson = Lesson(objective=SupervisedObjective(VIEWS), labelled=clouds(12), learning=SHORT, seed=seed)
+        training = Training(network((6,), CLASSES), lesson)
+        state = training.state()
+        parts = {**state.parts, "random": {"state": torch.zeros(16, dtype=torch.uint8)}}
+        training.resume(State({**state.notes, "done": steps}, parts))
+        drawn: list[int] = training._draws.draw().tolist()
+        return drawn
+
+    assert draw(0, 10) == draw(0, 10)
+    assert draw(0, 10) != draw(0, 20)
+    assert draw(0, 10) != draw(1, 10)
 
 
 @pytest.mark.heavy

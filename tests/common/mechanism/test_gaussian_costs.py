@@ -30,6 +30,7 @@ from ostraka.common.mechanism import (
     Recipe,
     Statistics,
     Tau,
+    Threshold,
     Ttac,
 )
 from ostraka.common.privacy import ORDERS
@@ -44,6 +45,7 @@ ALL: tuple[Mechanism, ...] = (
     Confident(sigma1=7.0, sigma2=3.0, threshold=9.0),
     Interactive(sigma1=7.0, sigma2=3.0, threshold=9.0, confidence=0.9),
     LnMax(gamma=0.1),
+    Threshold(sigma=5.0, share=0.3),
     Binary(sigma=5.0),
     Binary(sigma=5.0, check=CHECK),
     Tau(sigma=5.0, tau=1.0),
@@ -83,7 +85,12 @@ def test_a_renyi_filter_of_no_order_charges_more(mechanism: Mechanism, order: fl
 
 @pytest.mark.parametrize(
     ("mechanism", "moved"),
-    [(GnMax(sigma=5.0), 2.0), (Binary(sigma=5.0), 2 * CLASSES), (Tau(sigma=5.0, tau=1.0), 4.0)],
+    [
+        (GnMax(sigma=5.0), 2.0),
+        (Threshold(sigma=5.0, share=0.3), 2.0),
+        (Binary(sigma=5.0), 2 * CLASSES),
+        (Tau(sigma=5.0, tau=1.0), 4.0),
+    ],
 )
 def test_votes_cost_their_counts(mechanism: Mechanism, moved: float) -> None:
     """By all numbers that noise is drawn for: `moved` is how far one vote moves them, squared and summed."""

@@ -15,6 +15,7 @@ from ostraka.common.mechanism import (
     Powerset,
     RandRes,
     Tau,
+    Threshold,
 )
 
 DRAWS = 200_000
@@ -50,6 +51,14 @@ def test_without_a_check_it_is_the_error_of_a_unanimous_vote() -> None:
     known = GnMax(sigma=20.0).known_error(50, 2)
     assert share_lost([50, 0], noise) == pytest.approx(known, abs=SURE * math.sqrt(known / DRAWS))
     assert Binary(sigma=20.0).known_error(50, 7) == known
+
+
+def test_a_threshold_errs_most_on_the_unanimous_votes_nearer_to_it() -> None:
+    noise = np.random.default_rng(4).normal(0, 20, (DRAWS, 2))
+    known = Threshold(sigma=20.0, share=0.25).known_error(50, 2)
+    turned = float(np.mean(noise[:, 1] - noise[:, 0] - 50 >= (2 * 0.25 - 1) * 50))
+    assert turned == pytest.approx(known, abs=SURE * math.sqrt(known / DRAWS))
+    assert Threshold(sigma=20.0, share=0.75).known_error(50, 2) == known
 
 
 def test_laplace_noise_has_its_own_tail() -> None:

@@ -25,6 +25,7 @@ from ostraka.common.mechanism import (
     Recipe,
     Statistics,
     Tau,
+    Threshold,
     Ttac,
 )
 
@@ -48,6 +49,7 @@ PAIRS: list[tuple[Mechanism, Mechanism]] = [
         Interactive(sigma1=6.0, sigma2=2.0, threshold=14.0, confidence=0.9),
     ),
     (LnMax(gamma=0.5), LnMax(gamma=0.25)),
+    (Threshold(sigma=4.0, share=0.3), Threshold(sigma=8.0, share=0.3)),
     (Binary(sigma=4.0), Binary(sigma=8.0)),
     (Tau(sigma=4.0, tau=1.5, check=CHECK), Tau(sigma=8.0, tau=1.5, check=TWICE)),
     (L1(sigma=4.0, tau1=1.5, check=CHECK), L1(sigma=8.0, tau1=1.5, check=TWICE)),

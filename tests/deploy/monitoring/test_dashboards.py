@@ -17,7 +17,10 @@ ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "ostraka" / "deploy"
 DASHBOARD = DEPLOY / "grafana" / "dashboards" / "ostraka.json"
 RULES = DEPLOY / "prometheus" / "rules.yml"
-ON_A_GPU = {"ostraka_party_gpu_memory_bytes"}
+OF_NETWORKS = {
+    *("ostraka_party_device_micro_batch", "ostraka_party_gpu_memory_bytes", "ostraka_party_gpu_busy_ratio"),
+}
+"""Told where teachers are networks, and of GPUs."""
 
 
 def expressions() -> list[str]:
@@ -43,7 +46,7 @@ def there(tmp_path_factory: pytest.TempPathFactory, agreeing: dict[str, Path]) -
 
 
 def test_every_metric_named_is_there(there: set[str]) -> None:
-    assert named() - ON_A_GPU <= there
+    assert named() - OF_NETWORKS <= there
 
 
 def test_every_metric_there_is_on_the_dashboard_or_in_the_documentation(there: set[str]) -> None:

@@ -28,7 +28,7 @@ def test_the_example_is_a_federation() -> None:
         "gamma/party",
         "delta/query",
     ]
-    assert [party.device for party in found.party] == ["cpu", "cpu", "cuda"]
+    assert [party.device for party in found.party] == ["auto", "auto", "cuda"]
 
 
 def test_a_server_listens_everywhere_unless_it_says_otherwise() -> None:

@@ -61,12 +61,15 @@ def test_every_kit_says_who_it_is_and_whom_it_calls(tmp_path: Path) -> None:
 def test_what_one_role_alone_is_told(tmp_path: Path) -> None:
     made = write_kits(EXAMPLE, tmp_path / "kits")
     assert load_section(made.kits["gamma-party"], "party", PartySection).device == "cuda"
-    assert load_section(made.kits["alpha-party"], "party", PartySection).device is None
+    assert load_section(made.kits["alpha-party"], "party", PartySection).device == "auto"
     text = EXAMPLE.read_text().replace(
         'ledger = "sqlite"', 'ledger = "postgresql"\nurl_file = "database.url"'
     )
+    text = text.replace('device = "cuda"', 'device = "cpu"')
     (tmp_path / "federation.toml").write_text(text)
-    guardian = write_kits(tmp_path / "federation.toml", tmp_path / "more").kits["trustee-guardian"]
+    kits = write_kits(tmp_path / "federation.toml", tmp_path / "more").kits
+    assert load_section(kits["gamma-party"], "party", PartySection).device == "cpu"
+    guardian = kits["trustee-guardian"]
     assert load_section(guardian, "ledger", LedgerSettings).url_file == Path("database.url")
     command = "guardian -c 'umask 077; cat > /site/database.url' < database.url\n"
     assert command in (guardian / "README.md").read_text()

@@ -1,5 +1,6 @@
 import pytest
 
+from ostraka.deploy.simulation.querying_party import choice_of
 from ostraka.deploy.simulation.settings_file import load_settings
 from ostraka.deploy.simulation.site_tables import tables
 
@@ -54,3 +55,13 @@ def test_policies_name_sums_where_they_are_asked_for() -> None:
         assert asked["policy"]["mechanisms"] == ("votes", "sums")
         assert "mechanisms" not in votes.get("policy", {})
     assert tables("guardian", load_settings(None, {"learn": "auto"}))["policy"]["min_sigma"] < 0.01
+
+
+def test_teachers_and_networks_alone_are_put_on_the_device_that_is_named() -> None:
+    given = {"device": "cuda:1"}
+    assert tables("party", load_settings(None, given))["party"] == given
+    students = {
+        name: choice_of(load_settings(None, given | {"student": name})) for name in ("vat", "supervised")
+    }
+    assert students["vat"].device == "cuda:1"
+    assert students["supervised"].device == "auto"

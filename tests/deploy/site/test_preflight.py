@@ -181,7 +181,7 @@ def test_a_revocation_list_that_no_server_would_believe_is_found(sites: Sites) -
 def test_people_are_shown_sentences_whole(sites: Sites) -> None:
     write_toml(sites["a-party"], '[party]\ndevice = "cuda"\n')
     shown = CliRunner().invoke(app, ["site", "check", str(sites["a-party"])])
-    assert '"cuda" in [party]' in " ".join(shown.stdout.replace("│", " ").split())
+    assert "name another device, such as auto or cpu" in " ".join(shown.stdout.replace("│", " ").split())
 
 
 def write_toml(folder: Path, table: str) -> None:

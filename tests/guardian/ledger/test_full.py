@@ -18,7 +18,7 @@ from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import ATHENS, amounts, cipher, clock, refused, sign, with_budgets
 from tests.postgres import running_server
 
-ANSWERS = bytes(1_000_000)
+ANSWERS = b"a" * 1_000_000
 CHARGES = (Charge(ATHENS, 10, 10),)
 
 

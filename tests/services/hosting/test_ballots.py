@@ -11,7 +11,7 @@ from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.task import Task, infer_task
 from ostraka.services.admission.manifest_terms import ScheduledTeachers
 from ostraka.services.hosting.ballots import Teachers
-from ostraka.services.hosting.device import MICRO_BATCH
+from ostraka.services.hosting.prediction_thread import MICRO_BATCH
 from tests.services.conftest import symptoms
 
 QUERIES = 150

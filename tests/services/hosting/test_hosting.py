@@ -10,18 +10,26 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from structlog.testing import capture_logs
 
 from ostraka.common.datasets import digits, save
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.device import Device
+from ostraka.common.learning.micro_batches import MicroBatches
 from ostraka.common.task import load_task
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.admission.policy import PartyPolicy
-from ostraka.services.hosting.device import MICRO_BATCH, MICRO_BATCH_ON_GPU, Device, Predictor
 from ostraka.services.hosting.hosting import WARM_UP, Hosted, Hosting, Loader, Orders
+from ostraka.services.hosting.prediction_thread import (
+    MICRO_BATCH,
+    MICRO_BATCH_ON_GPU,
+    PredictionThread,
+    Predictor,
+)
 from ostraka.services.sums.summing import Summer
 from ostraka.services.teachers import TrainingConfig, train
-from ostraka.services.teachers.layouts.gpu_memory import MicroBatches
 from tests.fair_clock import HANGS_S
+from tests.fake_card import GONE, FakeCards
 from tests.services.wire import TEACHERS, Stop
 
 
@@ -40,11 +48,11 @@ class Link:
         self.manifests.append(manifest)
 
 
-class Recording(Device):
-    """A device that remembers how many queries it was asked together."""
+class Recording(PredictionThread):
+    """A thread that remembers how many queries it was asked together."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(Device())
         self.sizes: list[int] = []
 
     def predict(
@@ -55,14 +63,14 @@ class Recording(Device):
 
 
 @pytest.fixture
-def device() -> Iterator[Recording]:
+def thread() -> Iterator[Recording]:
     with closing(Recording()) as made:
         yield made
 
 
 @pytest.fixture
-def loader(trained: Path, device: Recording) -> Loader:
-    return Loader(trained, "athens", load_task(trained / "task.toml"), PartyPolicy(), 1, device)
+def loader(trained: Path, thread: Recording) -> Loader:
+    return Loader(trained, "athens", load_task(trained / "task.toml"), PartyPolicy(), 1, thread)
 
 
 def retrained(hosted: Hosted) -> Hosted:
@@ -73,22 +81,20 @@ def retrained(hosted: Hosted) -> Hosted:
     return replace(hosted, manifest=manifest)
 
 
-def test_teachers_are_warm_before_they_serve(loader: Loader, device: Recording) -> None:
+def test_teachers_are_warm_before_they_serve(loader: Loader, thread: Recording) -> None:
     assert loader.load().teachers.count == TEACHERS
-    assert tuple(device.sizes) == WARM_UP
+    assert tuple(thread.sizes) == WARM_UP
 
 
-def test_a_gpu_is_asked_about_more_queries_at_once(
-    loader: Loader, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_gpu_is_asked_about_more_queries_at_once(loader: Loader, cards: FakeCards, tmp_path: Path) -> None:
     train(digits(), loader.task, TrainingConfig(teachers=1, model="logistic", epochs=1), seed=0).save(
         tmp_path / "teachers"
     )
     on_torch = replace(loader, folder=tmp_path)
-    monkeypatch.setattr("torch.accelerator.is_available", lambda: False)
     assert on_torch.load().teachers.at_once == MICRO_BATCH
-    monkeypatch.setattr("torch.accelerator.is_available", lambda: True)
-    assert on_torch.load().teachers.at_once == MICRO_BATCH_ON_GPU
+    with closing(PredictionThread(Device("cuda"))) as thread:
+        assert replace(on_torch, thread=thread).load().teachers.at_once == MICRO_BATCH_ON_GPU
+    assert cards.most[0]
 
 
 def test_the_same_manifest_is_not_registered_again(loader: Loader) -> None:
@@ -150,6 +156,54 @@ def test_teachers_are_looked_after_when_they_are_registered_and_read_again(loade
     assert looked_after[0] is first
 
 
+@pytest.fixture
+def on_card(loader: Loader, cards: FakeCards, tmp_path: Path) -> Iterator[Loader]:
+    """Yield a loader of two networks that vote on a card."""
+    config = TrainingConfig(teachers=2, model="mlp", epochs=1)
+    train(digits(), loader.task, config, seed=0).save(tmp_path / "teachers")
+    with closing(PredictionThread(Device("cuda"))) as thread:
+        yield replace(loader, folder=tmp_path, thread=thread)
+
+
+@pytest.mark.parametrize("unload", [False, True])
+def test_a_reload_on_a_full_card_says_so_or_unloads_first(
+    on_card: Loader, cards: FakeCards, *, unload: bool
+) -> None:
+    device = on_card.thread.device
+    link = Link()
+    hosting = Hosting(
+        on_card.load,
+        link,
+        lambda hosted: device.state.retry(hosted.probe),
+        lambda hosted: hosted.make_room(device, unload=unload),
+    )
+    first = hosting.current
+    held = cards.used[0]
+    cards.memory = held + 2**14
+    with capture_logs() as logs:
+        hosting.reload()
+    events = [log["event"] for log in logs]
+    assert (hosting.current is not first) == unload
+    assert ("party.no_room_beside" in events) == (not unload)
+    # What did not fit is given back at once, and not when Python next looks for cycles.
+    assert cards.used[0] == held
+    hosting.current.probe()
+
+
+def test_teachers_are_unloaded_while_a_batch_is_under_way_and_on_a_card_that_is_gone(
+    on_card: Loader, cards: FakeCards
+) -> None:
+    hosted = on_card.load()
+    held = cards.used[0]
+    hosted.make_room(on_card.thread.device, unload=True)
+    assert not cards.used[0]
+    hosted.probe()
+    assert cards.used[0] == held
+    cards.failure = GONE
+    hosted.make_room(on_card.thread.device, unload=True)
+    hosted.make_room(on_card.thread.device, unload=False)
+
+
 def test_teachers_on_a_device_that_is_gone_are_not_served(
     loader: Loader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,9 +221,9 @@ def test_teachers_on_a_device_that_is_gone_are_not_served(
             with pytest.raises(OstrakaError) as refused:
                 use()
             assert refused.value.code is ErrorCode.SERVER_DEVICE_GONE
-    assert not on_torch.device.state.works
-    on_torch.device.state.retry(hosted.probe)
-    assert on_torch.device.state.works
+    assert not on_torch.thread.device.state.works
+    on_torch.thread.device.state.retry(hosted.probe)
+    assert on_torch.thread.device.state.works
 
 
 def test_orders_are_carried_out_and_registration_is_repeated(loader: Loader) -> None:

@@ -14,6 +14,7 @@ from ostraka.common.config import load_section
 from ostraka.common.datasets import from_arrays, save
 from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.device import Device
 from ostraka.common.mechanism import GnMax, Moments, NoiseCluster
 from ostraka.common.plan.plan import Plan
 from ostraka.common.sums.codes import LabelCodes
@@ -24,8 +25,8 @@ from ostraka.guardian.members.registration import problem_of
 from ostraka.services.admission.manifest_terms import declaration
 from ostraka.services.admission.policy import PartyPolicy
 from ostraka.services.cli import app
-from ostraka.services.hosting.device import Device
 from ostraka.services.hosting.hosting import Hosted, Loader
+from ostraka.services.hosting.prediction_thread import PredictionThread
 from ostraka.services.teachers.manifest import TeachersManifest
 from tests.services.folders import party_folder
 
@@ -66,14 +67,14 @@ def refused(*arguments: object) -> OstrakaError:
 
 
 @pytest.fixture
-def device() -> Iterator[Device]:
-    with closing(Device()) as made:
+def thread() -> Iterator[PredictionThread]:
+    with closing(PredictionThread(Device())) as made:
         yield made
 
 
-def load(folder: Path, task: Task, device: Device) -> Hosted:
+def load(folder: Path, task: Task, thread: PredictionThread) -> Hosted:
     policy = load_section(folder, "policy", PartyPolicy)
-    return Loader(folder, "eretria", task, policy, votes_per_person=1, device=device).load()
+    return Loader(folder, "eretria", task, policy, votes_per_person=1, thread=thread).load()
 
 
 def asked(task: Task, mechanism: Any, **changes: Any) -> Plan:
@@ -90,14 +91,16 @@ def asked(task: Task, mechanism: Any, **changes: Any) -> Plan:
     return Plan(**fields | changes)
 
 
-def test_a_number_is_declared_without_teachers_and_held_as_it_is(tmp_path: Path, device: Device) -> None:
+def test_a_number_is_declared_without_teachers_and_held_as_it_is(
+    tmp_path: Path, thread: PredictionThread
+) -> None:
     folder = party(tmp_path)
     assert "10 records and no teachers yet fit" in invoke("check", "--site", folder).stdout
     assert "Declared 10 records, which answer sums alone" in invoke("train", "--site", folder).stdout
     manifest = TeachersManifest.load(folder / "teachers")
     assert (manifest.teachers, manifest.classes, manifest.cohorts[0].groups) == (0, 1, ("high", "low"))
     assert problem_of(declaration(manifest, "eretria", 1).SerializeToString(), "eretria") is None
-    hosted = load(folder, NUMBER, device)
+    hosted = load(folder, NUMBER, thread)
     hosted.probe()
     records = hosted.records
     assert records is not None
@@ -122,10 +125,10 @@ def test_checks_and_status_speak_of_records_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("training", ["", "teachers = 3\n"])
-def test_a_site_of_classes_may_train_nobody(tmp_path: Path, training: str, device: Device) -> None:
+def test_a_site_of_classes_may_train_nobody(tmp_path: Path, training: str, thread: PredictionThread) -> None:
     folder = party(tmp_path, CLASSES, training=training)
     assert "Declared 10 records" in invoke("train", "--site", folder, "--teachers", 0).stdout
-    hosted = load(folder, CLASSES, device)
+    hosted = load(folder, CLASSES, thread)
     assert hosted.records is not None
     assert (hosted.records.classes, hosted.records.holds_classes) == (2, True)
 
@@ -148,28 +151,30 @@ def test_teachers_of_numbers_are_refused(tmp_path: Path) -> None:
     ],
 )
 def test_records_that_may_answer_nothing_are_not_served(
-    tmp_path: Path, task: Task, more: str, code: ErrorCode, said: str, device: Device
+    tmp_path: Path, task: Task, more: str, code: ErrorCode, said: str, thread: PredictionThread
 ) -> None:
     folder = party(tmp_path, task, more, "teachers = 0\n")
     assert invoke("train", "--site", folder).exit_code == 0
     with pytest.raises(OstrakaError, match=r"\w") as refusal:
-        load(folder, task, device)
+        load(folder, task, thread)
     assert refusal.value.code is code
     assert said in refusal.value.message
 
 
-def test_records_that_nobody_names_are_asked_for_as_such(tmp_path: Path, device: Device) -> None:
+def test_records_that_nobody_names_are_asked_for_as_such(tmp_path: Path, thread: PredictionThread) -> None:
     folder = party(tmp_path)
     file = folder / "site.toml"
     file.write_text(file.read_text().replace('data = "records.npz"', ""))
     trained = invoke("train", "--site", folder, "--data", folder / "records.npz")
     assert "It answers no sums yet: name its records as data in [training]" in trained.stdout
     with pytest.raises(OstrakaError, match="no records are named: add data") as refusal:
-        load(folder, NUMBER, device)
+        load(folder, NUMBER, thread)
     assert refusal.value.code is ErrorCode.CONFIG_INVALID
 
 
-def test_sums_are_over_no_more_records_of_a_person_than_may_count(tmp_path: Path, device: Device) -> None:
+def test_sums_are_over_no_more_records_of_a_person_than_may_count(
+    tmp_path: Path, thread: PredictionThread
+) -> None:
     known = {"name": "t", "id": "pid", "persons": True, "classes": ("a", "b"), "input": INPUT}
     task = Task.model_validate(known)
     folder = party(tmp_path, CLASSES, training="teachers = 0\n")
@@ -178,7 +183,7 @@ def test_sums_are_over_no_more_records_of_a_person_than_may_count(tmp_path: Path
     save(data.with_ids(persons), folder / "records.npz")
     write_task(task, folder / "task.toml")
     assert invoke("train", "--site", folder).exit_code == 0
-    hosted = load(folder, task, device)
+    hosted = load(folder, task, thread)
     assert hosted.records is not None
     summed = {group.name: (group.records, group.summed_records) for group in hosted.manifest.groups}
     assert summed == {"low": (5, 1), "high": (5, 2)}
@@ -191,7 +196,9 @@ def test_sums_are_over_no_more_records_of_a_person_than_may_count(tmp_path: Path
     assert sorted(persons[place] for place in np.flatnonzero(there)) == ["a", "b", "c"]
 
 
-def test_labels_that_a_party_abstains_from_add_nothing_to_sums(tmp_path: Path, device: Device) -> None:
+def test_labels_that_a_party_abstains_from_add_nothing_to_sums(
+    tmp_path: Path, thread: PredictionThread
+) -> None:
     task = Task.model_validate({"name": "t", "classes": ("a", "b"), "multi_label": True, "input": INPUT})
     abstaining = 'teachers = 0\nabstains = ["b"]\n'
     folder = party(tmp_path, task, training=abstaining)
@@ -199,7 +206,7 @@ def test_labels_that_a_party_abstains_from_add_nothing_to_sums(tmp_path: Path, d
     site = folder / "site.toml"
     site.write_text(site.read_text().replace("records.npz", "records.csv"))
     assert invoke("train", "--site", folder).exit_code == 0
-    records = load(folder, task, device).records
+    records = load(folder, task, thread).records
     assert records is not None
     assert set(records.y[:, 1]) == {UNKNOWN}
     assert records.y[:, 0].sum() == 5
@@ -208,10 +215,10 @@ def test_labels_that_a_party_abstains_from_add_nothing_to_sums(tmp_path: Path, d
     assert codes[:, 0].all()
 
 
-def test_votes_are_refused_and_what_records_answer_is_not(tmp_path: Path, device: Device) -> None:
+def test_votes_are_refused_and_what_records_answer_is_not(tmp_path: Path, thread: PredictionThread) -> None:
     folder = party(tmp_path, CLASSES, '[policy]\nlabel_counts = "record"\n', "teachers = 0\n")
     invoke("train", "--site", folder)
-    terms = load(folder, CLASSES, device).terms
+    terms = load(folder, CLASSES, thread).terms
     with pytest.raises(OstrakaError, match="records and no teachers") as refusal:
         terms._check_voters(asked(CLASSES, GnMax(sigma=1)))
     assert refusal.value.code is ErrorCode.PARTY_NO_TEACHERS
@@ -219,13 +226,15 @@ def test_votes_are_refused_and_what_records_answer_is_not(tmp_path: Path, device
     terms._check_voters(asked(CLASSES, Moments(columns=2, codes=2, sigma=1)))
 
 
-def test_sums_are_of_encoded_features_and_votes_of_prepared_records(tmp_path: Path, device: Device) -> None:
+def test_sums_are_of_encoded_features_and_votes_of_prepared_records(
+    tmp_path: Path, thread: PredictionThread
+) -> None:
     encoder = 'encoder = "tests.services.hosting.test_records_alone:doubling"\n'
     folder = party(tmp_path, training=encoder)
     invoke("train", "--site", folder)
     manifest = TeachersManifest.load(folder / "teachers")
     assert (manifest.encoder_sha256 != "", manifest.shape) == (True, (3,))
-    records = load(folder, NUMBER, device).records
+    records = load(folder, NUMBER, thread).records
     assert records is not None
     np.testing.assert_allclose(records.features[:, 0], 2 * records.X.sum(axis=1), rtol=1e-6)
     assert records.X.shape == (10, 2)

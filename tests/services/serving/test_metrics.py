@@ -8,18 +8,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from numpy.typing import NDArray
 from prometheus_client import CollectorRegistry
 
 from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.device import Device
+from ostraka.common.learning.micro_batches import MicroBatches
 from ostraka.common.mechanism import GnMax
 from ostraka.services.admission.policy import PartyPolicy
 from ostraka.services.hosting.admission import Admission
-from ostraka.services.hosting.device import Device
+from ostraka.services.hosting.prediction_thread import PredictionThread
 from ostraka.services.journal.journal import Journal
 from ostraka.services.journal.limits import DAY_S, GroupCharge, QueryCount
 from ostraka.services.serving.metrics import PartyMetrics, TimedSubmitter
 from ostraka.services.voting.submission import GuardianShare
+from tests.fake_card import GONE, FakeCards
 from tests.guardian.federation import plan
 
 QUERIES = np.zeros((3, 1), np.float32)
@@ -71,11 +76,11 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 def test_what_waits_for_the_device_is_told(registry: CollectorRegistry, metrics: PartyMetrics) -> None:
     slow, quick, rows = Slow(), Slow(), slice(None)
     quick.go_on.set()
-    with closing(Device(metrics)) as device:
-        metrics.watch_device(device)
-        asked = [device.ask(slow, QUERIES, rows)]
+    with closing(PredictionThread(Device(), metrics)) as thread:
+        metrics.watch_device(thread)
+        asked = [thread.ask(slow, QUERIES, rows)]
         slow.entered.wait()
-        asked += [device.ask(quick, QUERIES, slice(row, row + 1)) for row in range(2)]
+        asked += [thread.ask(quick, QUERIES, slice(row, row + 1)) for row in range(2)]
         assert registry.get_sample_value("ostraka_party_device_waiting") == 2
         assert registry.get_sample_value("ostraka_party_device_queries_total") == 0
         slow.go_on.set()
@@ -86,27 +91,44 @@ def test_what_waits_for_the_device_is_told(registry: CollectorRegistry, metrics:
 
 
 def test_predictions_that_fail_are_told_too(registry: CollectorRegistry, metrics: PartyMetrics) -> None:
-    with closing(Device(metrics)) as device, pytest.raises(ValueError, match="broken"):
-        device.predict(Failing(), QUERIES, slice(None))
+    with closing(PredictionThread(Device(), metrics)) as thread, pytest.raises(ValueError, match="broken"):
+        thread.predict(Failing(), QUERIES, slice(None))
     for step in ("wait", "predict"):
         assert registry.get_sample_value("ostraka_party_step_seconds_count", {"step": step}) == 1
 
 
 def test_a_gpu_that_is_gone_fails_no_scrape(
-    registry: CollectorRegistry, metrics: PartyMetrics, monkeypatch: pytest.MonkeyPatch
+    registry: CollectorRegistry, metrics: PartyMetrics, cards: FakeCards
 ) -> None:
-    def fail() -> None:
-        raise RuntimeError("CUDA error: unspecified launch failure")
-
-    with closing(Device(metrics)) as device:
-        metrics.watch_device(device)
-        for name, found in (("is_available", True), ("is_initialized", True), ("mem_get_info", (1, 4))):
-            monkeypatch.setattr(f"torch.cuda.{name}", lambda found=found: found)
-        used = ("ostraka_party_gpu_memory_bytes", {"state": "used"})
+    device = Device("cuda")
+    cards.others = 3
+    with closing(PredictionThread(device, metrics)) as thread:
+        metrics.watch_device(thread)
+        device.require()
+        used = ("ostraka_party_gpu_memory_bytes", {"gpu": "card:0", "state": "used"})
+        busy = "ostraka_party_gpu_busy_ratio", {"gpu": "card:0"}
         assert registry.get_sample_value(*used) == 3
-        monkeypatch.setattr("torch.cuda.mem_get_info", fail)
+        assert registry.get_sample_value(*busy) == 0.42
+        cards.failure = GONE
         assert registry.get_sample_value(*used) is None
+        assert registry.get_sample_value(*busy) is None
         assert registry.get_sample_value("ostraka_party_device_up") == 1
+
+
+def test_failures_and_short_memory_are_counted(
+    registry: CollectorRegistry, metrics: PartyMetrics, cards: FakeCards
+) -> None:
+    device = Device("cuda")
+    with closing(PredictionThread(device, metrics)) as thread:
+        metrics.watch_device(thread)
+        assert registry.get_sample_value("ostraka_party_device_micro_batch") is None
+        micro = MicroBatches(device, device.first, most=8)
+        cards.memory = 4 * 100 * 6
+        micro.evaluate(lambda part: part.sum(1), torch.zeros(8, 100))
+        device.state.note_failure(OstrakaError(ErrorCode.SERVER_DEVICE_GONE, "Gone."))
+        assert registry.get_sample_value("ostraka_party_device_micro_batch") == 4
+        assert registry.get_sample_value("ostraka_party_device_memory_shortages_total") == 1
+        assert registry.get_sample_value("ostraka_party_device_failures_total") == 1
 
 
 def test_places_and_bytes_are_those_in_use(registry: CollectorRegistry, metrics: PartyMetrics) -> None:

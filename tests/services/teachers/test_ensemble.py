@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 
 from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.device import HOST
 from ostraka.common.task import Task, infer_task
 from ostraka.services.teachers import Ensemble, TeachersManifest, TrainingConfig, nets, train
 from ostraka.services.teachers.assignment import slices
@@ -97,9 +98,9 @@ def test_saving_replaces_the_ensemble_before(records: Dataset, task: Task, tmp_p
 def test_stacked_networks_vote_as_each_would_alone(model: str) -> None:
     nets = [compose(model, (8, 8), 5) for _ in range(7)]
     asked = np.random.default_rng(0).normal(size=(700, 64)).astype(np.float32)
-    cpu, guard = torch.device("cpu"), VoteGuard(5)
-    together = Networks(nets, (8, 8), cpu, "stacked").predict(asked, guard)
-    alone = Networks(nets, (8, 8), cpu, "loop").predict(asked, guard)
+    guard = VoteGuard(5)
+    together = Networks(nets, (8, 8), HOST, "stacked").predict(asked, guard)
+    alone = Networks(nets, (8, 8), HOST, "loop").predict(asked, guard)
     assert together.shape == (7, 700)
     assert (together == alone).mean() > 0.999  # logits that are equal up to rounding may change places
 
@@ -114,8 +115,8 @@ def test_a_teacher_without_numbers_votes_for_the_fixed_class(
     nets = [compose("mlp", (4,), 3) for _ in range(3)]
     with torch.no_grad():
         next(nets[1].parameters()).fill_(float("nan"))
-    votes = Networks(nets, (4,), torch.device("cpu"), "products").predict(records.X, VoteGuard(3))
-    alone = Networks([nets[0], nets[2]], (4,), torch.device("cpu"), "loop").predict(records.X, VoteGuard(3))
+    votes = Networks(nets, (4,), HOST, "products").predict(records.X, VoteGuard(3))
+    alone = Networks([nets[0], nets[2]], (4,), HOST, "loop").predict(records.X, VoteGuard(3))
     assert (votes[1] == 0).all()
     assert np.array_equal(votes[[0, 2]], alone)
 

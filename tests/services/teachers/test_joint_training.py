@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 from ostraka.client.training.training_state import AveragedModel
 from ostraka.common.crypto.logits import LOGIT_RANGE
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.device import Device
 from ostraka.common.learning.record_gradients import STEPS
 from ostraka.common.learning.record_gradients import _tell as _failures
 from ostraka.common.mechanism import DpTtac, Ttac
 from ostraka.common.mechanism.ttac import UPDATE_UNITS
+from ostraka.services.teachers import joint_training
 from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.joint_training import (
@@ -20,8 +22,10 @@ from ostraka.services.teachers.joint_training import (
     RoundInput,
     draw_batches,
     first_parameters,
+    set_vector,
     vector,
 )
+from tests.fake_card import GONE, FakeCards
 from tests.services.teachers.joint.examples import (
     CLASSES,
     CONFIG,
@@ -278,3 +282,31 @@ def test_a_network_without_gradients_by_record_is_refused_whatever_the_records()
         teachers(parts(), by_record).update(by_record, round, variates)
     assert refused.value.code is ErrorCode.MODEL_INVALID
     assert teachers(parts(), by_party).update(by_party, round, variates)[0].any()
+
+
+@pytest.mark.parametrize("clip", ["record", "party"])
+def test_a_device_that_fails_adds_nothing_in_silence_in_no_round(
+    cards: FakeCards, monkeypatch: pytest.MonkeyPatch, clip: str
+) -> None:
+    mechanism = dp_ttac(clip)
+    round, variates = start()
+    learning = teachers(parts(), mechanism, device=Device("cuda"))
+    usual, _ = learning.update(mechanism, round, variates)
+    for failing in ({"calls": 100}, {"failure": GONE}, {"others": cards.memory}):
+        vars(cards).update(failing)
+        with pytest.raises(OstrakaError) as refused:
+            learning.update(mechanism, round, variates)
+        assert refused.value.code is ErrorCode.SERVER_DEVICE_GONE
+        vars(cards).update(calls=None, failure=None, others=0)
+    once = [torch.OutOfMemoryError("full")]
+
+    def short(net: torch.nn.Module, theta: NDArray[np.float32]) -> None:
+        if once:
+            raise once.pop()
+        set_vector(net, theta)
+
+    # Memory that was short for a moment changes nothing.
+    monkeypatch.setattr(joint_training, "set_vector", short)
+    again, _ = learning.update(mechanism, round, variates)
+    np.testing.assert_array_equal(again, usual)
+    assert not once

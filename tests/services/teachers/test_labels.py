@@ -20,6 +20,7 @@ from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.estimators.fitting import fit_labels
+from ostraka.common.learning.device import HOST
 from ostraka.common.task import Task, infer_task
 from ostraka.services.teachers import Ensemble, TrainingConfig, label_accuracy, train
 from ostraka.services.teachers.assignment import slices
@@ -123,9 +124,9 @@ def test_one_changed_record_changes_one_teacher(records: Dataset, task: Task, mo
 def test_stacked_networks_score_as_each_would_alone(model: str) -> None:
     nets = [compose(model, (8, 8), 5) for _ in range(7)]
     asked = np.random.default_rng(0).normal(size=(300, 64)).astype(np.float32)
-    cpu, guard = torch.device("cpu"), VoteGuard(5, multi_label=True)
-    together = Networks(nets, (8, 8), cpu, "stacked").predict(asked, guard)
-    alone = Networks(nets, (8, 8), cpu, "loop").predict(asked, guard)
+    guard = VoteGuard(5, multi_label=True)
+    together = Networks(nets, (8, 8), HOST, "stacked").predict(asked, guard)
+    alone = Networks(nets, (8, 8), HOST, "loop").predict(asked, guard)
     np.testing.assert_allclose(together, alone, atol=1e-5)
 
 
@@ -134,9 +135,9 @@ def test_a_network_without_numbers_votes_for_no_label() -> None:
     with torch.no_grad():
         next(nets[1].parameters()).fill_(float("nan"))
     asked = np.ones((5, 4), np.float32)
-    cpu, guard = torch.device("cpu"), VoteGuard(3, multi_label=True)
-    scores = Networks(nets, (4,), cpu, "stacked").predict(asked, guard)
-    alone = Networks([nets[0], nets[2]], (4,), cpu, "loop").predict(asked, guard)
+    guard = VoteGuard(3, multi_label=True)
+    scores = Networks(nets, (4,), HOST, "stacked").predict(asked, guard)
+    alone = Networks([nets[0], nets[2]], (4,), HOST, "loop").predict(asked, guard)
     assert not scores[1].any()
     np.testing.assert_allclose(scores[[0, 2]], alone, atol=1e-5)
 

@@ -27,13 +27,13 @@ def test_a_balanced_loss_weighs_classes_as_scikit_learn_does_by_each_slice() -> 
         weights[np.unique(y)] = compute_class_weight("balanced", classes=np.unique(y), y=y)
         each = functional.cross_entropy(scores[row], torch.from_numpy(y), reduction="none")
         expected += float((each * torch.from_numpy(weights)[y]).sum())
-    loss = Loss.balancing([part(y) for y in Y], 3, CPU)
+    loss = Loss.balancing([part(y) for y in Y], 3)
     assert float(loss(scores, torch.from_numpy(np.stack(Y)))) == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_part_of_the_networks_keeps_its_own_weights() -> None:
     scores, y = logits(2, 4, 3), torch.from_numpy(np.stack(Y))
-    loss = Loss.balancing([part(labels) for labels in Y], 3, CPU)
+    loss = Loss.balancing([part(labels) for labels in Y], 3)
     whole = float(loss(scores, y))
     parts = [float(loss.of([row])(scores[[row]], y[[row]])) for row in range(2)]
     assert sum(parts) == pytest.approx(whole, rel=1e-6)
@@ -43,7 +43,7 @@ def test_a_part_of_the_networks_keeps_its_own_weights() -> None:
 def test_a_balanced_loss_gives_the_ones_of_a_label_the_weight_of_its_zeros() -> None:
     y = np.array([[1, 1, 0], [0, 1, 0], [0, 1, 0], [0, 1, 0]])
     even = torch.zeros(1, 4, 3)
-    each = Loss.balancing([part(y)], 3, CPU)
+    each = Loss.balancing([part(y)], 3)
     rare, always, never = (
         [float(each(even[:, [row]], torch.from_numpy(y)[None, [row]])) for row in range(4)],
         y[:, 1],
@@ -63,7 +63,7 @@ def test_without_weights_it_is_the_summed_cross_entropy() -> None:
 @pytest.mark.parametrize("balanced", [False, True])
 def test_labels_that_nobody_knows_have_no_loss(balanced: bool) -> None:
     y = np.array([[1, -1], [0, 1], [-1, 0], [1, 1]])
-    loss = Loss.balancing([part(y)], 2, CPU) if balanced else Loss()
+    loss = Loss.balancing([part(y)], 2) if balanced else Loss()
     scores = logits(1, 4, 2).requires_grad_()
     (slope,) = torch.autograd.grad(loss(scores, torch.from_numpy(y)[None]), scores)
     assert ((slope == 0).numpy() == (y[None] == -1)).all()

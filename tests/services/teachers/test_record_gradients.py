@@ -1,8 +1,11 @@
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
+from ostraka.common.learning import record_gradients
 from ostraka.common.learning.record_gradients import STEPS, gradients, sum_of_clipped
 from ostraka.services.teachers.joint_training import first
 from ostraka.services.teachers.losses import Loss
@@ -108,3 +111,18 @@ def test_layers_that_change_values_in_place_leave_gradients_right() -> None:
     net = nn.Sequential(nn.Flatten(), nn.Linear(5, 6), nn.ReLU(inplace=True), nn.Linear(6, CLASSES))
     X, y = records((5,))
     torch.testing.assert_close(gradients(net, X, y, Loss()), one_by_one(net, X, y), rtol=1e-4, atol=1e-6)
+
+
+def test_no_record_is_left_out_for_a_memory_that_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = first("logistic", (5,), CLASSES, seed=1)
+    X, y = records((5,))
+    left = [torch.OutOfMemoryError("full")] * (1 + len(X))
+
+    def short(*given: Any) -> Tensor:
+        if left:
+            raise left.pop()
+        return gradients(*given)
+
+    monkeypatch.setattr(record_gradients, "gradients", short)
+    with pytest.raises(torch.OutOfMemoryError):
+        sum_of_clipped(net, X, y, 1.0, Loss())

@@ -6,6 +6,7 @@ import torch
 
 from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.device import HOST
 from ostraka.common.task import infer_task
 from ostraka.services.teachers import TrainingConfig, accuracy, train
 from ostraka.services.teachers.fitting import compose
@@ -49,9 +50,9 @@ def test_records_that_are_no_images_are_refused() -> None:
 def test_every_layout_votes_as_each_network_alone(layout: Layout) -> None:
     nets = [compose("resnet", (8, 8), 5) for _ in range(3)]
     X = np.random.default_rng(0).normal(size=(200, 64)).astype(np.float32)
-    cpu, guard = torch.device("cpu"), VoteGuard(5)
-    alone = Networks(nets, (8, 8), cpu, "loop").predict(X, guard)
-    assert (Networks(nets, (8, 8), cpu, layout).predict(X, guard) == alone).mean() > 0.99
+    guard = VoteGuard(5)
+    alone = Networks(nets, (8, 8), HOST, "loop").predict(X, guard)
+    assert (Networks(nets, (8, 8), HOST, layout).predict(X, guard) == alone).mean() > 0.99
 
 
 def test_a_records_logits_do_not_depend_on_the_others_it_is_asked_with() -> None:

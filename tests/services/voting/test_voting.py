@@ -9,7 +9,7 @@ from ostraka.common.datasets import digits
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role
 from ostraka.common.sharing.ballots import single_label
-from ostraka.services.hosting.device import MICRO_BATCH
+from ostraka.services.hosting.prediction_thread import MICRO_BATCH
 from ostraka.services.journal.journal import Journal
 from ostraka.services.journal.limits import GroupCharge
 from ostraka.services.teachers import Ensemble

@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from opacus import GradSampleModule
+from opacus.grad_sample.linear import compute_linear_grad_sample
+from opacus.grad_sample.utils import register_grad_sampler
 from opacus.optimizers import DPOptimizer
 from opacus.validators import ModuleValidator
 from torch import Tensor, nn
@@ -21,6 +23,10 @@ from ostraka.common.learning.factories import words_of
 from ostraka.common.learning.learning import Learning
 from ostraka.common.learning.objective import losses
 from ostraka.common.learning.optimization import MovingAverage
+from ostraka.common.learning.precision import LogitLayer
+
+# A linear layer like any other, but in name.
+register_grad_sampler(LogitLayer)(compute_linear_grad_sample)
 
 _BITS = 64
 
@@ -73,9 +79,11 @@ class PrivateOptimizer(DPOptimizer):  # type: ignore[misc]
         """Set the gradients: the sum, of no records 0, with its noise, by the expected number."""
         deviation = _ROUNDING * self.noise_multiplier * self.max_grad_norm
         for p in self.params:
-            noise = torch.from_numpy(deviation * gaussian(p.numel())).view(p.shape).to(p.device)
+            noise = torch.from_numpy(deviation * gaussian(p.numel())).view(p.shape)
             summed = torch.zeros_like(p) if p.summed_grad is None else p.summed_grad.view_as(p)
-            p.grad = ((summed.double() + noise) / self.expected_batch_size).to(p.dtype)
+            # On the host, where the noise comes from: not every card has float64.
+            noised = (summed.cpu().double() + noise) / self.expected_batch_size
+            p.grad = noised.to(p.dtype).to(p.device)
             p.summed_grad = None
 
 

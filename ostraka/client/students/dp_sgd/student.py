@@ -12,6 +12,8 @@ from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee, Noise, cali
 from ostraka.client.students.neural import Features, Neural, check_records
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.data import Labelled, Standardization
+from ostraka.common.learning.device import Device
+from ostraka.common.learning.device_failures import device_failures
 from ostraka.common.learning.learning import Learning, TrainingHistory
 from ostraka.common.learning.networks import network
 from ostraka.common.learning.shape import Shape
@@ -85,16 +87,17 @@ class DpSgd(Neural):
         scaling = _public_scaling(labelled.X.shape[1])
         from ostraka.client.students.dp_sgd.private_training import train_privately
 
-        learned = train_privately(
-            net,
-            torch.from_numpy(scaling.apply(labelled.X)),
-            torch.from_numpy(labelled.targets(outputs)),
-            noise,
-            self.clip,
-            self._learning,
-            multi_label=labelled.multi_label,
-            progress=run.progress,
-        )
+        with device_failures(Device(self._learning.device)):
+            learned = train_privately(
+                net,
+                torch.from_numpy(scaling.apply(labelled.X)),
+                torch.from_numpy(labelled.targets(outputs)),
+                noise,
+                self.clip,
+                self._learning,
+                multi_label=labelled.multi_label,
+                progress=run.progress,
+            )
         return self.take(
             learned,
             scaling,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ostraka.client.students.registry import KMEANS
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.device import AUTO
 
 Features = NDArray[np.float32]
 Assignments = NDArray[np.int32]
@@ -20,7 +21,12 @@ STARTS = 4
 
 
 def cluster(
-    features: Features, shape: tuple[int, ...], k: int, name: str = KMEANS, seed: int = 0
+    features: Features,
+    shape: tuple[int, ...],
+    k: int,
+    name: str = KMEANS,
+    seed: int = 0,
+    device: str = AUTO,
 ) -> Assignments:
     """Return the cluster of every record, int32 (N,), each in 0..k-1; the same for the same arguments.
 
@@ -32,6 +38,7 @@ def cluster(
             "module:factory", a callable without arguments that makes a scikit-learn clusterer, whose
             n_clusters (or n_components) and random_state are set where it has them.
         seed: of initial centres, weights and augmentations.
+        device: where an embedding is trained, by name.
 
     Raises `data.too_few` for fewer records than clusters, `config.invalid` for a clusterer that cannot be
     found, is none, or makes more clusters than asked for.
@@ -44,7 +51,7 @@ def cluster(
     if name == SIMCLR:
         from ostraka.client.students.label_dp.simclr import embed
 
-        features = embed(features, shape, seed=seed)
+        features = embed(features, shape, seed=seed, device=device)
     found = _fit(_clusterer(name, k, seed), features, name)
     if found.shape != (len(features),) or len(np.unique(found)) > k:
         raise OstrakaError(

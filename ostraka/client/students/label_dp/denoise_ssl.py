@@ -50,7 +50,8 @@ class DenoiseSsl(FixMatch):
         pool = labelled.X if unlabeled is None else np.concatenate([labelled.X, unlabeled])
         classes = self._outputs(labelled)
         clusters = self.n_clusters or classes
-        assignments = cluster(pool, self.shape or (pool.shape[1],), clusters, self.clusterer, self.seed)
+        shape = self.shape or (pool.shape[1],)
+        assignments = cluster(pool, shape, clusters, self.clusterer, self.seed, self._learning.device)
         kept, rest = purify(labelled, pool, assignments, classes)
         return super().learn_from(kept, rest, validation, run)
 

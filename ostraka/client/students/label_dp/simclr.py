@@ -13,7 +13,8 @@ from torch.nn import functional
 
 from ostraka.common.learning.augmentation import Augmentation, augmentation
 from ostraka.common.learning.data import Standardization
-from ostraka.common.learning.learning import Learning
+from ostraka.common.learning.device import AUTO, Device
+from ostraka.common.learning.device_failures import device_failures
 from ostraka.common.learning.networks import network
 from ostraka.common.learning.shape import Shape
 
@@ -35,24 +36,30 @@ PROJECTION = 32
 """Width of what is contrasted: this last layer is thrown away."""
 
 
-def embed(features: Features, shape: Shape, *, seed: int = 0, steps: int = STEPS) -> Features:
-    """Embeddings of length 1, float32 (N, EMBEDDING), by a network trained on these records, on a GPU if any.
+def embed(
+    features: Features, shape: Shape, *, seed: int = 0, steps: int = STEPS, device: str = AUTO
+) -> Features:
+    """Embeddings of length 1, float32 (N, EMBEDDING), by a network trained on these records.
 
     Args:
         features: prepared features, flat float32 (N, F), at least 2 records.
         shape: of one record, which network and views go by.
         seed: of weights, order and views.
         steps: of training.
+        device: where it is trained, by name.
+
+    Raises `device.missing`, and `device.full` where its memory is short.
     """
-    device = Learning().place
-    X = torch.from_numpy(Standardization.of(features, shape).apply(features)).to(device)
-    encoder = network(shape, EMBEDDING, seed=seed).to(device)
-    projection = nn.Sequential(nn.ReLU(), _linear_layer(seed)).to(device)
-    train(nn.Sequential(encoder, projection), augmentation(shape), X, seed=seed, steps=steps)
-    encoder.eval()
-    with torch.inference_mode():
-        parts = [encoder(part) for part in torch.split(X, 4 * BATCH)]
-    return np.asarray(functional.normalize(torch.cat(parts)).cpu().numpy())
+    chosen = Device(device)
+    with device_failures(chosen):
+        X = torch.from_numpy(Standardization.of(features, shape).apply(features)).to(chosen.first)
+        encoder = network(shape, EMBEDDING, seed=seed).to(chosen.first)
+        projection = nn.Sequential(nn.ReLU(), _linear_layer(seed)).to(chosen.first)
+        train(nn.Sequential(encoder, projection), augmentation(shape), X, seed=seed, steps=steps)
+        encoder.eval()
+        with torch.inference_mode():
+            parts = [encoder(part) for part in torch.split(X, 4 * BATCH)]
+        return np.asarray(functional.normalize(torch.cat(parts)).cpu().numpy())
 
 
 def train(net: nn.Module, views: Augmentation, X: Tensor, *, seed: int, steps: int) -> None:

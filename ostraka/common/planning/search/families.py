@@ -6,13 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import Binary, Check, Confident, GnMax, Mechanism, Powerset, Tau
+from ostraka.common.mechanism import Binary, Check, Confident, GnMax, Mechanism, Powerset, Tau, Threshold
 from ostraka.common.planning.search.vote_sample import VoteSample
 
 MIN_SIGMA = 1.0
 """The noise that policies allow at least, unless they say otherwise, in votes."""
 _DIGITS = 3
 """Of every value that is tried: what is found is an option that a person copies."""
+_LEAST_SHARE = 0.01
+"""Of votes for a rare class, from which it is released: below, it is the noise that says so."""
 _COMMON = 0.95
 """The share of records whose labels a label set must have room for."""
 
@@ -65,10 +67,22 @@ def _of_classes(sample: VoteSample) -> list[Family]:
     teachers = sample.teachers
     answer = _noise("sigma2", teachers)
     check = _noise("sigma1", 4 * teachers)
-    return [
+    plain = [
         Family("gnmax", (_noise("sigma", teachers),), lambda v: GnMax(sigma=v["sigma"])),
         Family("confident", (answer, check, _threshold(teachers)), Confident.model_validate),
     ]
+    return [*plain, _of_rare_class(sample)] if sample.has_rare_class else plain
+
+
+def _of_rare_class(sample: VoteSample) -> Family:
+    """Return thresholds on the votes for the rarer class, which is any of the two."""
+    second = float(sample.truth.mean()) < 0.5
+
+    def make(values: Mapping[str, float]) -> Mechanism:
+        share = values["share"] if second else round(1 - values["share"], _DIGITS)
+        return Threshold(sigma=values["sigma"], share=share)
+
+    return Family("threshold", (_noise("sigma", sample.teachers), Axis("share", _LEAST_SHARE, 0.5)), make)
 
 
 def _of_labels(sample: VoteSample) -> list[Family]:

@@ -6,14 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.planning.search.forecast import Forecast
-from ostraka.common.planning.search.vote_sample import VoteSample
+from ostraka.common.planning.search.vote_sample import RARE_REST, VoteSample
 
 POINT = 0.01
 """Least gain of a plan: labels that are right by less of a point more often than nothing teach nothing."""
 FEW_LABELS = 10
 """Up to which no student learns anything of labels."""
-RARE_REST = 0.2
-"""Share that the most frequent class leaves to all others, below which accuracy is told balanced."""
 
 
 @dataclass(frozen=True)

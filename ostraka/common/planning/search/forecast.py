@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.mechanism import GnMax, Mechanism, PerLabel, Powerset
+from ostraka.common.mechanism import GnMax, Mechanism, PerLabel, Powerset, Threshold
 from ostraka.common.mechanism.confident import CheckedArgmax
 from ostraka.common.planning.search.vote_sample import VoteSample
 from ostraka.common.sharing.ballots import LabelCounts
@@ -26,12 +26,15 @@ class Forecast:
     Attributes:
         given: probability of each decision to answer, (Q, 1), or (Q, labels) where labels are checked alone.
         right: probability that an answer is right if it is given, (Q, answers).
-        positive: which of several labels are right, bool (Q, answers); None for classes.
+        positive: which of several labels are right, or which queries have the second of two classes, bool
+            (Q, answers); None for other classes.
+        alike: whether right labels of both classes count the same, as if one were not rare.
     """
 
     given: Floats = field(repr=False)
     right: Floats = field(repr=False)
     positive: NDArray[np.bool_] | None = field(default=None, repr=False)
+    alike: bool = False
 
     @property
     def answers(self) -> float:
@@ -41,14 +44,19 @@ class Forecast:
     @property
     def right_labels(self) -> float:
         """Right labels that a query gets on average."""
+        if self.alike:
+            return self.answers * self.accuracy
         return float((self.given * self.right).sum(axis=1).mean())
 
     @property
     def accuracy(self) -> float:
-        """The share of labels given that are right; of several labels balanced over yes and no, else NaN."""
+        """The share of labels given that are right; balanced over yes and no where `positive` says which."""
         weights = np.broadcast_to(self.given, self.right.shape)
         parts = [np.ones_like(self.right)] if self.positive is None else [self.positive, ~self.positive]
         found = [_mean(self.right, weights * part) for part in parts]
+        if self.alike and self.answers > 0:
+            # Of a class that gets no label, none is right.
+            found = np.nan_to_num(found).tolist()
         return sum(found) / len(found)
 
 
@@ -82,11 +90,18 @@ def saying_yes(yeses: Floats, teachers: int, sigma: float) -> Floats:
     return np.asarray(ndtr((2 * yeses - teachers) / (np.sqrt(2) * sigma)), dtype=np.float64)
 
 
+def reaching(yeses: Floats, teachers: int, share: float, sigma: float) -> Floats:
+    """Return the probability that votes reach a share of all, with noise of `sigma` for and against."""
+    return saying_yes(yeses + (0.5 - share) * teachers, teachers, sigma)
+
+
 def _mean(values: Floats, weights: Floats) -> float:
     total = float(weights.sum())
     return float((values * weights).sum()) / total if total > 0 else float("nan")
 
 
+_NOISELESS = 1e-6
+"""Noise in votes that decides nothing where thresholds lie between counts."""
 _DRAWS = 8
 """Releases that are simulated of each query."""
 _SEED = 0
@@ -160,10 +175,13 @@ class Forecaster:
     def forecast(self, mechanism: Mechanism) -> Forecast:
         """Return how often the mechanism answers, and rightly."""
         if isinstance(mechanism, GnMax):
-            return Forecast(self._always, self._winning(mechanism.sigma))
+            return self._of_class(self._always, self._winning(mechanism.sigma))
+        if isinstance(mechanism, Threshold):
+            yes = reaching(self.sample.counts[:, 1:], self.sample.teachers, mechanism.share, mechanism.sigma)
+            return self._of_class(self._always, np.where(self.sample.truth[:, None] == 1, yes, 1 - yes))
         if isinstance(mechanism, CheckedArgmax):
             given = passing(self._largest, mechanism.threshold, mechanism.sigma1)
-            return Forecast(given, self._winning(mechanism.sigma2))
+            return self._of_class(given, self._winning(mechanism.sigma2))
         if isinstance(mechanism, PerLabel):
             return self._per_label(mechanism)
         if isinstance(mechanism, Powerset):
@@ -171,8 +189,16 @@ class Forecaster:
         raise ValueError(f"mechanism {mechanism.kind} is not searched")
 
     def noiseless(self) -> float:
-        """Return the accuracy of what most teachers say of each query, or of each label."""
+        """Return the accuracy of what most teachers say of each query, or of each label.
+
+        Of a rare class it is the balanced accuracy of the share of votes that suits it best.
+        """
         counts = self.sample.counts
+        if self.sample.has_rare_class:
+            # Half a vote below each count, so that it reaches the threshold for sure.
+            shares = (np.unique(counts[:, 1]) - 0.5) / self.sample.teachers
+            settings = [Threshold(sigma=_NOISELESS, share=share) for share in shares if 0 < share < 1]
+            return max((self.forecast(one).accuracy for one in settings), default=0.5)
         teachers = self.sample.teachers
         truth = self.sample.truth
         if not self.sample.multi_label:
@@ -187,6 +213,12 @@ class Forecaster:
         if isinstance(mechanism, Powerset) and self.sample.ballots is not None:
             return np.asarray(mechanism.ballot.count(self.sample.ballots, self.sample.classes), np.float64)
         return self.sample.counts
+
+    def _of_class(self, given: Floats, right: Floats) -> Forecast:
+        """Return the forecast of single classes, judged alike where one is rare."""
+        if not self.sample.has_rare_class:
+            return Forecast(given, right)
+        return Forecast(given, right, self.sample.truth[:, None] == 1, alike=True)
 
     @property
     def _always(self) -> Floats:

@@ -32,6 +32,7 @@ def figures(
         "classes": sample.classes,
         "teachers": sample.teachers,
         "several": sample.multi_label,
+        "rare": sample.has_rare_class,
         "searched_queries": len(sample.counts),
         "accuracy_without_noise": search.forecaster.noiseless(),
         "least_accuracy": search.least_accuracy,
@@ -68,7 +69,8 @@ def lines(points: Sequence[Point]) -> dict[str, list[tuple[float, float]]]:
 
 def show(found: Mapping[str, Any], console: Screen) -> None:
     """Print what was found, but for the advice, which comes last of all that is printed."""
-    answers = "labels (balanced over yes and no)" if found["several"] else "labels"
+    balanced = found["several"] or found["rare"]
+    answers = "labels (balanced over yes and no)" if balanced else "labels"
     console.print(
         f"{found['queries']:,} queries, {found['teachers']} teachers, votes {found['votes']}, bound "
         f"{found['bound']}; {found['accuracy_without_noise']:.1%} of the {answers} are right without noise, "

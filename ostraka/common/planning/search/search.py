@@ -311,11 +311,12 @@ def _least_share(search: Search, families: Sequence[Family], purse: Purse) -> fl
     def enough(share: float) -> bool:
         return any(search.good(one) for one in _whole(search, families, purse, share))
 
+    # First, since where no budget suffices, and noise is not why, every doubling would be tried in vain.
+    if not enough(_MAX_TIMES):
+        return None
     low = 1.0
     high = 2.0
     while not enough(high):
-        if high >= _MAX_TIMES:
-            return None
         low = high
         high = 2 * high
     while high > _PRECISION * low:
@@ -327,5 +328,7 @@ def _least_share(search: Search, families: Sequence[Family], purse: Purse) -> fl
 def _whole(search: Search, families: Sequence[Family], purse: Purse, share: float) -> list[Outcome]:
     """Return the best outcome of each family without a check, which are searched quickly."""
     fewest = min(len(family.axes) for family in families)
+    # Of a rare class a threshold alone may be right often enough, and it has an axis more than an argmax.
+    quick = [family for family in families if len(family.axes) == fewest or family.kind == "threshold"]
     choices = purse.choices(share)
-    return [search.best(family, choices)[1] for family in families if choices and len(family.axes) == fewest]
+    return [search.best(family, choices)[1] for family in quick if choices]

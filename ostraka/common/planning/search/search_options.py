@@ -80,8 +80,8 @@ class SearchOptions(BaseModel):
             return read_sample(votes, classes, teachers, several=several)
         if self.teacher_accuracy is None:
             raise _invalid(
-                "A search judges by votes: give public or simulated ones with --votes, or assume some with "
-                "--teacher-accuracy."
+                "A search judges by votes: give public or simulated ones with --votes, assume some with "
+                "--teacher-accuracy, or give query plan own records with --labelled."
             )
         if teachers is None:
             raise _invalid("Nobody says how many teachers vote: give --teachers.")

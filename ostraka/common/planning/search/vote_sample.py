@@ -18,6 +18,8 @@ _MIN_QUERIES = 100
 """With fewer a share of right labels is uncertain by 5 in 100 and more, as a standard deviation."""
 _MAX_QUERIES = 1000
 """With as many it is uncertain by 1.6 in 100; more take longer and change few choices."""
+RARE_REST = 0.2
+"""Share that the most frequent class leaves to all others, below which accuracy is told balanced."""
 _SEED = 0
 """Any seed will do; always the same, so that a search finds the same again."""
 
@@ -47,6 +49,17 @@ class VoteSample:
     def multi_label(self) -> bool:
         """Whether a query has several labels."""
         return self.truth.ndim == 2
+
+    @property
+    def has_rare_class(self) -> bool:
+        """Whether queries have one of two classes, of which one is rare."""
+        return self.classes == 2 and not self.multi_label and 0 < self.rarer_share < RARE_REST
+
+    @property
+    def rarer_share(self) -> float:
+        """The share of the rarer of two classes."""
+        second = float(self.truth.mean())
+        return min(second, 1 - second)
 
     def thin(self, most: int) -> "VoteSample":
         """Return at most `most` of the queries, evenly spread."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -204,6 +205,29 @@ def binary_rdp(
     votes = label_votes(positives, n, change, answered)
     release = Release(vote=check_scalar("sigma", sigma), lattice=check_lattice(lattice))
     return release_rdp(votes, release, change, orders, bound)
+
+
+def bit_above_rdp(
+    positives: ArrayLike,
+    n: ArrayLike,
+    lead: ArrayLike,
+    sigma: float,
+    orders: ArrayLike,
+    *,
+    bound: Bound = "exact",
+    influence: Influence = ONE_VOTE,
+    lattice: float = 0.0,
+) -> Floats:
+    """Return the rdp (Q, R) of whether noisy positives lead noisy negatives by `lead` votes (Q,), or more.
+
+    A lead that is public shifts the number that `binary_rdp` decides by, whose proof holds for every number
+    (docs/accounting-multilabel.md); other arguments and errors are its own, of one label (Q,).
+    """
+    change = Change(influence, None)
+    votes = label_votes(np.reshape(positives, (-1, 1)), np.reshape(n, (-1, 1)), change)
+    shifted = replace(votes, positives=votes.positives - np.reshape(lead, (-1, 1)) / 2)
+    release = Release(vote=check_scalar("sigma", sigma), lattice=check_lattice(lattice))
+    return release_rdp(shifted, release, change, orders, bound)
 
 
 def binary_and_check_rdp(

@@ -6,24 +6,35 @@ import json
 import os
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers import algorithms
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.cmac import CMAC
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 KEY_FILE = "ledger.key"
 _KEY_BYTES = 32
-_NONCE_BYTES = 12
+_NONCE_BYTES = 24
+_SALT_BYTES = 12
+"""Of the nonce, what a message's own key is derived from; the rest is AES-GCM's nonce."""
+_EARLIER_NONCE_BYTES = 12
 _AMOUNT_BYTES = 16
 
 
 class Cipher:
-    """AES-256-GCM over single amounts, and totals of votes, each bound to the row it belongs to."""
+    """XAES-256-GCM over single amounts, and totals of votes, each bound to the row it belongs to.
+
+    AES-GCM under one key is safe for some 2^32 random nonces, which a large ledger may write in a few years.
+    Here each message has a key of its own, derived from half of a nonce of 24 bytes: 2^80 messages, whatever
+    they are (C2SP, XAES-256-GCM). What was sealed by AES-256-GCM itself, before, is still read.
+    """
 
     def __init__(self, key: bytes, *, random: Callable[[int], bytes] = secrets.token_bytes) -> None:
-        self._aead = AESGCM(key)
+        self._key = key
         self._random = random
 
     def seal(self, amount: int, *row: str | int) -> bytes:
@@ -41,18 +52,32 @@ class Cipher:
     def seal_bytes(self, plain: bytes, *row: str | int) -> bytes:
         """Encrypt `plain` for `row`; callers keep its length from saying anything."""
         nonce = self._random(_NONCE_BYTES)
-        return nonce + self._aead.encrypt(nonce, plain, _bind(row))
+        return nonce + self._cipher_of(nonce).encrypt(nonce[_SALT_BYTES:], plain, _bind(row))
 
     def unseal_bytes(self, sealed: bytes, *row: str | int) -> bytes:
         """Decrypt what was encrypted for `row`; raises as `unseal`."""
+        with suppress(InvalidTag, ValueError):
+            nonce = sealed[:_NONCE_BYTES]
+            text = sealed[_NONCE_BYTES:]
+            return self._cipher_of(nonce).decrypt(nonce[_SALT_BYTES:], text, _bind(row))
         try:
-            return self._aead.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], _bind(row))
+            nonce = sealed[:_EARLIER_NONCE_BYTES]
+            return AESGCM(self._key).decrypt(nonce, sealed[_EARLIER_NONCE_BYTES:], _bind(row))
         except (InvalidTag, ValueError) as exc:
             raise OstrakaError(
                 ErrorCode.LEDGER_TAMPERED,
                 f"An encrypted amount of the ledger does not open with its key ({'/'.join(map(str, row))}); "
                 f"put back the {KEY_FILE} that belongs to this ledger, or restore a backup of both.",
             ) from exc
+
+    def _cipher_of(self, nonce: bytes) -> AESGCM:
+        """Return the cipher of one message, by the specification's two blocks of CMAC."""
+        blocks = []
+        for counter in (1, 2):
+            block = CMAC(algorithms.AES256(self._key))
+            block.update(bytes([0, counter]) + b"X\0" + nonce[:_SALT_BYTES])
+            blocks.append(block.finalize())
+        return AESGCM(b"".join(blocks))
 
 
 def load_or_create_key(folder: Path) -> bytes:

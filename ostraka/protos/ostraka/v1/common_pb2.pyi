@@ -71,6 +71,14 @@ class LnMax(_message.Message):
     gamma: float
     def __init__(self, gamma: _Optional[float] = ...) -> None: ...
 
+class Threshold(_message.Message):
+    __slots__ = ("sigma", "share")
+    SIGMA_FIELD_NUMBER: _ClassVar[int]
+    SHARE_FIELD_NUMBER: _ClassVar[int]
+    sigma: float
+    share: float
+    def __init__(self, sigma: _Optional[float] = ..., share: _Optional[float] = ...) -> None: ...
+
 class Check(_message.Message):
     __slots__ = ("sigma", "threshold")
     SIGMA_FIELD_NUMBER: _ClassVar[int]
@@ -224,7 +232,7 @@ class Statistics(_message.Message):
     def __init__(self, cells: _Optional[int] = ..., columns: _Optional[int] = ..., sigma: _Optional[float] = ...) -> None: ...
 
 class Mechanism(_message.Message):
-    __slots__ = ("gnmax", "confident", "interactive", "lnmax", "binary", "tau", "l1", "powerset", "noise_cluster", "ttac", "dp_ttac", "rand_res", "installed", "rand_res_labels", "moments", "bins", "boost", "gradients", "statistics")
+    __slots__ = ("gnmax", "confident", "interactive", "lnmax", "binary", "tau", "l1", "powerset", "noise_cluster", "ttac", "dp_ttac", "rand_res", "installed", "rand_res_labels", "moments", "bins", "boost", "gradients", "statistics", "threshold")
     GNMAX_FIELD_NUMBER: _ClassVar[int]
     CONFIDENT_FIELD_NUMBER: _ClassVar[int]
     INTERACTIVE_FIELD_NUMBER: _ClassVar[int]
@@ -244,6 +252,7 @@ class Mechanism(_message.Message):
     BOOST_FIELD_NUMBER: _ClassVar[int]
     GRADIENTS_FIELD_NUMBER: _ClassVar[int]
     STATISTICS_FIELD_NUMBER: _ClassVar[int]
+    THRESHOLD_FIELD_NUMBER: _ClassVar[int]
     gnmax: GnMax
     confident: Confident
     interactive: Interactive
@@ -263,7 +272,8 @@ class Mechanism(_message.Message):
     boost: Boost
     gradients: Gradients
     statistics: Statistics
-    def __init__(self, gnmax: _Optional[_Union[GnMax, _Mapping]] = ..., confident: _Optional[_Union[Confident, _Mapping]] = ..., interactive: _Optional[_Union[Interactive, _Mapping]] = ..., lnmax: _Optional[_Union[LnMax, _Mapping]] = ..., binary: _Optional[_Union[Binary, _Mapping]] = ..., tau: _Optional[_Union[Tau, _Mapping]] = ..., l1: _Optional[_Union[L1, _Mapping]] = ..., powerset: _Optional[_Union[Powerset, _Mapping]] = ..., noise_cluster: _Optional[_Union[NoiseCluster, _Mapping]] = ..., ttac: _Optional[_Union[Ttac, _Mapping]] = ..., dp_ttac: _Optional[_Union[DpTtac, _Mapping]] = ..., rand_res: _Optional[_Union[RandRes, _Mapping]] = ..., installed: _Optional[_Union[InstalledMechanism, _Mapping]] = ..., rand_res_labels: _Optional[_Union[RandResLabels, _Mapping]] = ..., moments: _Optional[_Union[Moments, _Mapping]] = ..., bins: _Optional[_Union[Bins, _Mapping]] = ..., boost: _Optional[_Union[Boost, _Mapping]] = ..., gradients: _Optional[_Union[Gradients, _Mapping]] = ..., statistics: _Optional[_Union[Statistics, _Mapping]] = ...) -> None: ...
+    threshold: Threshold
+    def __init__(self, gnmax: _Optional[_Union[GnMax, _Mapping]] = ..., confident: _Optional[_Union[Confident, _Mapping]] = ..., interactive: _Optional[_Union[Interactive, _Mapping]] = ..., lnmax: _Optional[_Union[LnMax, _Mapping]] = ..., binary: _Optional[_Union[Binary, _Mapping]] = ..., tau: _Optional[_Union[Tau, _Mapping]] = ..., l1: _Optional[_Union[L1, _Mapping]] = ..., powerset: _Optional[_Union[Powerset, _Mapping]] = ..., noise_cluster: _Optional[_Union[NoiseCluster, _Mapping]] = ..., ttac: _Optional[_Union[Ttac, _Mapping]] = ..., dp_ttac: _Optional[_Union[DpTtac, _Mapping]] = ..., rand_res: _Optional[_Union[RandRes, _Mapping]] = ..., installed: _Optional[_Union[InstalledMechanism, _Mapping]] = ..., rand_res_labels: _Optional[_Union[RandResLabels, _Mapping]] = ..., moments: _Optional[_Union[Moments, _Mapping]] = ..., bins: _Optional[_Union[Bins, _Mapping]] = ..., boost: _Optional[_Union[Boost, _Mapping]] = ..., gradients: _Optional[_Union[Gradients, _Mapping]] = ..., statistics: _Optional[_Union[Statistics, _Mapping]] = ..., threshold: _Optional[_Union[Threshold, _Mapping]] = ...) -> None: ...
 
 class InstalledMechanism(_message.Message):
     __slots__ = ("kind", "parameters")

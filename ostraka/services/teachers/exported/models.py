@@ -4,6 +4,7 @@ import hashlib
 import shutil
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -15,15 +16,15 @@ from torch.export.passes import move_to_device_pass
 
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.device import CPU, HOST, Device
 from ostraka.common.learning.encoders import load_encoder
+from ostraka.common.learning.micro_batches import MicroBatches
 from ostraka.common.task import Task
 from ostraka.services.teachers.assignment import Slice, assign
 from ostraka.services.teachers.config import FILE, TrainingConfig
 from ostraka.services.teachers.ensemble import Ensemble
 from ostraka.services.teachers.exported.archives import Archive, HarmfulError
 from ostraka.services.teachers.guard import VoteGuard, Votes
-from ostraka.services.teachers.layouts.gpu_memory import MicroBatches
-from ostraka.services.teachers.layouts.layouts import best_device
 from ostraka.services.teachers.manifest import ALL, TeachersManifest, unreadable
 from ostraka.services.teachers.nets import scores, winners
 from ostraka.services.teachers.preparation import abstentions, describe, features, training_words
@@ -36,6 +37,14 @@ ROUNDING = 0.05
 _Model = Callable[[Tensor], Tensor]
 
 
+@dataclass(frozen=True)
+class _Placed:
+    """A model, and where and how many records at a time it takes."""
+
+    model: _Model
+    micro: MicroBatches
+
+
 class Exported:
     """Exported networks of records (Q, *shape) to logits (Q, classes); not for several threads at once.
 
@@ -43,8 +52,10 @@ class Exported:
         digests: SHA-256 of every model's file, hexadecimal.
     """
 
-    def __init__(self, files: Sequence[Path], shape: tuple[int, ...], classes: int) -> None:
-        """Read the models in the order of their teachers, on a GPU where there is one.
+    def __init__(
+        self, files: Sequence[Path], shape: tuple[int, ...], classes: int, device: Device = HOST
+    ) -> None:
+        """Read the models in the order of their teachers, and put each on one of the device's places.
 
         Raises:
             OstrakaError: `model.invalid` for a file that is none, that may not be loaded, or whose model does
@@ -52,10 +63,12 @@ class Exported:
         """
         self._files = files
         self._shape = shape
-        self._device = best_device()
-        self._micro = MicroBatches(self._device)
         self.digests = tuple(_digest(file) for file in files)
-        self._models = [_read(file, self._device) for file in files]
+        micro = {place: MicroBatches(device, place) for place in device.places}
+        places = [device.places[row % len(device.places)] for row in range(len(files))]
+        self._models = [
+            _Placed(_read(file, place), micro[place]) for file, place in zip(files, places, strict=True)
+        ]
         for file, model in zip(files, self._models, strict=True):
             self._try(file, model, classes)
 
@@ -63,13 +76,21 @@ class Exported:
     def predict(self, X: NDArray[np.float32], guard: VoteGuard, rows: slice = ALL) -> Votes:
         """Votes (rows, Q), or scores (rows, Q, labels), of these models on flat records (Q, F)."""
         read = scores if guard.multi_label else winners
-        votes = [guard.votes(partial(self._votes, model, read), X, 1) for model in self._models[rows]]
+        votes = [guard.votes(partial(self._votes, placed, read), X, 1) for placed in self._models[rows]]
         return np.concatenate(votes)
 
-    def _votes(self, model: _Model, read: _Model, X: NDArray[np.float32]) -> Votes:
+    def _votes(self, placed: "_Placed", read: _Model, X: NDArray[np.float32]) -> Votes:
         records = torch.from_numpy(np.ascontiguousarray(X)).reshape(-1, *self._shape)
-        parts = self._micro.evaluate(lambda some: read(model(some)), records)
+        parts = placed.micro.evaluate(lambda some: read(placed.model(some)), records)
         return torch.cat(parts)[None].cpu().numpy()
+
+    def held_bytes(self) -> int:
+        """Bytes of the files, which is what cards hold but for their programs."""
+        on_cards = any(placed.micro.place.type != CPU for placed in self._models)
+        return sum(file.stat().st_size for file in self._files) if on_cards else 0
+
+    def unload(self) -> None:
+        """Keep them: their programs stay where they were loaded."""
 
     def save(self, folder: Path) -> None:
         """Copy the files."""
@@ -77,15 +98,15 @@ class Exported:
             shutil.copyfile(file, _place(folder, row))
 
     @classmethod
-    def load(cls, folder: Path, manifest: TeachersManifest) -> "Exported":
+    def load(cls, folder: Path, manifest: TeachersManifest, device: Device = HOST) -> "Exported":
         """Read them; raise `model.invalid` where a file is missing, or another than the manifest says."""
         files = [_place(folder, row) for row in range(manifest.teachers)]
         for file, digest in zip(files, manifest.files, strict=True):
             if _digest(file) != digest:
                 raise unreadable(file)
-        return cls(files, manifest.shape, manifest.classes)
+        return cls(files, manifest.shape, manifest.classes, device)
 
-    def _try(self, file: Path, model: _Model, classes: int) -> None:
+    def _try(self, file: Path, model: "_Placed", classes: int) -> None:
         """Asks about a record of zeros, alone and beside others: a vote may not depend on these."""
         alone, *beside = [self._first_logits(file, model, classes, records) for records in TRIED]
         allowed = ROUNDING * alone.abs().max()
@@ -93,12 +114,12 @@ class Exported:
             raise not_hosted(file, "gives a record other logits each time, or beside other records")
 
     @torch.inference_mode()
-    def _first_logits(self, file: Path, model: _Model, classes: int, records: int) -> Tensor:
+    def _first_logits(self, file: Path, placed: "_Placed", classes: int, records: int) -> Tensor:
         """Logits (classes,) of zeros, asked before ones, zeros, ... until they are so many records."""
-        values = torch.arange(records, device=self._device) % 2
+        values = torch.arange(records, device=placed.micro.place) % 2
         asked = values.float().reshape(-1, *[1] * len(self._shape)).expand(-1, *self._shape).contiguous()
         try:
-            logits = model(asked)
+            logits = placed.model(asked)
             found = tuple(logits.shape)
         except Exception as exc:
             problem = f"cannot take {records} records of shape {self._shape} ({type(exc).__name__})"
@@ -157,7 +178,13 @@ MEANT = {"teachers", "model", "encoder", "thresholds", "abstains", "consent"}
 
 
 def host(
-    dataset: Dataset, task: Task, config: TrainingConfig, *, folder: Path, public: Dataset | None = None
+    dataset: Dataset,
+    task: Task,
+    config: TrainingConfig,
+    *,
+    folder: Path,
+    public: Dataset | None = None,
+    device: Device = HOST,
 ) -> Ensemble:
     """Host the exported models that `config.model` names, one teacher per file, in the order of their names.
 
@@ -170,6 +197,7 @@ def host(
         config: where the models are, and whether thresholds are tuned.
         folder: that a relative path of theirs is in.
         public: labelled records of nobody's, on which thresholds are tuned.
+        device: where models and encoder are tried.
 
     Raises:
         OstrakaError: `task.mismatch` or `data.*` for records that are not the task's, `data.too_few` for
@@ -180,10 +208,10 @@ def host(
     _require_no_training(config, public)
     assert config.model is not None  # noqa: S101 - the caller found a file named there
     abstains = abstentions(task, config.abstains)
-    encoder = load_encoder(config.encoder) if config.encoder else None
+    encoder = load_encoder(config.encoder, device) if config.encoder else None
     X = features(dataset, task, encoder)[0]
     files = _files(folder / config.model.removeprefix(FILE))
-    models = Exported(files, X.shape[1:], len(task.classes))
+    models = Exported(files, X.shape[1:], len(task.classes), device)
     assigned = assign(dataset, config.model_copy(update={"teachers": len(files)}), 0)
     manifest = TeachersManifest(
         **describe(dataset, task, config, assigned, encoder),

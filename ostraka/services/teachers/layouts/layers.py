@@ -7,6 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ostraka.common.learning.device import CPU, has_bfloat16
+from ostraka.common.learning.precision import LogitLayer, ends_in_logits, whole_precision
 from ostraka.services.teachers.networks import AsImages, Scaler, Square
 
 
@@ -35,26 +37,30 @@ class Weights:
 class Linears(Weights):
     """Linear layers: one batched matrix product."""
 
-    def __init__(self, layers: Sequence[nn.Linear]) -> None:
+    def __init__(self, layers: Sequence[nn.Linear], place: torch.device | None = None) -> None:
         """Take the layers; weights (networks, outputs, inputs)."""
         super().__init__(layers)
-        self.weight = torch.stack([layer.weight.detach() for layer in layers]).requires_grad_()
-        self.bias = torch.stack([layer.bias.detach() for layer in layers]).requires_grad_()
+        self.weight = torch.stack([layer.weight.detach() for layer in layers]).to(place).requires_grad_()
+        self.bias = torch.stack([layer.bias.detach() for layer in layers]).to(place).requires_grad_()
+        self._last = isinstance(layers[0], LogitLayer)
 
     def __call__(self, values: Tensor) -> Tensor:
-        """Return outputs (networks, N, outputs) for values (networks, N, inputs)."""
-        return torch.baddbmm(self.bias[:, None], values, self.weight.mT)
+        """Return outputs (networks, N, outputs) for values (networks, N, inputs); logits are of float32."""
+        if not self._last:
+            return torch.baddbmm(self.bias[:, None], values, self.weight.mT)
+        with whole_precision(values.device):
+            return torch.baddbmm(self.bias[:, None], values.to(self.weight.dtype), self.weight.mT)
 
 
 class Convolutions(Weights):
     """Convolutions: one of as many groups of channels as there are networks."""
 
-    def __init__(self, layers: Sequence[nn.Conv2d]) -> None:
+    def __init__(self, layers: Sequence[nn.Conv2d], place: torch.device | None = None) -> None:
         """Take the layers; weights (networks * outputs, inputs, height, width), channels last."""
         super().__init__(layers)
-        weight = torch.cat([layer.weight.detach() for layer in layers])
+        weight = torch.cat([layer.weight.detach() for layer in layers]).to(place)
         self.weight = weight.contiguous(memory_format=torch.channels_last).requires_grad_()
-        self.bias = torch.cat([layer.bias.detach() for layer in layers if layer.bias is not None])
+        self.bias = torch.cat([layer.bias.detach() for layer in layers if layer.bias is not None]).to(place)
         self.bias.requires_grad_()
 
     def __call__(self, values: Tensor) -> Tensor:
@@ -107,14 +113,22 @@ MIN_ROWS = 32
 class Products(Chain):
     """Networks of a scaler, linear layers and what works value by value between them."""
 
-    def __init__(self, nets: Sequence[nn.Module]) -> None:
-        """Take networks of one architecture; they keep their own weights until `unstack`."""
+    def __init__(self, nets: Sequence[nn.Module], place: torch.device | None = None) -> None:
+        """Take networks of one architecture; they keep their own weights until `unstack`.
+
+        Given a place, for evaluation only, the stack is there.
+        """
         self._networks = len(nets)
-        scalers, *layers = zip(*(_flat(net) for net in nets), strict=True)
-        super().__init__([Linears(same) if isinstance(same[0], nn.Linear) else same[0] for same in layers])
+        scalers, first, *others = zip(*(_flat(net) for net in nets), strict=True)
+        super().__init__([Linears(first), *(_step(same, place) for same in others)])
         self._mean = torch.stack([scaler.mean.flatten()[None] for scaler in scalers])
         self._factor = torch.stack([scaler.factor.flatten()[None] for scaler in scalers])
         self._folded: tuple[Tensor, Tensor] | None = None
+        if place is not None:
+            low = bool(others) and has_bfloat16(place) and ends_in_logits(nets[0])
+            self._folded = self._fold(place, torch.bfloat16 if low else torch.float32)
+            # What is folded is not kept twice.
+            self._steps = [None, *self._steps[1:]]
 
     def each(self, X: Tensor) -> Tensor:
         """Logits (networks, N, classes) of every network on records of its own, (networks, N, *shape)."""
@@ -123,22 +137,23 @@ class Products(Chain):
     def all(self, X: Tensor) -> Tensor:
         """Logits (networks, N, classes) of every network on the same records (N, *shape).
 
-        On a CPU the first layers of all networks, their scalers within, are one product; for evaluation only,
-        since weights are taken at the first call.
+        The first layers of all networks, their scalers within, are one product; for evaluation only, since
+        weights are taken at the first call.
         """
-        if X.device.type != "cpu":
-            return self.each(X[None])
-        self._folded = self._folded or self._fold()
-        values = _product(X.flatten(1), *self._folded)
+        self._folded = self._folded or self._fold(X.device, torch.float32)
+        weight, bias = self._folded
+        with whole_precision(X.device):
+            values = _product(X.flatten(1).to(weight.dtype), weight, bias)
         return self.run(values.reshape(len(X), self._networks, -1).transpose(0, 1), done=1)
 
     @torch.no_grad()
-    def _fold(self) -> tuple[Tensor, Tensor]:
+    def _fold(self, place: torch.device, kind: torch.dtype) -> tuple[Tensor, Tensor]:
         """Weights (networks * outputs, features) and biases of the first layers on records as they come."""
         first = self.weights[0]
-        weight = first.weight.double() * self._factor
-        bias = first.bias.double() - (weight * self._mean).sum(dim=2)
-        return weight.float().flatten(0, 1), bias.float().flatten()
+        # On the host: not every card has float64.
+        weight = first.weight.cpu().double() * self._factor.cpu()
+        bias = first.bias.cpu().double() - (weight * self._mean.cpu()).sum(dim=2)
+        return weight.float().flatten(0, 1).to(place, kind), bias.float().flatten().to(place, kind)
 
 
 def are_products(net: nn.Module) -> bool:
@@ -153,9 +168,16 @@ def _flat(net: nn.Module) -> list[Any]:
     return [leaf for leaf in leaves(net) if not isinstance(leaf, nn.Flatten)]
 
 
+def _step(same: Sequence[nn.Module], place: torch.device | None) -> object:
+    """Return what the same layer of all networks does to values (networks, N, ...)."""
+    if isinstance(same[0], nn.Linear):
+        return Linears(same, place)  # type: ignore[arg-type]
+    return same[0]
+
+
 def _product(X: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """Return outputs (N, outputs) on a CPU."""
-    if len(X) < MIN_ROWS or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
+    """Return outputs (N, outputs)."""
+    if X.device.type != CPU or len(X) < MIN_ROWS or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
         return functional.linear(X, weight, bias)
     return functional.linear(X.to_mkldnn(), weight, bias).to_dense()
 
@@ -171,13 +193,14 @@ class Grouped(Chain):
     faster at; after the flattening values are (networks, N, features).
     """
 
-    def __init__(self, nets: Sequence[nn.Module]) -> None:
+    def __init__(self, nets: Sequence[nn.Module], place: torch.device | None = None) -> None:
         """Take networks of one architecture; they keep their own weights until `unstack`."""
         self._networks = len(nets)
+        self._place = place
         scalers, images, *layers = zip(*map(leaves, nets), strict=True)
         super().__init__([self._step(same) for same in layers])
-        self._mean = torch.stack([scaler.mean for scaler in scalers])[:, None]
-        self._factor = torch.stack([scaler.factor for scaler in scalers])[:, None]
+        self._mean = torch.stack([scaler.mean for scaler in scalers])[:, None].to(place)
+        self._factor = torch.stack([scaler.factor for scaler in scalers])[:, None].to(place)
         self._images: AsImages = images[0]
 
     def each(self, X: Tensor) -> Tensor:
@@ -193,10 +216,8 @@ class Grouped(Chain):
 
     def _step(self, same: Sequence[nn.Module]) -> object:
         if isinstance(same[0], nn.Conv2d):
-            return Convolutions(same)  # type: ignore[arg-type]
-        if isinstance(same[0], nn.Linear):
-            return Linears(same)  # type: ignore[arg-type]
-        return self._flatten if isinstance(same[0], nn.Flatten) else same[0]
+            return Convolutions(same, self._place)  # type: ignore[arg-type]
+        return self._flatten if isinstance(same[0], nn.Flatten) else _step(same, self._place)
 
     def _flatten(self, values: Tensor) -> Tensor:
         return values.reshape(len(values), self._networks, -1).transpose(0, 1)

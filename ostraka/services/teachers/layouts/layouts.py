@@ -1,10 +1,11 @@
 """Layouts of many networks on cores or a GPU, by kind of model and of device."""
 
+import copy
 import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, Protocol, TypeVar
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state
 
+from ostraka.common.learning.device import CPU, Device
 from ostraka.services.teachers.config import Progress
 from ostraka.services.teachers.layouts.layers import Grouped, Products, are_grouped, are_products
 
@@ -116,8 +118,10 @@ class Stack(Protocol):
 class Alone:
     """One network as it is."""
 
-    def __init__(self, net: nn.Module) -> None:
-        self._net = net
+    def __init__(self, net: nn.Module, place: torch.device | None = None) -> None:
+        """Take a network, or make a copy of it at another place."""
+        there = place is None or place.type == CPU
+        self._net = net if there else copy.deepcopy(net).to(place)
 
     def parameters(self) -> list[Tensor]:
         """Return the tensors that an optimizer changes."""
@@ -139,10 +143,13 @@ class Alone:
 class Mapped:
     """Networks mapped by torch.func over shared weight tensors, whose first axis counts networks."""
 
-    def __init__(self, nets: Sequence[nn.Module]) -> None:
+    def __init__(self, nets: Sequence[nn.Module], place: torch.device | None = None) -> None:
         """Take networks of one architecture; they keep their own weights until `unstack`."""
         self._nets = nets
         self._weights, self._buffers = stack_module_state(list(nets))
+        if place is not None:
+            self._weights = {name: value.detach().to(place) for name, value in self._weights.items()}
+            self._buffers = {name: value.to(place) for name, value in self._buffers.items()}
 
     def parameters(self) -> list[Tensor]:
         """Return the tensors that an optimizer changes."""
@@ -170,7 +177,7 @@ class Mapped:
 
 Layout = Literal["loop", "workers", "stacked", "products", "grouped"]
 """One network after another; one a thread; several by torch.func, batched products or convolution groups."""
-Device = Literal["cpu", "gpu"]
+Kind = Literal["cpu", "gpu"]
 Work = Literal["training", "prediction"]
 TOGETHER = 8
 """Networks in one stack on a CPU, at most: more of them, with what an optimizer keeps, leave its cache."""
@@ -181,7 +188,7 @@ ON_GPU: Mapping[str, Layout] = {
     **dict.fromkeys(CONVOLUTIONAL, "stacked"),
     "resnet": "stacked",
 }
-FASTEST: Mapping[tuple[Device, Work], Mapping[str, Layout]] = {
+FASTEST: Mapping[tuple[Kind, Work], Mapping[str, Layout]] = {
     ("cpu", "training"): {
         **dict.fromkeys(LINEAR, "products"),
         **dict.fromkeys(CONVOLUTIONAL, "grouped"),
@@ -199,23 +206,9 @@ UNKNOWN: Mapping[Work, Layout] = {"training": "loop", "prediction": "workers"}
 """Layouts that any module bears: in training a factory's may draw from torch's one generator of a process."""
 
 
-def best_device() -> torch.device:
-    """Return a GPU where there is one, else the CPU."""
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-
-
-def low_precision(device: torch.device) -> AbstractContextManager[object]:
-    """Inside, products are of bfloat16 on a CUDA GPU that computes with it; elsewhere nothing changes."""
-    if device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False):
-        return torch.autocast("cuda", torch.bfloat16)
-    return nullcontext()
-
-
-def fastest(model: str, device: torch.device, work: Work) -> Layout:
+def fastest(model: str, device: Device, work: Work) -> Layout:
     """Return the layout that is fastest for networks of this model; `UNKNOWN` where it was not measured."""
-    return FASTEST["cpu" if device.type == "cpu" else "gpu", work].get(model, UNKNOWN[work])
+    return FASTEST["cpu" if device.is_cpu else "gpu", work].get(model, UNKNOWN[work])
 
 
 @dataclass(frozen=True)
@@ -225,40 +218,47 @@ class Arrangement:
     Attributes:
         layout: how those together are evaluated.
         parts: rows of networks, each part a stack.
+        places: where each part is evaluated.
         workers: parts that are evaluated at a time, each by a thread of its own.
     """
 
     layout: Layout
     parts: Sequence[Sequence[int]]
+    places: Sequence[torch.device]
     workers: int
 
     @classmethod
-    def of(cls, layout: Layout, networks: int, device: torch.device) -> "Arrangement":
-        """Stacks of nearly equal size, several for each core of a CPU and one for a GPU."""
-        cpu = device.type == "cpu"
+    def of(cls, layout: Layout, networks: int, device: Device) -> "Arrangement":
+        """Stacks of nearly equal size, several for each core of a CPU and one for each card."""
+        cards = len(device.places)
+        # In a loop networks may draw from torch's one generator of a process: none runs beside another.
+        workers = 1 if layout == "loop" else threads() if device.is_cpu else cards
         if layout in ("loop", "workers"):
-            return cls(layout, groups(networks, networks), threads() if cpu and layout == "workers" else 1)
-        stacks = threads() * math.ceil(networks / threads() / TOGETHER) if cpu else 1
-        return cls(layout, groups(networks, stacks), threads() if cpu else 1)
+            parts = groups(networks, networks)
+        else:
+            stacks = threads() * math.ceil(networks / threads() / TOGETHER) if device.is_cpu else cards
+            parts = groups(networks, stacks)
+        return cls(layout, parts, [device.places[part % cards] for part in range(len(parts))], workers)
 
 
-def make_stack(layout: Layout, nets: Sequence[nn.Module]) -> Stack:
+def make_stack(layout: Layout, nets: Sequence[nn.Module], place: torch.device | None = None) -> Stack:
     """Networks of one part as they are evaluated; by torch.func where the layout does not know their layers.
 
-    One a thread, convolutions have their channels last, which oneDNN is much faster at; torch.func cannot
-    normalise groups of channels then.
+    Given a place, only the stack is there, for evaluation, and the networks stay where they are; none: the
+    stack is where they are. One a thread, convolutions have their channels last, which oneDNN is much faster
+    at; torch.func cannot normalise groups of channels then.
     """
     if layout == "products" and are_products(nets[0]):
-        return Products(nets)
+        return Products(nets, place)
     if layout == "grouped" and are_grouped(nets[0]):
-        return Grouped(nets)
+        return Grouped(nets, place)
     if len(nets) > 1:
         for net in nets:
             _order(net, torch.contiguous_format)
-        return Mapped(nets)
+        return Mapped(nets, place)
     if layout == "workers":
         _order(nets[0], torch.channels_last)
-    return Alone(nets[0])
+    return Alone(nets[0], place)
 
 
 def _order(net: nn.Module, order: torch.memory_format) -> None:

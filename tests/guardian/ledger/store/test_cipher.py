@@ -2,6 +2,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from ostraka.common.errors import ErrorCode
 from ostraka.guardian.ledger import Cipher, load_or_create_key
@@ -21,6 +22,33 @@ def test_altered_or_cut_bytes_and_other_keys_do_not_open() -> None:
     for bad in (b"", sealed[:-1], sealed[:-1] + bytes([sealed[-1] ^ 1])):
         refused(ErrorCode.LEDGER_TAMPERED, partial(cipher().unseal, bad, "row"))
     refused(ErrorCode.LEDGER_TAMPERED, lambda: Cipher(b"k" * 32).unseal(sealed, "row"))
+
+
+@pytest.mark.parametrize(
+    ("key", "row", "expected"),
+    [
+        (b"\1", b"", "ce546ef63c9cc60765923609b33a9a1974e96e52daf2fcf7075e2271"),
+        (b"\3", b"c2sp.org/XAES-256-GCM", "986ec1832593df5443a179437fd083bf3fdb41abd740a21f71eb769d"),
+    ],
+)
+def test_bytes_are_those_of_the_specification(
+    key: bytes, row: bytes, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The test vectors of https://c2sp.org/XAES-256-GCM."""
+    monkeypatch.setattr("ostraka.guardian.ledger.store.cipher._bind", lambda _: row)
+    nonce = b"ABCDEFGHIJKLMNOPQRSTUVWX"
+    made = Cipher(32 * key, random=lambda _: nonce)
+    assert made.seal_bytes(b"XAES-256-GCM") == nonce + bytes.fromhex(expected)
+    assert made.unseal_bytes(nonce + bytes.fromhex(expected)) == b"XAES-256-GCM"
+
+
+def test_what_an_earlier_version_sealed_still_opens() -> None:
+    key = b"k" * 32
+    nonce = b"n" * 12
+    row = b'["ostraka/v1/ledger","row"]'
+    sealed = nonce + AESGCM(key).encrypt(nonce, (7).to_bytes(16, "big"), row)
+    assert Cipher(key).unseal(sealed, "row") == 7
+    refused(ErrorCode.LEDGER_TAMPERED, lambda: Cipher(key).unseal(sealed, "another row"))
 
 
 def test_equal_amounts_do_not_look_equal() -> None:

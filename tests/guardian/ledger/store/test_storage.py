@@ -197,7 +197,7 @@ def test_reading_with_the_key_shows_data_dependent_amounts(path: Path) -> None:
 
 def test_encrypted_amounts_are_bound_to_their_rows(path: Path, raw: sqlite3.Connection) -> None:
     sealed = raw.execute("SELECT data_dependent FROM units ORDER BY id").fetchall()
-    assert {len(value) for (value,) in sealed} == {12 + 16 + 16}
+    assert {len(value) for (value,) in sealed} == {24 + 16 + 16}
     raw.execute("UPDATE units SET data_dependent = ? WHERE id = 1", sealed[1])
     raw.execute(
         "UPDATE charges SET data_dependent = (SELECT data_dependent FROM charges WHERE unit = 2)"

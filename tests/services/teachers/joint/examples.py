@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from ostraka.common.learning.device import HOST, Device
 from ostraka.common.mechanism import DpTtac, Recipe, Ttac
 from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
@@ -46,8 +47,8 @@ def dp_ttac(clip: str = "record", radius: float = 0.5, **settings: Any) -> DpTta
     return DpTtac.model_validate({"recipe": recipe(**settings), "clip": clip, "radius": radius, "sigma": 1.0})
 
 
-def teachers(slices: list[Slice], mechanism: Ttac | DpTtac) -> JointTeachers:
-    return JointTeachers(slices, mechanism.recipe.model, CLASSES, CONFIG, mechanism.recipe)
+def teachers(slices: list[Slice], mechanism: Ttac | DpTtac, device: Device = HOST) -> JointTeachers:
+    return JointTeachers(slices, mechanism.recipe.model, CLASSES, CONFIG, mechanism.recipe, device)
 
 
 def start(number: int = 0, seed: int = 3) -> tuple[RoundInput, np.ndarray]:

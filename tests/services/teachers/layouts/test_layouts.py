@@ -6,6 +6,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from ostraka.common.learning.device import HOST, Device
 from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import MODEL_OF_HEAD, TrainingConfig
 from ostraka.services.teachers.fitting import compose, fit_networks
@@ -24,8 +25,8 @@ from ostraka.services.teachers.layouts.layouts import (
     threads,
 )
 from ostraka.services.teachers.nets import Networks
+from tests.fake_card import FakeCards
 
-CPU = torch.device("cpu")
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 TEACHERS = 5
 CASES = [
@@ -78,7 +79,7 @@ def test_votes_are_the_same_in_every_layout(model: str, shape: tuple[int, ...]) 
     with torch.no_grad():
         alone = np.stack([net(torch.from_numpy(X)).argmax(dim=1).numpy() for net in nets])
     for layout in LAYOUTS:
-        models = Networks(nets, shape, CPU, layout)
+        models = Networks(nets, shape, HOST, layout)
         assert np.array_equal(models.predict(X.reshape(300, -1), VoteGuard(3)), alone)
         assert np.array_equal(models.predict(X.reshape(300, -1), VoteGuard(3), slice(1, 4)), alone[1:4])
 
@@ -88,7 +89,7 @@ def test_scores_are_the_same_in_every_layout(model: str, shape: tuple[int, ...])
     nets = fit(model, shape, "loop")
     X = noise_around_centres(shape, 77, 40).X.reshape(40, -1)
     scores = [
-        Networks(nets, shape, CPU, layout).predict(X, VoteGuard(3, multi_label=True)) for layout in LAYOUTS
+        Networks(nets, shape, HOST, layout).predict(X, VoteGuard(3, multi_label=True)) for layout in LAYOUTS
     ]
     for other in scores[1:]:
         np.testing.assert_allclose(other, scores[0], rtol=1e-4, atol=1e-5)
@@ -124,10 +125,10 @@ def test_a_changed_record_moves_its_own_network_alone(
 def test_a_network_that_is_no_number_breaks_no_other(layout: Layout) -> None:
     nets = fit("mlp", (4,), "loop")
     X = noise_around_centres((4,), 77, 40).X
-    whole = Networks(nets, (4,), CPU, layout).predict(X, VoteGuard(3))
+    whole = Networks(nets, (4,), HOST, layout).predict(X, VoteGuard(3))
     with torch.no_grad():
         next(nets[1].parameters()).fill_(torch.nan)
-    broken = Networks(nets, (4,), CPU, layout).predict(X, VoteGuard(3))
+    broken = Networks(nets, (4,), HOST, layout).predict(X, VoteGuard(3))
     assert (broken[1] == 0).all()
     assert np.array_equal(np.delete(broken, 1, axis=0), np.delete(whole, 1, axis=0))
 
@@ -166,21 +167,29 @@ def test_modules_that_are_no_plain_chain_are_not_known() -> None:
     assert not are_products(parts.Sequential(scaler, *tail, parts.Dropout()))
 
 
-def test_unmeasured_models_train_one_after_another() -> None:
-    for device in (CPU, torch.device("cuda")):
+def test_unmeasured_models_train_one_after_another(cards: FakeCards) -> None:
+    for device in (HOST, Device("cuda")):
         assert fastest("module:factory", device, "training") == "loop"
         assert fastest("module:factory", device, "prediction") == "workers"
         assert fastest("mlp", device, "training") == FASTEST["cpu", "training"]["mlp"]
-    assert fastest("cnn", torch.device("mps"), "training") == FASTEST["gpu", "training"]["cnn"]
+    assert fastest("cnn", Device("cuda"), "training") == FASTEST["gpu", "training"]["cnn"]
 
 
 @pytest.mark.parametrize("networks", [1, 2, 25, 250])
-def test_every_network_is_in_one_part(networks: int) -> None:
+def test_every_network_is_in_one_part(networks: int, cards: FakeCards) -> None:
     for layout in LAYOUTS:
-        for device in (CPU, torch.device("cuda")):
+        for device in (HOST, Device("cuda"), Device(("cuda:1", "cuda:0"))):
             parts = Arrangement.of(layout, networks, device).parts
             assert [row for part in parts for row in part] == list(range(networks))
-    together = Arrangement.of("products", networks, CPU)
+    together = Arrangement.of("products", networks, HOST)
     assert max(map(len, together.parts)) <= TOGETHER
     assert together.workers == threads()
-    assert len(Arrangement.of("products", networks, torch.device("cuda")).parts) == 1
+    assert len(Arrangement.of("products", networks, Device("cuda")).parts) == 1
+
+
+def test_several_cards_have_a_part_each_and_work_at_a_time(cards: FakeCards) -> None:
+    both = Device(("cuda:1", "cuda:0"))
+    arranged = Arrangement.of("products", 5, both)
+    assert [list(part) for part in arranged.parts] == [[0, 1, 2], [3, 4]]
+    assert (tuple(arranged.places), arranged.workers) == (both.places, 2)
+    assert Arrangement.of("loop", 5, both).workers == 1

@@ -2,76 +2,19 @@
 
 import threading
 import time
+import traceback
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-import structlog
 from numpy.typing import NDArray
 
-from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.device import Device, DeviceState
 from ostraka.common.telemetry.tracing import span
 from ostraka.services.hosting.admission import stopping
-
-
-class DeviceState:
-    """Works until teachers fail on a record of zeros, and again from when all of them take one.
-
-    What it says depends on device and models alone, never on a query or a record. Safe to use from many
-    threads.
-    """
-
-    def __init__(self) -> None:
-        self._works = True
-        self._failures = 0
-        self._tell: list[Callable[[bool], object]] = []
-        # Held while others are told, so that they hear of changes in the order in which these come.
-        self._lock = threading.Lock()
-
-    @property
-    def works(self) -> bool:
-        """Whether it does, as far as is known."""
-        return self._works
-
-    def watch(self, tell: Callable[[bool], object]) -> None:
-        """Call `tell` with whether the device works, now and whenever that changes."""
-        with self._lock:
-            self._tell.append(tell)
-            tell(self._works)
-
-    def note_failure(self, exc: BaseException) -> None:
-        """Take note of what a prediction raised: the device is gone where that is `server.device_gone`."""
-        if not isinstance(exc, OstrakaError) or exc.code is not ErrorCode.SERVER_DEVICE_GONE:
-            return
-        with self._lock:
-            self._failures += 1
-            if self._works:
-                structlog.get_logger().error("device.gone", sentence=exc.message)
-                self._change(works=False)
-
-    def retry(self, probe: Callable[[], object]) -> None:
-        """Where the device is gone, have `probe` ask all teachers: it works again unless that raises."""
-        if self._works:
-            return
-        failures = self._failures
-        try:
-            probe()
-        except Exception:
-            return
-        with self._lock:
-            # A prediction that failed while the probe ran says that the device is gone again.
-            if failures == self._failures:
-                structlog.get_logger().info("device.back")
-                self._change(works=True)
-
-    def _change(self, *, works: bool) -> None:
-        self._works = works
-        for tell in self._tell:
-            tell(works)
-
 
 MICRO_BATCH = 512
 """Queries that are predicted together, at most."""
@@ -86,8 +29,8 @@ class Predictor(Protocol):
         """Class indices (rows, Q) int64 of these teachers, or scores (rows, Q, labels) float32 in [0, 1]."""
 
 
-class DeviceObserver(Protocol):
-    """Is told what a device does, by its thread."""
+class PredictionObserver(Protocol):
+    """Is told what the thread does, by itself."""
 
     def record_wait(self, seconds: float) -> None:
         """Record how long queries waited for their turn."""
@@ -120,19 +63,19 @@ class _Asked:
         return self.model is other.model and self.rows == other.rows
 
 
-class Device:
+class PredictionThread:
     """Predicts for any number of threads, in the order in which they ask; safe to call from all of them.
 
     While a micro-batch is predicted, queries of other sessions gather; those that wait for the same teachers
     are predicted together. Nothing waits for company while the device is idle.
 
     Attributes:
-        state: whether it works.
+        device: where it predicts, told when that is gone.
     """
 
-    def __init__(self, watch: DeviceObserver | None = None) -> None:
+    def __init__(self, device: Device, watch: PredictionObserver | None = None) -> None:
         """Start the thread; `close` ends it."""
-        self.state = DeviceState()
+        self.device = device
         self._watch = watch or _Unwatched()
         self._waiting: deque[_Asked] = deque()
         # Guards the queue and whether it is closed; told of either, and never held while a model predicts.
@@ -182,7 +125,9 @@ class Device:
             began = time.perf_counter()
             for asked in together:
                 self._watch.record_wait(began - asked.since)
-            _answer(together, self._watch, self.state)
+            _answer(together, self._watch, self.device.state)
+            # Not kept while nothing is asked: a card holds the weights of teachers that were replaced since.
+            del together, asked
 
     def _next(self) -> list[_Asked]:
         """Return the oldest waiting one and those that join it, oldest first; none once closed and empty."""
@@ -205,19 +150,19 @@ class Device:
 
 
 @dataclass(frozen=True)
-class OnDevice:
-    """An ensemble that votes on a device shared with all others, `most` queries at a time."""
+class OnThread:
+    """An ensemble that votes on a thread shared with all others, `most` queries at a time."""
 
-    device: Device
+    thread: PredictionThread
     ensemble: Predictor
     most: int
 
     def predict(self, X: NDArray[np.float32], rows: slice) -> NDArray[Any]:
         """Return the ensemble's votes; safe to call from many threads."""
-        return self.device.predict(self.ensemble, X, rows, self.most)
+        return self.thread.predict(self.ensemble, X, rows, self.most)
 
 
-def _answer(together: Sequence[_Asked], watch: DeviceObserver, state: DeviceState) -> None:
+def _answer(together: Sequence[_Asked], watch: PredictionObserver, state: DeviceState) -> None:
     """Predict for all at once; where that fails each alone, so that nobody fails for another's queries.
 
     Whatever a model raises, the thread goes on: without it nobody would get an answer again.
@@ -232,12 +177,27 @@ def _answer(together: Sequence[_Asked], watch: DeviceObserver, state: DeviceStat
         else:
             state.note_failure(exc)
             error = exc if isinstance(exc, Exception) else RuntimeError(type(exc).__name__)
+            _forget_frames(error)
             together[0].votes.set_exception(error)
         return
     finally:
         watch.record_prediction(time.perf_counter() - began, sum(len(asked.X) for asked in together))
     for asked, votes in zip(together, parts, strict=True):
         asked.votes.set_result(votes)
+
+
+def _forget_frames(error: BaseException) -> None:
+    """Drop what the frames of a failure hold: models, their tensors on a card, and the queries.
+
+    The future would keep them, and with them the card's memory, until Python next looks for cycles.
+    """
+    if error.__traceback__ is not None:
+        # That of `_answer`, which still runs, cannot be cleared, and holds the future.
+        error.__traceback__ = error.__traceback__.tb_next
+    failed: BaseException | None = error
+    while failed is not None:
+        traceback.clear_frames(failed.__traceback__)
+        failed = failed.__cause__ or failed.__context__
 
 
 def _votes(together: Sequence[_Asked]) -> list[NDArray[Any]]:

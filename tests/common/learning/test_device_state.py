@@ -1,17 +1,12 @@
 """When a device counts as gone, when as back, and who is told."""
 
-from contextlib import closing
-
-import numpy as np
 import pytest
 from structlog.testing import capture_logs
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.services.hosting.device import Device, DeviceState
-from ostraka.services.teachers.guard import device_gone
-from tests.services.hosting.test_device import Sums, numbered
+from ostraka.common.learning.device import DeviceState
 
-GONE = device_gone("RuntimeError")
+GONE = OstrakaError(ErrorCode.SERVER_DEVICE_GONE, "Gone.")
 
 
 def fail() -> None:
@@ -52,13 +47,3 @@ def test_a_failure_during_a_probe_outlasts_it() -> None:
     state.note_failure(GONE)
     state.retry(lambda: state.note_failure(GONE))
     assert not state.works
-
-
-def test_a_prediction_for_which_the_device_is_gone_tells() -> None:
-    with closing(Device()) as device:
-        with pytest.raises(OstrakaError) as refused:
-            device.predict(Sums(GONE), numbered(-1, 1), slice(None))
-        assert refused.value is GONE
-        assert not device.state.works
-        assert device.predict(Sums(), np.zeros((1, 1), np.float32), slice(0, 1)).tolist() == [[0]]
-        assert not device.state.works

@@ -1,0 +1,1 @@
+"""What a GPU does with teachers, encoders and students: `make gpu`."""

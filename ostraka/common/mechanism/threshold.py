@@ -1,0 +1,64 @@
+"""A threshold on the share of votes: yes where few teachers say so, for classes that are rare."""
+
+import math
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from ostraka.common.mechanism.error_rates import miss_probability
+from ostraka.common.mechanism.mechanism import Draw, Mechanism, Votes, invalid_plan
+from ostraka.common.privacy.worst_case import WorstCase, check_rdp
+from ostraka.common.sharing.ballots import ClassCounts
+
+
+class Threshold(Mechanism):
+    """Release the second of two classes where its share of the votes, after noise, reaches `share`."""
+
+    charged_as: ClassVar[str] = "an answer with two outcomes for every query"
+    gaussian: ClassVar[bool] = True
+
+    kind: Literal["threshold"] = "threshold"
+    sigma: Votes = Field(description="Noise of both counts, in votes.")
+    share: Annotated[float, Field(gt=0, lt=1)] = Field(
+        description="Share of the votes from which the task's second class is released."
+    )
+
+    @property
+    def ballot(self) -> ClassCounts:
+        """Votes for each class."""
+        return ClassCounts()
+
+    def draws(self, rows: int, classes: int) -> list[Draw]:
+        """Return the noise of both counts."""
+        return [Draw.gaussian(self.sigma, rows, 2)]
+
+    def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
+        """Return the cost of one answer with two outcomes, as `binary` has it of a label."""
+        # Both counts move, each with noise of its own: the two draws' difference has sqrt(2) deviations.
+        return WorstCase(answer=check_rdp(order, math.sqrt(2) * sensitivity, self.sigma))
+
+    def known_error(self, teachers: int, classes: int) -> float:
+        """Bound the probability that noise carries votes that all agree across the threshold."""
+        margin = min(self.share, 1 - self.share)
+        return miss_probability((0.5 + margin) * teachers, teachers, 2, self.sigma)
+
+    def check_classes(self, classes: int) -> None:
+        """Raise `plan.invalid` for another number of classes than two."""
+        if classes != 2:
+            raise invalid_plan(
+                f"a threshold tells two classes apart and the task has {classes}; choose confident"
+            )
+
+    def lead(self, totals: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return by how much the second class has to lead for the answer, in steps of 2^-16 votes.
+
+        The least whole number of steps at which it has `share` of all votes, `totals` (Q,) in such steps;
+        it is negative below one half. A function of public numbers, so that its rounding costs nothing.
+        """
+        return np.asarray(np.ceil((2 * self.share - 1) * totals), dtype=np.int64)
+
+    def rule(self, classes: tuple[str, ...]) -> str:
+        """Return for people which votes give which label."""
+        return f"'{classes[1]}' from {100 * self.share:.3g}% of the votes on, else '{classes[0]}'"
