@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from ostraka.deploy.protos import PACKAGE_ROOT, SOURCES, generate
 
 
@@ -11,6 +13,7 @@ def stubs(root: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in paths}
 
 
+@pytest.mark.heavy
 def test_committed_stubs_are_current(tmp_path: Path) -> None:
     generate(tmp_path)
     made, committed = stubs(tmp_path), stubs(PACKAGE_ROOT)

@@ -19,6 +19,7 @@ def invoke(*arguments: object) -> Result:
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
+@pytest.mark.heavy
 @pytest.mark.processes
 def test_what_is_left_is_advised_on_and_nothing_is_charged(sites: Sites, tmp_path: Path) -> None:
     start_with_sums(sites)

@@ -13,6 +13,7 @@ from tests.e2e.test_fit import invoke
 from tests.e2e.test_sums import start_with_sums
 
 
+@pytest.mark.heavy
 @pytest.mark.processes
 def test_counts_are_told_paid_for_once_and_kept(sites: Sites, tmp_path: Path) -> None:
     start_with_sums(sites)

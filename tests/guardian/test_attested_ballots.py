@@ -170,7 +170,7 @@ LIES = [
 ]
 
 
-@pytest.mark.parametrize("bits", [31, 61])
+@pytest.mark.parametrize("bits", [31, pytest.param(61, marks=pytest.mark.heavy)])
 @pytest.mark.parametrize("lie", LIES, ids=[lie.__name__ for lie in LIES])
 def test_a_party_that_lies_is_named(run: Run, lie: Callable[[Batch], None], bits: int) -> None:
     batch = run.batch(ring_bits=bits)
@@ -226,6 +226,7 @@ def of_another_seed(batch: Batch) -> Verification:
     return batch.verification()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("bits", "mechanism"),
     [(31, GnMax(sigma=1.0)), (61, GnMax(sigma=1.0)), (31, Binary(sigma=1.0)), (31, Tau(sigma=1.0, tau=1.5))],

@@ -44,11 +44,13 @@ every_release = pytest.mark.parametrize(("chart", "values"), RELEASES)
 every_chart = pytest.mark.parametrize("chart", NEEDED)
 
 
+@pytest.mark.heavy
 @every_release
 def test_helm_finds_nothing_wrong(helm: Helm, chart: str, values: dict[str, Any]) -> None:
     assert "0 chart(s) failed" in helm.lint(chart, NEEDED[chart] | values)
 
 
+@pytest.mark.heavy
 @every_release
 def test_manifests_are_what_kubernetes_expects(helm: Helm, chart: str, values: dict[str, Any]) -> None:
     import kubernetes_validate  # its schemas take seconds

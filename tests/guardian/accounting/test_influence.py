@@ -75,6 +75,7 @@ def test_one_vote_of_any_weight_equals_many_digit_arithmetic(
     oracle.assert_equal(rdp, np.minimum(expected, worst))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("influence", SEVERAL, ids=str)
 @pytest.mark.parametrize("counts", [[20.5, 12.0], [9.0, 9.0], [25.0, 0.0]])
 def test_several_votes_between_two_classes_equal_many_digit_arithmetic(

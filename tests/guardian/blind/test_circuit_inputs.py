@@ -162,6 +162,7 @@ def test_answers_are_those_of_the_mechanism(
     np.testing.assert_array_equal(blind.labels, voted.labels)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 @given(
     rows=st.integers(1, 3),

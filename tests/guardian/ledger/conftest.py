@@ -7,7 +7,7 @@ from ostraka.common.clock import ManualClock
 from tests.guardian.ledger.places import Place
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.heavy)])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     """Yield an empty place in either backend."""
     on_sqlite = request.param == "sqlite"

@@ -166,7 +166,7 @@ def test_without_psycopg_one_is_told_what_to_install(
 def test_a_database_that_is_no_ledger(raw: Raw, postgres_url: str) -> None:
     refused(ErrorCode.LEDGER_MISSING, lambda: LedgerReader.open_read_only(postgres_url))
     raw.execute("CREATE TABLE notes (text text)")
-    refused(ErrorCode.LEDGER_TAMPERED, lambda: opened(postgres_url))
+    refused(ErrorCode.LEDGER_MISSING, lambda: opened(postgres_url))
 
 
 def test_a_newer_ledger(ledger: Ledger, raw: Raw, postgres_url: str) -> None:

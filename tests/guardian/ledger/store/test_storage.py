@@ -147,7 +147,7 @@ def test_a_file_that_is_no_ledger(tmp_path: Path) -> None:
     with sqlite3.connect(path) as other:
         other.execute("CREATE TABLE notes (text)")
     other.close()
-    refused(ErrorCode.LEDGER_TAMPERED, lambda: opened(path))
+    refused(ErrorCode.LEDGER_MISSING, lambda: opened(path))
     assert path.stat().st_size > 0
 
 

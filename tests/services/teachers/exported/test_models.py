@@ -220,6 +220,7 @@ def test_one_size_of_batch_is_not_enough(tmp_path: Path) -> None:
     assert "dynamic" in refusal(lambda: Exported([tmp_path / "two.pt2"], SHAPE, CLASSES))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["export", "trace"])
 @pytest.mark.parametrize("layer", [nn.BatchNorm1d(256), nn.Dropout(0.5)])
 def test_models_left_in_training_mode_are_refused(layer: nn.Module, kind: str, tmp_path: Path) -> None:
