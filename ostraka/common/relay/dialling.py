@@ -21,7 +21,7 @@ from ostraka.common.rpc.http_connect import (
 
 TIMEOUT_S = 10.0
 """For each of connecting, the proxy's answer, TLS and the upgrade: several round trips of a slow link."""
-CLOSE_S = 5.0
+CLOSE_S = 2.0
 """For the goodbyes of TLS."""
 PROTOCOLS = ("http/1.1",)
 """By ALPN: WebSockets begin as HTTP/1.1, and an inspecting proxy chooses HTTP/2 where it may."""
