@@ -17,7 +17,8 @@ class Word(StrEnum):
     MET = "met"
     BETTER = "better"
     DIFFERS = "differs"
-    NOT_POSSIBLE = "not possible"
+    AGREEMENT = "needs an agreement"
+    NOT_PUBLISHED = "not published"
     NOTHING = "nothing to measure"
 
 

@@ -29,7 +29,8 @@ is not measured again; Ctrl-C keeps what has ended. What this page shows is in `
 - **better**: further away, in the direction that is better;
 - **differs**: anything else, and all that is on other data than the paper's, where what the paper says of it
   may hold all the same;
-- **not possible**: data that nobody may give away;
+- **needs an agreement**: the owner of the data gives them to each applicant who signs, and nobody else may;
+- **not published**: data that nobody outside has;
 - **nothing to measure**: drawings, and lists of what the paper does.
 
 Numbers are means, ± the deviation over seeds where there are several; the paper's are in brackets. The
@@ -54,11 +55,26 @@ def word_of(cell: Cell, record: Record | None) -> str:
 
 
 def _summary(store: Store) -> str:
-    lines = ["| paper | " + " | ".join([*Word, NOT_RUN]) + " |", "|---" * (len(Word) + 2) + "|"]
+    lines = [
+        "| paper | " + " | ".join([*Word, NOT_RUN, "measured by older code"]) + " |",
+        "|---" * (len(Word) + 3) + "|",
+    ]
     for one in sections():
-        words = [word_of(cell, store.newest(cell)) for cell in one.cells]
-        lines.append(f"| {one.name} | " + " | ".join(str(words.count(w)) for w in [*Word, NOT_RUN]) + " |")
+        shown = [(cell, store.newest(cell)) for cell in one.cells]
+        words = [word_of(cell, record) for cell, record in shown]
+        stale = sum(_is_stale(cell, record) for cell, record in shown)
+        counts = [*(words.count(word) for word in [*Word, NOT_RUN]), stale]
+        lines.append(f"| {one.name} | " + " | ".join(map(str, counts)) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _is_stale(cell: Cell, record: Record | None) -> bool:
+    return (
+        record is not None
+        and word_of(cell, record) != NOT_RUN
+        and not cell.lacking
+        and by_older_code(record, cell)
+    )
 
 
 def _section(section: Section, store: Store) -> str:

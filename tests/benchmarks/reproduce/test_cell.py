@@ -50,5 +50,5 @@ def test_what_is_compared_with_nothing_or_on_other_data_differs() -> None:
 
 
 def test_a_cell_without_a_command_says_why() -> None:
-    cell = Cell("x-table-1", "costs", "5", lacking=Word.NOT_POSSIBLE, why="No data.")
-    assert (cell.lacking, cell.run, cell.why) == (Word.NOT_POSSIBLE, None, "No data.")
+    cell = Cell("x-table-1", "costs", "5", lacking=Word.NOT_PUBLISHED, why="No data.")
+    assert (cell.lacking, cell.run, cell.why) == (Word.NOT_PUBLISHED, None, "No data.")

@@ -36,7 +36,7 @@ def test_a_cell_is_made_or_says_why_not(cell) -> None:  # type: ignore[no-untype
     assert cell.shows
     assert cell.paper
     if cell.run is None:
-        assert cell.lacking in (Word.NOT_POSSIBLE, Word.NOTHING)
+        assert cell.lacking in (Word.AGREEMENT, Word.NOT_PUBLISHED, Word.NOTHING)
         assert cell.why
     else:
         assert cell.lacking is None

@@ -153,7 +153,7 @@ def test_what_the_page_shows_is_a_record_as_any_other(store: Store, tmp_path: Pa
 
 def test_what_has_no_command_waits_for_nothing(store: Store) -> None:
     assert (
-        waiting([Cell("x", "sums", "3", lacking=Word.NOT_POSSIBLE, why="No data.")], store, quick=False) == []
+        waiting([Cell("x", "sums", "3", lacking=Word.NOT_PUBLISHED, why="No data.")], store, quick=False) == []
     )
 
 
