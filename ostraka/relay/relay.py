@@ -18,11 +18,11 @@ from ostraka.common.identity import Credentials
 from ostraka.common.identity.revocation import Revocations
 from ostraka.common.relay import messages
 from ostraka.common.relay.agent import DETACHED_ALERT, PING_S, beat
-from ostraka.common.relay.dialling import CLOSE_S, TIMEOUT_S, connect
+from ostraka.common.relay.dialling import TIMEOUT_S, connect
 from ostraka.common.relay.messages import ATTACH, TUNNEL, Challenge, Dial, Hello, Proof, Refused
 from ostraka.common.relay.proofs import Exchange, check_site, new_nonce, prove_relay
 from ostraka.common.relay.splice import Side, until_ended
-from ostraka.common.relay.web_socket import WebSocket
+from ostraka.common.relay.web_socket import CLOSE_S, WebSocket
 from ostraka.relay.attachments import Attached, Attachments
 from ostraka.relay.client_hello import NotTlsError, needed_bytes, server_name
 from ostraka.relay.metrics import RelayMetrics
@@ -129,10 +129,13 @@ class Relay:
             with self.attachments.place(site):
                 tunnel = await self.attachments.open_tunnel(site)
                 loop = asyncio.get_running_loop()
-                _, caller = await loop.connect_accepted_socket(Side, arrival.hand_over())
-                self.metrics.passed_on(site.identity.role)
-                tunnel.join(caller)
-                await _until_ended(caller, tunnel, hello_bytes)
+                try:
+                    _, caller = await loop.connect_accepted_socket(Side, arrival.hand_over())
+                    self.metrics.passed_on(site.identity.role)
+                    tunnel.join(caller)
+                    await _until_ended(caller, tunnel, hello_bytes)
+                finally:
+                    tunnel.abort()
         except OstrakaError:
             arrival.connection.send(DETACHED_ALERT)  # of 7 bytes, which an empty buffer takes
             raise
@@ -142,9 +145,7 @@ class Relay:
         try:
             await self._serve_socket(opened, place)
         finally:
-            opened.close()
-            await asyncio.wait([opened.ended], timeout=CLOSE_S)
-            opened.abort()
+            await opened.aclose()
 
     async def _shake_hands(self, arrival: Arrival) -> WebSocket:
         """Return a WebSocket whose request has come."""
@@ -280,11 +281,16 @@ async def connect_reached(address: str) -> socket.socket:
 
 async def _until_ended(caller: Side, tunnel: Side, hello_bytes: int) -> None:
     """Wait for the end of a splice; end one whose caller says no more than its ClientHello."""
-    ends = [caller.ended, tunnel.ended]
-    done, _ = await asyncio.wait(ends, timeout=INNER_S, return_when=asyncio.FIRST_COMPLETED)
-    if not done and caller.received <= hello_bytes:
-        caller.abort()
-    await until_ended(caller, tunnel)
+
+    def end_silent() -> None:
+        if caller.received <= hello_bytes:
+            caller.abort()
+
+    due = asyncio.get_running_loop().call_later(INNER_S, end_silent)
+    try:
+        await until_ended(caller, tunnel)
+    finally:
+        due.cancel()
 
 
 async def _readable(connection: socket.socket) -> None:

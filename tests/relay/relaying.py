@@ -85,9 +85,11 @@ class Proxy:
         self._inspects = inspects
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError, asyncio.IncompleteReadError):
-            await self._serve(reader, writer)
-        writer.close()
+        try:
+            with suppress(OSError, asyncio.IncompleteReadError):
+                await self._serve(reader, writer)
+        finally:
+            await _end(writer)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
@@ -124,7 +126,10 @@ class Proxy:
         one: tuple[asyncio.StreamReader, asyncio.StreamWriter],
         other: tuple[asyncio.StreamReader, asyncio.StreamWriter],
     ) -> None:
-        await asyncio.gather(self._copy(one[0], other[1]), self._copy(other[0], one[1]))
+        try:
+            await asyncio.gather(self._copy(one[0], other[1]), self._copy(other[0], one[1]))
+        finally:
+            await _end(other[1])
 
     async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError):
@@ -133,6 +138,16 @@ class Proxy:
                 writer.write(data)
                 await writer.drain()
         writer.close()
+
+
+async def _end(writer: asyncio.StreamWriter) -> None:
+    """Close a connection before its loop ends, whether or not the other end says goodbye."""
+    writer.close()
+    try:
+        with suppress(OSError):  # which a timeout is
+            await asyncio.wait_for(writer.wait_closed(), 1)
+    finally:
+        writer.transport.abort()
 
 
 @contextmanager

@@ -2,11 +2,11 @@
 
 import asyncio
 import socket
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, aclosing, closing, suppress
 
 import pytest
 
-from ostraka.common.config import split_address
+from ostraka.common.config import SiteConfig, split_address
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, Role
 from ostraka.common.relay import agent as agents
@@ -37,10 +37,10 @@ def test_no_more_sites_attach_than_may(federation: Federation, monkeypatch: pyte
         )
 
         async def work() -> None:
-            await attach(Credentials.of(first), way(first), CLOCK, serves=True)
+            older = await attach(Credentials.of(first), way(first), CLOCK, serves=True)
             # Its own place is taken anew.
             newer = await attach(Credentials.of(first), way(first), CLOCK, serves=True)
-            with closing(newer.socket):
+            async with aclosing(older.socket), aclosing(newer.socket):
                 await attach(Credentials.of(second), way(second), CLOCK, serves=True)
 
         assert refused(work()).code == ErrorCode.RELAY_QUOTA
@@ -48,12 +48,13 @@ def test_no_more_sites_attach_than_may(federation: Federation, monkeypatch: pyte
 
 def test_a_site_has_no_more_tunnels_than_may(federation: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attachments, "MAX_TUNNELS", 1)
-    with server.running(make_relay(federation)) as address:
+    with ExitStack() as callers, server.running(make_relay(federation)) as address:
         site = make_site(federation, PARTY, address)
 
         async def work() -> None:
             attachment = await attach(Credentials.of(site), way(site), CLOCK, serves=True)
-            with closing(call(address)), closing(attachment.socket):
+            async with aclosing(attachment.socket):
+                callers.enter_context(closing(call(address)))
                 assert isinstance(await messages.receive(attachment.socket), Open)
                 with closing(call(address)) as second:
                     second.setblocking(False)
@@ -100,11 +101,8 @@ def test_a_slow_handshake_holds_up_its_own_address_alone(
         asyncio.run(_attach_from("127.0.0.2", host, port, site))
 
 
-async def _fail_late(site: object) -> None:
+async def _fail_late(site: SiteConfig) -> None:
     """Attach, and fail where that takes no time."""
-    from ostraka.common.config import SiteConfig
-
-    assert isinstance(site, SiteConfig)
     try:
         async with asyncio.timeout(0.5):
             await way(site).web_socket(ATTACH)
@@ -112,11 +110,8 @@ async def _fail_late(site: object) -> None:
         raise OstrakaError(ErrorCode.SERVER_BUSY, "It waits.") from error
 
 
-async def _attach_from(source: str, host: str, port: int, site: object) -> None:
+async def _attach_from(source: str, host: str, port: int, site: SiteConfig) -> None:
     """Open a WebSocket from another of this machine's addresses."""
-    from ostraka.common.config import SiteConfig
-
-    assert isinstance(site, SiteConfig)
     here = way(site)
     loop = asyncio.get_running_loop()
     _, opened = await loop.create_connection(

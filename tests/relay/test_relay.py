@@ -4,7 +4,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import aclosing, closing, suppress
 from pathlib import Path
 
 import grpc
@@ -185,7 +185,7 @@ async def prove(way: Way, own: Credentials, exchange: Exchange | None = None, pr
         messages.send(opened, Proof(proof=proof or prove_site(own, made)))
         await messages.receive_only(opened, Attached)
     finally:
-        opened.close()
+        await opened.aclose()
 
 
 def test_only_a_proof_made_for_this_relay_and_connection_attaches(
@@ -247,7 +247,8 @@ def test_a_site_that_is_revoked_is_cut_off_and_refused_from_then_on(
             attachment = await attach(own, way(site), CLOCK, serves=True)
             crl = federation.revoke(own)
             (folder / CRL).write_bytes(crl)
-            await messages.receive_only(attachment.socket, Attached)
+            async with aclosing(attachment.socket):
+                await messages.receive_only(attachment.socket, Attached)
 
         assert refused(work()).code == ErrorCode.IDENTITY_REVOKED
         assert refused(attach(own, way(site), CLOCK, serves=True)).code == ErrorCode.IDENTITY_REVOKED
@@ -264,10 +265,11 @@ def test_a_newer_agent_replaces_one_that_may_be_dead(federation: Federation, add
         with pytest.raises(OstrakaError) as caught:
             await messages.receive_only(older.socket, Attached)
         assert caught.value.code == ErrorCode.RELAY_REPLACED
+        await older.socket.aclose()
         # Whoever attaches to call outwards alone replaces nobody, and is replaced by nobody.
         assert not calling.socket.ended.done()
-        calling.socket.close()
-        newer.socket.close()
+        await calling.socket.aclose()
+        await newer.socket.aclose()
 
     asyncio.run(work())
 
@@ -287,8 +289,7 @@ class Echo(asyncio.Protocol):
     def eof_received(self) -> bool:
         assert isinstance(self.transport, asyncio.Transport)
         self.transport.write(self.kept[::-1])
-        self.transport.write_eof()
-        return True
+        return False  # and closes, once all is written
 
 
 def greeting(name: str) -> bytes:

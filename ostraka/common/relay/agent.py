@@ -5,6 +5,7 @@ import random
 import socket
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import structlog
@@ -73,10 +74,10 @@ class Attachment:
 
 @dataclass(frozen=True)
 class _Call:
-    """A call outwards that waits for the relay; `taken` once that opened a socket for it or refused."""
+    """A call outwards that waits for a relay; `answer` is whether that opened a socket for it, or refused."""
 
     side: Side
-    taken: asyncio.Event
+    answer: asyncio.Future[bool]
 
 
 @dataclass
@@ -157,10 +158,10 @@ class Agent:
                     raise refusal(message)
         finally:
             beating.cancel()
-            attachment.socket.close()
             if self._attached.get(address) is attachment:
                 del self._attached[address]
             self.told(address, False)
+            await attachment.socket.aclose()
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
         self._tasks.create_task(work)
@@ -184,7 +185,7 @@ class Agent:
         call = self._calls.pop(ref, None)
         if call is None:
             return None
-        call.taken.set()
+        call.answer.set_result(True)
         return call.side
 
     async def _call_server(self) -> Side | None:
@@ -211,35 +212,45 @@ class Agent:
         return await asyncio.get_running_loop().create_server(called, sock=lent)
 
     async def _call_out(self, identity: Identity, side: Side) -> None:
-        """Ask a relay for a socket to `identity`; end the call where none opens one in time."""
-        ref = new_nonce()
-        call = _Call(side, asyncio.Event())
+        """Ask one relay after another for a socket to `identity`; end the call where none opens one in time."""
+        taken = False
         try:
-            async with asyncio.timeout(CALL_S):
-                if len(self._calls) >= MAX_CALLS:
-                    raise TimeoutError
-                attachment = await self._any_attachment()
-                self._calls[ref] = call
-                send(attachment.socket, Dial(name=identity.server_name, ref=ref))
-                await call.taken.wait()
-        except TimeoutError:
-            side.close()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CALL_S):
+                    for attachment in await self._attachments():
+                        taken = taken or await self._ask(attachment, identity, side)
+                    if not taken:
+                        side.send(DETACHED_ALERT)
         finally:
-            self._calls.pop(ref, None)
+            if not taken:
+                side.close()
 
-    async def _any_attachment(self) -> Attachment:
+    async def _attachments(self) -> list[Attachment]:
         while not self._attached:
             self._changed.clear()
             await self._changed.wait()
-        return next(iter(self._attached.values()))
+        return list(self._attached.values())
+
+    async def _ask(self, attachment: Attachment, identity: Identity, side: Side) -> bool:
+        """Whether a relay opens a socket to `identity` for the call `side`."""
+        if len(self._calls) >= MAX_CALLS:
+            return False
+        ref = new_nonce()
+        answer = asyncio.get_running_loop().create_future()
+        self._calls[ref] = _Call(side, answer)
+        try:
+            send(attachment.socket, Dial(name=identity.server_name, ref=ref))
+            await asyncio.wait([answer, attachment.socket.ended], return_when=asyncio.FIRST_COMPLETED)
+            return answer.done() and bool(answer.result())
+        finally:
+            self._calls.pop(ref, None)
 
     def _refuse_call(self, message: Refused) -> None:
         error = refusal(message)
         structlog.get_logger().warning("relay.call_refused", code=error.code, problem=error.message)
-        side = self._taken(message.ref or "")
-        if side is not None:
-            side.send(DETACHED_ALERT)
-            side.close()
+        call = self._calls.pop(message.ref or "", None)
+        if call is not None:
+            call.answer.set_result(False)
 
 
 async def _join(way: Way, token: str, side: Side) -> None:
@@ -269,7 +280,7 @@ async def attach(own: Credentials, way: Way, clock: Clock, *, serves: bool) -> A
             f"The relay at {way.address} does not prove who it is in time; check that it is a relay.",
         ) from error
     except BaseException:
-        opened.close()
+        await opened.aclose()
         raise
 
 

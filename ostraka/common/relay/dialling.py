@@ -10,7 +10,7 @@ from functools import cached_property
 from ostraka.common.config import split_address
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
-from ostraka.common.relay.web_socket import WebSocket
+from ostraka.common.relay.web_socket import CLOSE_S, WebSocket
 from ostraka.common.rpc.http_connect import (
     ASKED_FOR_CREDENTIALS,
     END,
@@ -21,8 +21,6 @@ from ostraka.common.rpc.http_connect import (
 
 TIMEOUT_S = 10.0
 """For each of connecting, the proxy's answer, TLS and the upgrade: several round trips of a slow link."""
-CLOSE_S = 2.0
-"""For the goodbyes of TLS."""
 PROTOCOLS = ("http/1.1",)
 """By ALPN: WebSockets begin as HTTP/1.1, and an inspecting proxy chooses HTTP/2 where it may."""
 

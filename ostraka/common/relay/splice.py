@@ -125,10 +125,12 @@ class Side(asyncio.Protocol):
 async def until_ended(one: Side, other: Side) -> None:
     """Wait until both sides of a splice are closed; what the second does not take in time is dropped."""
     ends = [one.ended, other.ended]
-    await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-    await asyncio.wait(ends, timeout=LINGER_S)
-    one.abort()
-    other.abort()
+    try:
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(ends, timeout=LINGER_S)
+    finally:
+        one.abort()
+        other.abort()
 
 
 def _keep_alive(connection: Any) -> None:

@@ -16,6 +16,8 @@ from ostraka.common.relay.splice import Side
 
 MAX_FRAME_BYTES = 262_144
 """Of one frame: asyncio reads at most this at once, and a frame holds what was read at once."""
+CLOSE_S = 2.0
+"""For the goodbyes of a WebSocket and of its TLS."""
 MAX_TEXTS = 256
 """Control messages that wait to be looked at; an end that sends more is cut off."""
 EOF = "eof"
@@ -95,6 +97,14 @@ class WebSocket(Side):
         """Say goodbye and close; what is kept is sent first."""
         self._write(self._protocol.send_close)
         super().close()
+
+    async def aclose(self) -> None:
+        """Say goodbye, and close once the other end did so, too, or takes long."""
+        self.close()
+        try:
+            await asyncio.wait([self.ended], timeout=CLOSE_S)
+        finally:
+            self.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to read, and ask for the upgrade where this is the client."""

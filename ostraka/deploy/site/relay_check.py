@@ -4,15 +4,19 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from cryptography import x509
 
 from ostraka.common.config import split_address
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.identity import Credentials, Identity, Role
+from ostraka.common.identity import Credentials
 from ostraka.common.relay.section import load_relay_section
 from ostraka.deploy.site.finding import Finding, Place, failure, ok, warning
-from ostraka.deploy.site.peer_check import ALLOWED_SKEW_S, CheckedServer, ask
+from ostraka.deploy.site.peer_check import ALLOWED_SKEW_S, Answer, CheckedServer, ask
+
+if TYPE_CHECKING:
+    from ostraka.common.relay.dialling import Way
 
 FOR_IT = " For the IT department: docs/firewalls.md is one page on what this machine needs."
 NETWORK = frozenset(
@@ -42,10 +46,8 @@ def relay(place: Place, name: str, address: str) -> list[Finding]:
 
 async def _dial(place: Place, own: Credentials, name: str, address: str) -> list[Finding]:
     from ostraka.common.relay.agent import attach
-    from ostraka.common.relay.agent_process import relay_ways
 
-    section = load_relay_section(place.site)
-    way = next(way for way in relay_ways(place.site, section) if way.address == address)
+    way = _way(place, address)
     through = f"through the proxy {way.proxy.address}" if way.proxy else "without a proxy"
     connection = await way.open_socket()
     found = [ok(f"{name}: network", f"{address} is reached {through}.")]
@@ -59,7 +61,7 @@ async def _dial(place: Place, own: Credentials, name: str, address: str) -> list
                 error.code, f"{error.message} Its certificate was issued by {issuer}."
             ) from error
         raise
-    attachment.socket.close()
+    await attachment.socket.aclose()
     found.append(ok(f"{name}: TLS", f"The outer TLS ends at a certificate of {issuer or 'nobody'}."))
     found.append(ok(name, f"It is {way.relay.uri}, and lets this site attach."))
     off = abs(attachment.ahead_s)
@@ -73,18 +75,44 @@ async def _dial(place: Place, own: Credentials, name: str, address: str) -> list
 
 
 def itself(place: Place, name: str, address: str) -> Finding:
-    """Call this site's own server by the relay, as others do."""
+    """Call this site's own server by the relay, on the same way as its agent."""
     check = f"{name}: to itself"
-    own = Identity(place.site.federation, place.site.site, Role(place.site.role))
+    own = place.credentials
+    if own is None:
+        return failure(check, f"{address} was not called: this site has no valid certificates.")
     try:
-        answer = ask(place, CheckedServer(own, address))
+        answer = asyncio.run(_ask_itself(place, own, address))
     except OstrakaError as error:
         if error.code is ErrorCode.PARTY_DETACHED:
-            return warning(check, f"Nobody is attached as this site: start `ostraka {own.role} serve`.")
+            return warning(
+                check, f"Nobody is attached as this site: start `ostraka {own.identity.role} serve`."
+            )
         return failure(check, error.message)
     return ok(
         check, f"A call by the relay comes back to this site's own server in {2000 * answer.unsure_s:.0f} ms."
     )
+
+
+async def _ask_itself(place: Place, own: Credentials, address: str) -> Answer:
+    from ostraka.common.relay.agent import Agent
+
+    with socket.create_server(("127.0.0.1", 0)) as lent:
+        itself = CheckedServer(own.identity, f"127.0.0.1:{lent.getsockname()[1]}")
+        # It only calls out: callers are for the agent of the server, if there is one.
+        agent = Agent(own, [_way(place, address)], place.clock, None, {own.identity: lent})
+        calling = asyncio.create_task(agent.run(asyncio.Event()))
+        try:
+            return await asyncio.to_thread(ask, place, itself)
+        finally:
+            calling.cancel()
+            await asyncio.wait([calling])
+
+
+def _way(place: Place, address: str) -> "Way":
+    from ostraka.common.relay.agent_process import relay_ways
+
+    ways = relay_ways(place.site, load_relay_section(place.site))
+    return next(way for way in ways if way.address == address)
 
 
 def issuer_of(connection: socket.socket, host: str) -> str:
