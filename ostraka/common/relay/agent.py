@@ -212,7 +212,7 @@ class Agent:
         return await asyncio.get_running_loop().create_server(called, sock=lent)
 
     async def _call_out(self, identity: Identity, side: Side) -> None:
-        """Ask one relay after another for a socket to `identity`; end the call where none opens one in time."""
+        """Ask one relay after another for a socket to `identity`; end the call where none gives one."""
         taken = False
         try:
             with suppress(TimeoutError):
