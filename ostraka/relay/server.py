@@ -5,6 +5,7 @@ import errno
 import socket
 import ssl
 import threading
+from asyncio.sslproto import SSLProtocol
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,9 @@ from ostraka.relay.section import RelayServerSection, load_server_section
 
 WAITING = 4096
 """Connections that the system keeps until they are accepted: all sites come back at once after a restart."""
+TLS_BUFFER_BYTES = 16_384
+"""For what one connection's TLS read: a record. asyncio would keep 256 KiB for each attached site, which is
+most of its memory, and has no documented way to change that."""
 FULL_S = 0.1
 """Pause where no more files may be open."""
 
@@ -44,6 +48,7 @@ def serve(folder: Path, *, ready_file: Path | None = None) -> None:
         OstrakaError: `config.invalid`, `identity.*`, `server.port_in_use`.
     """
     stop = stop_on_signal()
+    SSLProtocol.max_size = TLS_BUFFER_BYTES
     with running(folder) as address:
         if ready_file is not None:
             write_ready(ready_file, address)

@@ -18,6 +18,7 @@ from ostraka.deploy.provisioning.provision import CA_FOLDER
 from ostraka.deploy.simulation.federation import NAME, QUERY
 from ostraka.deploy.simulation.processes import Child, ChildCommand
 from tests.e2e.sites import QUIET, SETTINGS, Sites
+from tests.e2e.test_guardian_killed import require_charged_once
 from tests.relay.relaying import UNUSED, Proxy, append, found_corporation, proxying
 
 HUB = Identity(NAME, "hub", Role.RELAY)
@@ -119,6 +120,7 @@ def test_a_relay_killed_in_a_run_through_an_inspecting_proxy_changes_no_label(
     assert killed
     assert (result.answered, dict(result.left_out)) == (SETTINGS.records.queries, {})
     require_true_labels(sites)
+    require_charged_once(sites)
     # All went through the proxy, and nothing of it was readable there but the relay's own words.
     assert set(proxy.connected) == {relay.address}
     assert b"/ostraka.v1.Party/Vote" not in proxy.seen
