@@ -3,7 +3,6 @@
 import asyncio
 import socket
 import ssl
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -177,7 +176,5 @@ async def connect(host: str, port: int) -> socket.socket:
             connection.close()
             raise
         else:
-            with suppress(OSError):
-                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return connection
     raise problem
