@@ -21,6 +21,8 @@ from ostraka.common.crypto.tally_circuits import argmax_circuit, check_circuit
 from ostraka.common.crypto.transcripts import binding
 from ostraka.common.crypto.two_party import CircuitEvaluation, Computation, Garbling
 from ostraka.common.mechanism import GnMax
+from ostraka.common.sharing.prime_field import PrimeField
+from ostraka.common.sharing.ring import Ring
 
 CLASSES = 10  # as the digits have
 WHOLE_VOTE = 2**16  # what a vote adds to a count, in fixed point
@@ -67,8 +69,11 @@ def work() -> Iterator[Work]:
     yield from inference("square-mlp 784-64-10", "square-mlp", (784, 64, CLASSES), FULL)
     ballots = ballot_circuit(GnMax(sigma=1.0).ballot, CLASSES, WHOLE_VOTE, LOGIT_BITS).circuit
     yield from computation(f"argmax of {CLASSES} logits", ballots, "party", QUERIES)
-    yield from computation(f"check of {CLASSES} counts", check_circuit(CLASSES), "guardian", QUERIES)
-    yield from computation(f"argmax of {CLASSES} counts", argmax_circuit(CLASSES), "guardian", QUERIES)
+    for counts, modulus in (("counts", Ring(32)), ("verified counts", PrimeField(31))):
+        check = check_circuit(CLASSES, modulus)
+        yield from computation(f"check of {CLASSES} {counts}", check, "guardian", QUERIES)
+        argmax = argmax_circuit(CLASSES, modulus)
+        yield from computation(f"argmax of {CLASSES} {counts}", argmax, "guardian", QUERIES)
 
 
 def inference(case: str, head: Head, sizes: tuple[int, ...], queries: int) -> Iterator[Work]:

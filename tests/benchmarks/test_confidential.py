@@ -12,6 +12,7 @@ from benchmarks.confidential.work import computation, inference
 from ostraka.client.session.meter import StepTotals
 from ostraka.common.crypto.computation import Computation
 from ostraka.common.crypto.tally_circuits import sign_circuit
+from ostraka.common.sharing.ring import Ring
 from ostraka.deploy.simulation.settings import Settings
 
 SETTINGS = Settings(parties=2, teachers=1, queries=10, batch_size=5)
@@ -37,7 +38,7 @@ def test_a_session_is_told_by_query_party_and_batch() -> None:
 
 
 def test_work_counts_what_is_sent() -> None:
-    circuit, queries = sign_circuit(), 8
+    circuit, queries = sign_circuit(Ring(32)), 8
     works = list(computation("sign", circuit, "guardian", queries))
     sent = {work.step: work.sent * queries for work in works if work.role == "guardian"}
     sizes = Computation.of(circuit, queries).sizes

@@ -89,11 +89,11 @@ class Tallying(GuardianServicer):
 
     def _stage(self, key: Key, number: Any) -> Stage:
         plan, sums = self.half_of(key)
-        circuit = check_of(plan.mechanism, plan.classes) if number == CHECK else None
+        circuit = check_of(plan.mechanism, plan.classes, plan.modulus) if number == CHECK else None
         if circuit is not None:
             words = self._check_words(plan, sums)
         else:
-            circuit = answers_of(plan.mechanism, plan.classes)
+            circuit = answers_of(plan.mechanism, plan.classes, plan.modulus)
             everything = np.ones(sums.size if plan.multi_label else len(sums), np.bool_)
             words = self._answer_words(plan, sums)[self.passed.setdefault(key, everything)]
         garbling = Garbling(Computation.of(circuit, len(words)), b"s" * 32, tally_binding(*key, number))
@@ -102,16 +102,17 @@ class Tallying(GuardianServicer):
     def _check_words(self, plan: common_plan.Plan, sums: Any) -> Any:
         if isinstance(plan.mechanism, Confident):
             needed = threshold_steps(plan.mechanism.threshold)
-            return confident_check(sums, needed, np.zeros(len(sums), np.int64))
+            return confident_check(sums, needed, np.zeros(len(sums), np.int64), plan.modulus)
         assert plan.mechanism.noisy_check is not None
         needed = threshold_steps(plan.mechanism.noisy_check.threshold)
-        return label_check(sums, self._totals(sums), needed, np.zeros(sums.shape, np.int64))
+        return label_check(sums, self._totals(sums), needed, np.zeros(sums.shape, np.int64), plan.modulus)
 
     def _answer_words(self, plan: common_plan.Plan, sums: Any) -> Any:
         nothing = np.zeros(sums.shape, np.int64)
         if isinstance(plan.mechanism, Confident | GnMax):
-            return noisy_counts(sums, nothing)
-        return halve_differences(sums, self._totals(sums), nothing, nothing, nothing.astype(np.bool_))
+            return noisy_counts(sums, nothing, plan.modulus)
+        coins = nothing.astype(np.bool_)
+        return halve_differences(sums, self._totals(sums), nothing, coins, plan.modulus)
 
     def _totals(self, sums: Any) -> Any:
         return np.full(len(sums), self.votes * VOTE, np.int64)

@@ -25,22 +25,35 @@ def test_labels_of_verified_ballots_are_the_plurality_of_all_parties(sites: Site
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("variant", ["vanishing", "weighting"])
-def test_cohorts_that_differ_are_verified_one_by_one(tmp_path: Path, variant: str, start: Start) -> None:
-    wanted = SMALL.model_dump() | CONSENT | WIDE | {"variant": variant, "ballots": "verified"}
+@pytest.mark.parametrize(
+    ("variant", "tally"), [("vanishing", "aggregate"), ("weighting", "aggregate"), ("weighting", "blind")]
+)
+def test_cohorts_that_differ_are_verified_one_by_one(
+    tmp_path: Path, variant: str, tally: str, start: Start
+) -> None:
+    wanted = SMALL.model_dump() | CONSENT | WIDE | {"variant": variant, "ballots": "verified", "tally": tally}
     settings = Settings.model_validate(wanted)
     report = simulate(settings, tmp_path / "run", announce=lambda _: nullcontext(), start=start)
     assert report.answered > 0
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("clipping", ["tau:sigma=1,tau=1.5", "l1:sigma=1,tau1=2"])
-def test_clipped_ballots_are_verified(tmp_path: Path, clipping: str, start: Start) -> None:
+@pytest.mark.parametrize(
+    ("clipping", "tally"),
+    [
+        ("tau:sigma=1,tau=1.5", "aggregate"),
+        ("tau:sigma=1,tau=1.5", "blind"),
+        ("l1:sigma=1,tau1=2", "aggregate"),
+    ],
+)
+def test_clipped_ballots_are_verified(tmp_path: Path, clipping: str, tally: str, start: Start) -> None:
     several = {
         "data": several_labels(tmp_path),
         "task": "multilabel",
         "mechanism": clipping,
         "ballots": "verified",
+        "tally": tally,
+        "enforce": "worst_case",
     }
     settings = Settings.model_validate(SMALL.model_dump() | several)
     report = simulate(settings, tmp_path / "run", announce=lambda _: nullcontext(), start=start)

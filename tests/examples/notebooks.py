@@ -5,8 +5,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
 FOLDER = Path(__file__).parents[2] / "examples" / "notebooks"
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -20,8 +18,13 @@ def notebooks() -> list[Path]:
 
 
 def read(path: Path) -> Any:
-    """Return a notebook."""
-    return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    """Return a valid notebook, or raise what makes it none."""
+    # Imported late: its grammars take seconds, which every collection of tests would pay.
+    import nbformat
+
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    nbformat.validate(notebook)
+    return notebook
 
 
 def execute(path: Path) -> Any:
@@ -61,6 +64,8 @@ def code_digest(notebook: Any) -> str:
 
 def main(names: list[str]) -> None:
     """Execute the notebooks of these names, else all, and write them back."""
+    import nbformat
+
     for path in notebooks():
         if not names or path.stem in names:
             notebook = execute(path)

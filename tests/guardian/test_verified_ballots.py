@@ -12,11 +12,12 @@ import pytest
 
 from ostraka.client.peers.verification import Verification
 from ostraka.common.identity import Role
-from ostraka.common.mechanism import L1, Binary, Mechanism, Tau
+from ostraka.common.mechanism import L1, Binary, GnMax, Mechanism, Tau
 from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.verified.parts import context_of, parts_of
 from ostraka.guardian.ledger.sessions import refused_ballots
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
+from tests.guardian.blind.querying import Querying
 from tests.guardian.federation import PARTIES, Calls, Federation, group, plan, refusal
 from tests.guardian.verified_batch import SIZE, Batch, ledger_away, verified
 
@@ -57,6 +58,20 @@ def test_a_party_that_stuffs_its_ballots_is_left_out(calls: Calls, votes: int) -
     assert calls.spent("c") == 0
     (refused,) = refusals(calls)
     assert '"parties":["c"]' in refused
+
+
+def test_a_blind_tally_leaves_out_a_party_that_stuffs_its_ballots(calls: Calls) -> None:
+    batch = Batch(calls, verified(tally="blind", mechanism=GnMax(sigma=0.5)))
+    batch.stuff("c", 1000)
+    batch.vote()
+    assert batch.verify() == ["c"]
+    rest = [site for site in PARTIES if site != "c"]
+    assert list(calls.prepare(batch.session, 1).frozen) == rest
+    querying = Querying(calls, batch.plan, batch.session, 1, batch.total(rest))
+    assert querying.answers(np.ones((SIZE, 1), dtype=np.bool_)).tolist() == [2] * SIZE
+    assert calls.settle(batch.session, 1).released
+    assert calls.spent("a") > 0
+    assert calls.spent("c") == 0
 
 
 @pytest.mark.parametrize(
@@ -235,7 +250,6 @@ def test_a_policy_may_ask_for_verified_ballots(calls: Calls) -> None:
         {"multi_label": True, "mechanism": Tau(sigma=1.0, tau=0.02)},
         {"multi_label": True, "mechanism": L1(sigma=1.0, tau1=0.01)},
         {"encoding": "ckks"},
-        {"tally": "blind"},
     ],
 )
 def test_ballots_without_a_proof_cannot_be_asked_for(changes: dict[str, Any]) -> None:

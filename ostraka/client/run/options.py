@@ -108,16 +108,20 @@ def _are_verified(options: PlanOptions, classes: int) -> bool:
     mechanism = options.mechanism
     if mechanism.ballot.verifiable.unit < VOTE or mechanism.width(classes) > MAX_VERIFIED_WIDTH:
         return False
-    return unverifiable(mechanism, options.encoding, options.tally, classes) is None
+    return unverifiable(mechanism, options.encoding, classes) is None
 
 
 def _ring_bits(options: PlanOptions, parties: int, classes: int) -> RING_BITS:
-    """Return the smallest modulus that is known to hold the sums: the guardian alone knows all voters."""
-    if not _are_verified(options, classes):
-        return 32 if options.confidential else 64
+    """Return the smallest modulus that is known to hold the sums: the guardian alone knows all voters.
+
+    A blind tally takes the small field alone: what does not fit there is unverified unless that is asked for.
+    """
     small, large = VERIFIED_BITS
-    roomy = options.mechanism.by_record or not _fits(options.mechanism, small, parties, classes)
-    return large if roomy else small
+    fits = not options.mechanism.by_record and _fits(options.mechanism, small, parties, classes)
+    too_large = options.tally == "blind" and options.ballots is None and not fits
+    if too_large or not _are_verified(options, classes):
+        return 32 if options.confidential else 64
+    return small if fits else large
 
 
 def _fits(mechanism: Mechanism, bits: Literal[31], parties: int, classes: int) -> bool:

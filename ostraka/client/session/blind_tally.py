@@ -99,21 +99,20 @@ class BlindBatchTally:
         self._meter = meter
         self._session_id = session.grant.session_id
         self._plan = plan
-        self._check = check_of(plan.mechanism, plan.classes)
-        self._answers = answers_of(plan.mechanism, plan.classes)
+        self._check = check_of(plan.mechanism, plan.classes, plan.modulus)
+        self._answers = answers_of(plan.mechanism, plan.classes, plan.modulus)
 
     def answers(self, batch_id: int, total: RingArray, queries: Queries) -> list[Answer]:
-        """Return the answers to a frozen batch; total is half of the histogram, uint32 (queries, width)."""
+        """Return the answers to a frozen batch; total is half of the histogram, residues (queries, width)."""
         self._meter.begin("tally", 1 if self._check is None else 2)
         width = self._plan.mechanism.answers(self._plan.classes)
-        sums = total.astype(np.uint32)
-        passed = self._find_passing(batch_id, sums, len(queries) * width)
-        labels = self._labels(batch_id, sums, passed)
+        passed = self._find_passing(batch_id, total, len(queries) * width)
+        labels = self._labels(batch_id, total, passed)
         self._meter.advance("tally")
         shape = (len(queries), width)
         return answers_from(labels.reshape(shape), passed.reshape(shape), self._plan)
 
-    def _find_passing(self, batch_id: int, sums: NDArray[np.uint32], checks: int) -> NDArray[np.bool_]:
+    def _find_passing(self, batch_id: int, sums: RingArray, checks: int) -> NDArray[np.bool_]:
         """Which checks passed, (checks,); all where the mechanism has none."""
         if self._check is None:
             return np.ones(checks, np.bool_)
@@ -128,9 +127,7 @@ class BlindBatchTally:
         self._meter.advance("tally")
         return passed
 
-    def _labels(
-        self, batch_id: int, sums: NDArray[np.uint32], passed: NDArray[np.bool_]
-    ) -> NDArray[np.int64]:
+    def _labels(self, batch_id: int, sums: RingArray, passed: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return the label of every check that passed, (checks,); 0 where it did not."""
         labels = np.zeros(len(passed), np.int64)
         step = StepId(self._session_id, batch_id, common_pb2.STAGE_ANSWERS)

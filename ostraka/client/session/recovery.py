@@ -37,7 +37,7 @@ def settle(guardian: GuardianPeer, store: RunStore, batch: BatchState, plan: Pla
     nothing: list[Answer] = [None] * len(known.queries)
     if answers is not None:
         store.record_loss(known, answer_mask(answers, plan).tolist())
-    elif known.tallied and check_of(plan.mechanism, plan.classes) is not None:
+    elif known.tallied and check_of(plan.mechanism, plan.classes, plan.modulus) is not None:
         store.record_loss(known, answer_mask(nothing, plan).tolist())
     else:
         store.record_death(known)

@@ -86,6 +86,8 @@ class Circuit:
         opening: who learns them.
         build: from the evaluator's wires (word_bits, instances, words, label) and the garbler's (word_bits,
             instances, garbler_words, label) to the outputs (instances, outputs, label).
+        in_field: whether the evaluator's words and their other halves are residues modulo 2^word_bits - 1, as
+            verified ballots are, and not modulo 2^word_bits.
     """
 
     word_bits: int
@@ -94,12 +96,18 @@ class Circuit:
     outputs: int
     opening: Opening
     build: Callable[[Gates, Wires, Wires], Wires]
+    in_field: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.word_bits <= 8 * WORD_BYTES:
             raise ValueError(f"words have from 1 to {8 * WORD_BYTES} bits, not {self.word_bits}")
         if not 1 <= self.words <= self.garbler_words:
             raise ValueError("the evaluator has a word or more, and the garbler another half for each")
+
+    @property
+    def modulus(self) -> int:
+        """What the two halves of a word add up modulo."""
+        return int(2**self.word_bits) - self.in_field
 
     @cached_property
     def ands(self) -> int:

@@ -166,10 +166,10 @@ def garbler_bytes(circuit: Circuit) -> int:
 def words_of(data: bytes, circuit: Circuit) -> NDArray[np.uint64]:
     """Read a correction (instances, words), uint64; raise `message.invalid` if it is none of the circuit."""
     words = np.frombuffer(data, _WORD).astype(np.uint64).reshape(-1, circuit.words)
-    if (words > mask_of(circuit)).any():
+    if (words >= circuit.modulus).any():
         raise OstrakaError(
             ErrorCode.MESSAGE_INVALID,
-            f"A correction has words of {circuit.word_bits} bits: use the same version everywhere.",
+            f"A correction has words below {circuit.modulus}: use the same version everywhere.",
         )
     return words
 
@@ -177,11 +177,6 @@ def words_of(data: bytes, circuit: Circuit) -> NDArray[np.uint64]:
 def words_bytes(words: NDArray[np.uint64]) -> bytes:
     """Write a correction as `words_of` reads it."""
     return words.astype(_WORD).tobytes()
-
-
-def mask_of(circuit: Circuit) -> np.uint64:
-    """All bits of a word."""
-    return np.uint64(2**circuit.word_bits - 1)
 
 
 def check_size(what: str, data: bytes, size: int) -> None:

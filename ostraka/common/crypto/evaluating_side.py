@@ -17,7 +17,6 @@ from ostraka.common.crypto.computation import (
     check_size,
     cut,
     garbler_bytes,
-    mask_of,
     out_of_order,
     wires_of,
     words_bytes,
@@ -54,7 +53,7 @@ class CircuitEvaluation:
         self._sizes = computation.sizes
         self._binding = binding
         self._base = BaseSender(binding, random_scalar(random))
-        self._choices = ot_extension.random_choices(computation.transfers, random)
+        self._choices = self._draw_choices(random)
         self._context = b""
         self._columns: NDArray[np.uint8] | None = None
         self._tables: list[bytes] = []
@@ -98,7 +97,8 @@ class CircuitEvaluation:
         Uniform and independent of the words; raises `crypto.refused` for other words than before, since the
         difference of two corrections is that of the words.
         """
-        difference = (words.astype(np.uint64) - self._choice_words()) & mask_of(self._circuit)
+        modulus = np.uint64(self._circuit.modulus)
+        difference = (words.astype(np.uint64) + (modulus - self._words_of(self._choices))) % modulus
         correction = words_bytes(difference)
         self._once_words.admit(correction)
         return correction
@@ -136,10 +136,20 @@ class CircuitEvaluation:
         """Return the outputs' labels, from which the garbler learns them too, where they open to both."""
         return to_bytes(self._output_labels()) if self._circuit.opening == "both" else b""
 
-    def _choice_words(self) -> NDArray[np.uint64]:
+    def _draw_choices(self, random: Callable[[int], bytes]) -> NDArray[np.uint8]:
+        """Draw choices that are uniform residues: all again where one word is none, one time in 2^word_bits.
+
+        Any other way to mend a word would make one residue likelier, which the correction would tell of.
+        """
+        while True:
+            choices = ot_extension.random_choices(self._computation.transfers, random)
+            if (self._words_of(choices) < self._circuit.modulus).all():
+                return choices
+
+    def _words_of(self, choices: NDArray[np.uint8]) -> NDArray[np.uint64]:
         """Return the uniform words by whose bits the transfers choose, (instances, words)."""
         transfers = self._computation.transfers
-        bits = np.unpackbits(self._choices, count=transfers, bitorder="little").astype(np.uint64)
+        bits = np.unpackbits(choices, count=transfers, bitorder="little").astype(np.uint64)
         return join(bits.reshape(-1, self._circuit.words, self._circuit.word_bits).transpose(2, 0, 1))
 
     def _require_outputs(self) -> list["_Outputs"]:

@@ -13,7 +13,6 @@ from ostraka.common.crypto.computation import (
     Computation,
     ComputationPart,
     check_size,
-    mask_of,
     out_of_order,
     wires_of,
     words_of,
@@ -105,7 +104,7 @@ class Garbling:
 
         Args:
             correction: the evaluator's, uniform whatever its words are.
-            own: (instances, garbler_words), modulo 2^word_bits.
+            own: (instances, garbler_words), below 2^word_bits; halves of the evaluator's below the modulus.
 
         Raises:
             OstrakaError: `message.invalid` for a correction that is none, `crypto.refused` for another than
@@ -115,8 +114,8 @@ class Garbling:
         check_size("correction", correction, self._sizes.correction)
         offsets = words_of(correction, self._circuit)
         words = own.astype(np.uint64)
-        words[:, : self._circuit.words] += offsets
-        words &= mask_of(self._circuit)
+        halves = words[:, : self._circuit.words]
+        halves[:] = (halves + offsets) % np.uint64(self._circuit.modulus)
         self._once_words.admit(correction, words.tobytes())
         labels = b"".join(self._active_labels(part, words) for part in self._computation.parts())
         return labels if self._circuit.opening == "shares" else labels + colour_table(self._output_labels())

@@ -1,24 +1,30 @@
-"""Circuits of a blind tally on two halves of a histogram, 32-bit sums of ballots.
+"""Circuits of a blind tally on two halves of a histogram, modulo 2^32 or, of verified ballots, 2^31 - 1.
 
 The guardian adds noise to its half, and public offsets to what a check compares, before they become inputs
 (`ostraka.guardian.blind.circuit_inputs`), so the circuits are the same whatever a mechanism's parameters are.
 """
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.crypto.circuit import Circuit, Gates, Wires
-from ostraka.common.crypto.word_arithmetic import add, any_of, argmax, index
+from ostraka.common.crypto.word_arithmetic import add, add_carry, add_in_field, any_of, argmax, index
 from ostraka.common.mechanism import Mechanism
+from ostraka.common.sharing.modulus import Modulus, RingArray
+from ostraka.common.sharing.prime_field import PrimeField
 
-SUM_BITS = 32
-"""Of a sum of ballots, which is a value of Z_2^32."""
-HALVED_BITS = SUM_BITS - 1
-"""Of a number of which only twice its value is looked at, modulo 2^32."""
+Adder = Callable[[Gates, Wires, Wires], Wires]
+HALVED_BITS = 31
+"""Of a number of which only twice its value is looked at, modulo 2^32 or 2^31 - 1."""
 
 
-def check_of(mechanism: Mechanism, classes: int) -> Circuit | None:
+def check_of(mechanism: Mechanism, classes: int, modulus: Modulus) -> Circuit | None:
     """Return the circuit of a mechanism's check per query, or per label of one; None without a check.
+
+    `modulus` is that of the sums, of 32 bits, or of 31 for verified ballots.
 
     Raises:
         ValueError: for a mechanism that is not tallied blindly.
@@ -26,17 +32,17 @@ def check_of(mechanism: Mechanism, classes: int) -> Circuit | None:
     require_blind(mechanism)
     if mechanism.noisy_check is None:
         return None
-    return label_check_circuit() if mechanism.multi_label else check_circuit(classes)
+    return check_circuit(1 if mechanism.multi_label else classes, modulus)
 
 
-def answers_of(mechanism: Mechanism, classes: int) -> Circuit:
+def answers_of(mechanism: Mechanism, classes: int, modulus: Modulus) -> Circuit:
     """Return the circuit of a mechanism's answers, one for each query or for each label of one.
 
     Raises:
         ValueError: for a mechanism that is not tallied blindly.
     """
     require_blind(mechanism)
-    return sign_circuit() if mechanism.multi_label else argmax_circuit(classes)
+    return sign_circuit(modulus) if mechanism.multi_label else argmax_circuit(classes, modulus)
 
 
 def require_blind(mechanism: Mechanism) -> None:
@@ -45,13 +51,13 @@ def require_blind(mechanism: Mechanism) -> None:
         raise ValueError(f"mechanism {mechanism.kind} is not tallied blindly")
 
 
-def querying_words(sums: NDArray[np.uint32], circuit: Circuit) -> NDArray[np.uint64]:
+def querying_words(sums: RingArray, circuit: Circuit) -> NDArray[np.uint64]:
     """Return the querying party's words (instances, words) of its halves (queries, width) of the histogram.
 
     An instance is a query, or a query and a label, query by query.
     """
     words: NDArray[np.uint64] = sums.reshape(-1, circuit.words).astype(np.uint64)
-    return words & np.uint64(2**circuit.word_bits - 1)
+    return words % np.uint64(circuit.modulus)
 
 
 def labels_of(bits: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -60,58 +66,67 @@ def labels_of(bits: NDArray[np.bool_]) -> NDArray[np.int64]:
     return labels
 
 
-def check_circuit(columns: int) -> Circuit:
+def check_circuit(columns: int, modulus: Modulus) -> Circuit:
     """Whether some column's sum reaches the guardian's last word; the bit opens to both.
 
-    Sums are compared as unsigned numbers. A last word of 2^31 or more must be exceeded, so that 2^32 - 1 is
-    out of reach, as 0 is always reached. 64 ANDs a column less 1.
+    Sums are compared as unsigned numbers. A last word with its top bit must be exceeded, so that one of ones
+    alone is out of reach, as 0 is always reached. 64 ANDs a column less 1, in the field 93.
     """
     return Circuit(
-        word_bits=SUM_BITS,
+        word_bits=modulus.bits,
         words=columns,
         garbler_words=columns + 1,
         outputs=1,
         opening="both",
-        build=_some_reach,
+        build=partial(_some_reach, _adder(modulus)),
+        in_field=_is_field(modulus),
     )
 
 
-def label_check_circuit() -> Circuit:
-    """As `check_circuit`, for the one sum of a query and label; 63 ANDs."""
-    return check_circuit(1)
-
-
-def argmax_circuit(columns: int) -> Circuit:
+def argmax_circuit(columns: int, modulus: Modulus) -> Circuit:
     """Build the circuit for the place of the largest folded sum with noise, lowest of equals, low bit first.
 
-    The guardian's last `columns` words are the noise, in two's complement; sums are folded as `Ring.fold`
-    does. It opens to the evaluator alone. `word_arithmetic` tells the ANDs, to which come 62 a
-    column.
+    The guardian's last `columns` words are the noise, in two's complement; sums are folded as
+    `Modulus.fold` does. It opens to the evaluator alone. `word_arithmetic` tells the ANDs, to which come 62 a
+    column, in the field 91.
     """
     return Circuit(
-        word_bits=SUM_BITS,
+        word_bits=modulus.bits,
         words=columns,
         garbler_words=2 * columns,
         outputs=(columns - 1).bit_length(),
         opening="evaluator",
-        build=_place_of_largest,
+        build=partial(_place_of_largest, _adder(modulus), _add_noise if _is_field(modulus) else add),
+        in_field=_is_field(modulus),
     )
 
 
-def sign_circuit() -> Circuit:
-    """Whether a 31-bit sum in two's complement is 0 or more; opens to the evaluator alone. 30 ANDs."""
+def sign_circuit(modulus: Modulus) -> Circuit:
+    """Whether a 31-bit sum is 0 or more as a signed number; opens to the evaluator alone. 30 ANDs, or 61.
+
+    Negative are the words with a top bit, in two's complement as in the field of 2^31 - 1.
+    """
     return Circuit(
         word_bits=HALVED_BITS,
         words=1,
         garbler_words=1,
         outputs=1,
         opening="evaluator",
-        build=_not_negative,
+        build=partial(_not_negative, _adder(modulus)),
+        in_field=_is_field(modulus),
     )
 
 
-def _some_reach(gates: Gates, theirs: Wires, own: Wires) -> Wires:
-    sums = add(gates, theirs, own[:, :, :-1])
+def _is_field(modulus: Modulus) -> bool:
+    return isinstance(modulus, PrimeField)
+
+
+def _adder(modulus: Modulus) -> Adder:
+    return add_in_field if _is_field(modulus) else add
+
+
+def _some_reach(adder: Adder, gates: Gates, theirs: Wires, own: Wires) -> Wires:
+    sums = adder(gates, theirs, own[:, :, :-1])
     needed = np.broadcast_to(own[:, :, -1:], sums.shape)
     return any_of(gates, _reach(gates, sums, needed).swapaxes(0, 1))[:, None]
 
@@ -124,19 +139,24 @@ def _reach(gates: Gates, sums: Wires, needed: Wires) -> Wires:
     return reached
 
 
-def _place_of_largest(gates: Gates, theirs: Wires, own: Wires) -> Wires:
+def _place_of_largest(adder: Adder, add_noise: Adder, gates: Gates, theirs: Wires, own: Wires) -> Wires:
     columns = theirs.shape[2]
-    folded = _fold(add(gates, theirs, own[:, :, :columns]))
-    return index(argmax(gates, add(gates, folded, own[:, :, columns:]))).swapaxes(0, 1)
+    folded = _fold(adder(gates, theirs, own[:, :, :columns]))
+    return index(argmax(gates, add_noise(gates, folded, own[:, :, columns:]))).swapaxes(0, 1)
+
+
+def _add_noise(gates: Gates, folded: Wires, noise: Wires) -> Wires:
+    """Add noise in two's complement to residues of a field, which are folded into ones' complement."""
+    return add_carry(gates, folded, noise, folded[-1])
 
 
 def _fold(sums: Wires) -> Wires:
-    """Return words as `Ring.fold` folds them; no ANDs."""
+    """Return words as `Modulus.fold` folds them; no ANDs."""
     low = sums[:-2]
     next_bit = sums[-2:-1]
     sign = sums[-1:]
     return np.concatenate([low ^ sign ^ next_bit, sign, sign])
 
 
-def _not_negative(gates: Gates, theirs: Wires, own: Wires) -> Wires:
-    return gates.not_(add(gates, theirs, own)[-1])
+def _not_negative(adder: Adder, gates: Gates, theirs: Wires, own: Wires) -> Wires:
+    return gates.not_(adder(gates, theirs, own)[-1])

@@ -18,6 +18,25 @@ def add(gates: Gates, a: Wires, b: Wires) -> Wires:
     return total
 
 
+def add_carry(gates: Gates, a: Wires, b: Wires, carry: Wires) -> Wires:
+    """Add words of equal shape and the wire `carry` modulo 2^w; w - 1 ANDs."""
+    total: Wires = a ^ b
+    total[0] ^= carry
+    for place, carried in enumerate(_carries(gates, a[:-1], b[:-1], carry), start=1):
+        total[place] ^= carried
+    return total
+
+
+def add_in_field(gates: Gates, a: Wires, b: Wires) -> Wires:
+    """Add residues of equal shape modulo 2^w - 1, the sum below it too; 2w - 1 ANDs.
+
+    a + b is less than 2^w - 1, or a + b + 1 has a carry out of the word, which is then added: it stands for
+    2^w, of which the residue is 1.
+    """
+    one = gates.not_(a[0] ^ a[0])
+    return add_carry(gates, a, b, _carries(gates, a, b, one)[-1])
+
+
 def subtract(gates: Gates, a: Wires, b: Wires) -> Wires:
     """Return the difference a - b modulo 2^w; w - 1 ANDs."""
     return gates.not_(add(gates, gates.not_(a), b))
@@ -105,15 +124,15 @@ def lookup(gates: Gates, table: Sequence[int], bits: int, index: Wires) -> Wires
     return entry
 
 
-def _carries(gates: Gates, a: Wires, b: Wires) -> list[Wires]:
-    """Return the carry out of every bit of a + b; one AND a bit: the majority is c ^ (x ^ c)(y ^ c)."""
+def _carries(gates: Gates, a: Wires, b: Wires, carry: Wires | None = None) -> list[Wires]:
+    """Return the carry out of every bit of a + b + carry; one AND a bit.
+
+    The majority of x, y and c is c ^ (x ^ c)(y ^ c).
+    """
     carries: list[Wires] = []
     for x, y in zip(a, b, strict=True):
-        if carries:
-            carry = carries[-1]
-            carries.append(carry ^ gates.and_(x ^ carry, y ^ carry))
-        else:
-            carries.append(gates.and_(x, y))
+        carry = gates.and_(x, y) if carry is None else carry ^ gates.and_(x ^ carry, y ^ carry)
+        carries.append(carry)
     return carries
 
 

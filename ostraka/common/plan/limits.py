@@ -167,6 +167,8 @@ def fits_ring(mechanism: Mechanism, ring_bits: int, voters: int) -> bool:
 
 CIRCUIT_RING_BITS = 32
 """The ring in which garbled circuits hand over shares and take sums."""
+CIRCUIT_FIELD_BITS = 31
+"""The field of which they take sums of verified ballots: words of circuits have 32 bits at most."""
 MAX_COLUMNS = 256
 """Values of a ballot, and classes, that a circuit computes for one query at most."""
 MAX_ENCRYPTED = 4096
@@ -179,7 +181,12 @@ def check_switches(plan: PlanFields) -> None:
         _check_verified(plan)
     if plan.encoding == "plain" and plan.tally == "aggregate":
         return
-    if plan.ring_bits != CIRCUIT_RING_BITS:
+    if plan.ballots == "verified" and plan.ring_bits != CIRCUIT_FIELD_BITS:
+        raise invalid_plan(
+            f"a blind tally of verified ballots takes a field of {CIRCUIT_FIELD_BITS} bits; set ring_bits to "
+            "that, and where votes and noise need more choose ballots unverified or tally aggregate"
+        )
+    if plan.ballots == "unverified" and plan.ring_bits != CIRCUIT_RING_BITS:
         raise invalid_plan(
             f"garbled circuits compute in a ring of {CIRCUIT_RING_BITS} bits; set ring_bits to that"
         )
@@ -194,21 +201,17 @@ def check_switches(plan: PlanFields) -> None:
         _check_blind(plan.mechanism)
 
 
-def unverifiable(mechanism: Mechanism, encoding: str, tally: str, classes: int) -> str | None:
+def unverifiable(mechanism: Mechanism, encoding: str, classes: int) -> str | None:
     """Return why ballots of such plans cannot be verified; None where they can (docs/verified-ballots.md)."""
     if encoding == "ckks":
         return "ballots on encrypted queries come out of garbled circuits and have no proof; choose plain"
-    if tally == "blind":
-        return (
-            "a blind tally sums modulo 2^32 and verified ballots are shared modulo a prime; choose aggregate"
-        )
     if mechanism.ballot.claim(1, classes, 1) is None:
         return _unprovable(mechanism)
     return None
 
 
 def _check_verified(plan: PlanFields) -> None:
-    problem = unverifiable(plan.mechanism, plan.encoding, plan.tally, plan.classes)
+    problem = unverifiable(plan.mechanism, plan.encoding, plan.classes)
     if problem is not None:
         raise invalid_plan(f"{problem}, or ballots unverified")
 

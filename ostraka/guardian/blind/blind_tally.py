@@ -18,7 +18,8 @@ from ostraka.common.crypto.two_party import Garbling
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import invalid_plan
 from ostraka.common.plan.plan import Plan
-from ostraka.guardian.blind.circuit_inputs import Sums, Words, answer_words, check_words
+from ostraka.common.sharing.modulus import RingArray
+from ostraka.guardian.blind.circuit_inputs import Words, answer_words, check_words
 from ostraka.guardian.noise import NoiseSource
 from ostraka.protos.ostraka.v1 import common_pb2
 
@@ -118,7 +119,7 @@ class BlindTally:
         plan: of the session.
         session_id: with `batch_id`, what its garblings are bound to.
         batch_id: of the batch.
-        sums: the guardian's half of the histogram, (queries, width) in Z_2^32.
+        sums: the guardian's half of the histogram, (queries, width), modulo the plan's modulus.
         totals: weight of all votes scheduled for each query, int64 (queries,) in steps of 2^-16 vote.
         noise: draws for this batch, each once.
         passed: which answers may be given, bool (queries, answers); None until the check is opened.
@@ -128,7 +129,7 @@ class BlindTally:
     plan: Plan
     session_id: str
     batch_id: int
-    sums: Sums = field(repr=False)
+    sums: RingArray = field(repr=False)
     totals: NDArray[np.int64] = field(repr=False)
     noise: NoiseSource = field(repr=False)
     passed: NDArray[np.bool_] | None = field(default=None, repr=False)
@@ -136,7 +137,7 @@ class BlindTally:
 
     def __post_init__(self) -> None:
         """Without a check every answer may be given."""
-        if check_of(self.plan.mechanism, self.plan.classes) is None:
+        if check_of(self.plan.mechanism, self.plan.classes, self.plan.modulus) is None:
             self.passed = np.ones(self._shape, dtype=np.bool_)
 
     def stage(self, stage: common_pb2.Stage) -> Stage:
@@ -173,17 +174,19 @@ class BlindTally:
         return len(self.sums), self.plan.mechanism.answers(self.plan.classes)
 
     def _check(self) -> Stage:
-        circuit = check_of(self.plan.mechanism, self.plan.classes)
+        modulus = self.plan.modulus
+        circuit = check_of(self.plan.mechanism, self.plan.classes, modulus)
         if circuit is None:
             raise out_of_order("The answers' stage")
-        words = check_words(self.plan.mechanism, self.sums, self.totals, self.noise)
+        words = check_words(self.plan.mechanism, self.sums, self.totals, self.noise, modulus)
         return Stage(circuit, words, self._binding(common_pb2.STAGE_CHECK))
 
     def _answers(self) -> Stage:
         # All queries are noised, because that was drawn ahead; those that passed are kept.
         passed = self.may_answer().reshape(-1)
-        words = answer_words(self.plan.mechanism, self.sums, self.totals, self.noise)[passed]
-        circuit = answers_of(self.plan.mechanism, self.plan.classes)
+        modulus = self.plan.modulus
+        words = answer_words(self.plan.mechanism, self.sums, self.totals, self.noise, modulus)[passed]
+        circuit = answers_of(self.plan.mechanism, self.plan.classes, modulus)
         return Stage(circuit, words, self._binding(common_pb2.STAGE_ANSWERS))
 
     def _binding(self, stage: common_pb2.Stage) -> bytes:
@@ -203,7 +206,10 @@ def check_messages(plan: Plan) -> None:
     """Raise `plan.invalid` for a blind tally of batches whose messages are too large."""
     if plan.tally == "aggregate":
         return
-    circuits = (check_of(plan.mechanism, plan.classes), answers_of(plan.mechanism, plan.classes))
+    circuits = (
+        check_of(plan.mechanism, plan.classes, plan.modulus),
+        answers_of(plan.mechanism, plan.classes, plan.modulus),
+    )
     each = max(
         Computation.of(circuit, instances(plan, circuit, 1)).sizes.labels
         for circuit in circuits

@@ -1,9 +1,9 @@
 """The guardian's words of a blind tally: its half of the histogram with noise, for `tally_circuits`.
 
 They give what `ostraka.guardian.mechanisms` would on the same histogram and the same draws, but for equal
-noisy counts, of which the lower class wins here, and for a noisy difference of exactly half the ring, which
-honest sums never reach and a coin decides here. Both read only what is noised already and a coin, so the cost
-of an answer is the same.
+noisy counts, of which the lower class wins here, and for noisy differences that honest sums never reach: half
+the ring, which a coin decides here, and in a field those of which twice the count is beyond its half. All
+read only what is noised already and a coin, so the cost of an answer is the same.
 """
 
 from __future__ import annotations
@@ -13,22 +13,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.crypto.tally_circuits import SUM_BITS, require_blind
+from ostraka.common.crypto.tally_circuits import HALVED_BITS, require_blind
 from ostraka.common.mechanism import Mechanism
-from ostraka.common.sharing.ring import Ring
+from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.guardian.mechanisms.check import threshold_steps
 from ostraka.guardian.noise.source import NoiseSource
 
-Sums = NDArray[np.uint32]
 Words = NDArray[np.uint64]
 
-RING = Ring(SUM_BITS)
-_FARTHEST = 2 ** (SUM_BITS - 2)
-"""The largest circular distance (`Ring.distance`)."""
-_NEVER = 2**SUM_BITS - 1
 
-
-def check_words(mechanism: Mechanism, sums: Sums, totals: NDArray[np.int64], noise: NoiseSource) -> Words:
+def check_words(
+    mechanism: Mechanism, sums: RingArray, totals: NDArray[np.int64], noise: NoiseSource, modulus: Modulus
+) -> Words:
     """Return a check's words (instances, words); an instance is a query, or a query and a label, in rows.
 
     Args:
@@ -36,6 +32,7 @@ def check_words(mechanism: Mechanism, sums: Sums, totals: NDArray[np.int64], noi
         sums: the guardian's half of the histogram (Q, k).
         totals: weight of all votes scheduled for each query, (Q,) in steps of 2^-16 vote.
         noise: draws once, in the order of `ostraka.guardian.mechanisms`.
+        modulus: of the sums.
 
     Raises:
         ValueError: for a mechanism without a check, or one that is not tallied blindly.
@@ -46,11 +43,13 @@ def check_words(mechanism: Mechanism, sums: Sums, totals: NDArray[np.int64], noi
         raise ValueError(f"mechanism {mechanism.kind} has no check")
     needed = threshold_steps(check.threshold)
     if mechanism.multi_label:
-        return label_check(sums, totals, needed, noise.gaussian(check.sigma, sums.shape))
-    return confident_check(sums, needed, noise.gaussian(check.sigma, (len(sums),)))
+        return label_check(sums, totals, needed, noise.gaussian(check.sigma, sums.shape), modulus)
+    return confident_check(sums, needed, noise.gaussian(check.sigma, (len(sums),)), modulus)
 
 
-def answer_words(mechanism: Mechanism, sums: Sums, totals: NDArray[np.int64], noise: NoiseSource) -> Words:
+def answer_words(
+    mechanism: Mechanism, sums: RingArray, totals: NDArray[np.int64], noise: NoiseSource, modulus: Modulus
+) -> Words:
     """Return the words (instances, words) of the answers; arguments and order of draws as in `check_words`.
 
     Raises:
@@ -59,74 +58,85 @@ def answer_words(mechanism: Mechanism, sums: Sums, totals: NDArray[np.int64], no
     require_blind(mechanism)
     drawn = mechanism.draws(*sums.shape)[-1].of(noise)
     if not mechanism.multi_label:
-        return noisy_counts(sums, drawn)
+        return noisy_counts(sums, drawn, modulus)
     yes, no = drawn
     coins = noise.uniform(sums.shape) >= np.uint64(2**63)
-    return halve_differences(sums, totals, yes, no, coins)
+    return halve_differences(sums, totals, yes - no, coins, modulus)
 
 
-def confident_check(sums: Sums, needed: np.int64, draws: NDArray[np.int64]) -> Words:
+def confident_check(sums: RingArray, needed: np.int64, draws: NDArray[np.int64], modulus: Modulus) -> Words:
     """Words (Q, k + 1) of `check_circuit(k)`: passes iff max_j |s_j| + draw >= needed.
 
     |s| is the circular distance of the whole sum from 0, and everything in steps of 2^-16 vote (own
     derivation, docs/confidential.md).
     """
-    arc = _near_both(needed, draws, np.int64(0))
-    return _words(sums - RING.wrap(arc.begin)[:, None], arc.length)
+    arc = _near_both(needed, draws, np.int64(0), modulus)
+    return _words(modulus.subtract(sums, modulus.wrap(arc.begin)[:, None]), arc.length)
 
 
-def label_check(sums: Sums, totals: NDArray[np.int64], needed: np.int64, draws: NDArray[np.int64]) -> Words:
-    """Words (Q k, 2) of `label_check_circuit`: passes iff max(|V|, |n - V|) + draw >= needed.
+def label_check(
+    sums: RingArray,
+    totals: NDArray[np.int64],
+    needed: np.int64,
+    draws: NDArray[np.int64],
+    modulus: Modulus,
+) -> Words:
+    """Words (Q k, 2) of `check_circuit(1)`: passes iff max(|V|, |n - V|) + draw >= needed.
 
     V is the whole sum, n the total and |.| the circular distance from 0 (own derivation,
     docs/confidential.md).
     """
-    apart = RING.lift(RING.wrap(totals))[:, None]
-    arc = _near_both(needed, draws, apart)
-    return _words((sums - RING.wrap(arc.begin)).reshape(-1, 1), arc.length.reshape(-1))
+    apart = modulus.lift(modulus.wrap(totals))[:, None]
+    arc = _near_both(needed, draws, apart, modulus)
+    return _words(modulus.subtract(sums, modulus.wrap(arc.begin)).reshape(-1, 1), arc.length.reshape(-1))
 
 
-def noisy_counts(sums: Sums, draws: NDArray[np.int64]) -> Words:
+def noisy_counts(sums: RingArray, draws: NDArray[np.int64], modulus: Modulus) -> Words:
     """Words (Q, 2k) of `argmax_circuit(k)`: the sums, and the noise that is added once they are folded."""
-    return np.hstack([sums, RING.wrap(draws)]).astype(np.uint64)
+    noise = draws.astype(np.uint64) & np.uint64(2**modulus.bits - 1)
+    return np.hstack([sums.astype(np.uint64), noise])
 
 
 def halve_differences(
-    sums: Sums,
+    sums: RingArray,
     totals: NDArray[np.int64],
-    yes: NDArray[np.int64],
-    no: NDArray[np.int64],
+    noise: NDArray[np.int64],
     coins: NDArray[np.bool_],
+    modulus: Modulus,
 ) -> Words:
-    """Words (Q k, 1) of `sign_circuit`: whether 2 V - n + yes - no is above 0, or is 0 and the coin says yes.
+    """Words (Q k, 1) of `sign_circuit`: whether 2 V - n + noise is above 0, or is 0 and the coin says yes.
 
-    With the coin less 1 added, that is whether the difference is 0 or more. The other half of V counts twice
-    and so has no part in the lowest bit, which is dropped.
+    With the coin less 1 added, that is whether the difference is 0 or more, and so is V with half of what is
+    added to 2 V, rounded down: V is whole. Of a ring that sum is taken modulo half of it.
     """
-    coin = RING.wrap(coins.astype(np.int64) - 1)
-    difference = sums + sums - RING.wrap(totals)[:, None] + RING.wrap(yes) - RING.wrap(no) + coin
-    return (difference >> np.uint32(1)).astype(np.uint64).reshape(-1, 1)
+    added = noise - totals[:, None] + coins - 1
+    halved = modulus.add(sums, modulus.wrap(added >> 1))
+    return halved.astype(np.uint64).reshape(-1, 1) & np.uint64(2**HALVED_BITS - 1)
 
 
 class _Arc(NamedTuple):
-    """The ring values from `begin` on, `length` of them; `_NEVER` stands for the whole ring."""
+    """The residues from `begin` on, `length` of them; all ones in a word stand for every residue."""
 
     begin: NDArray[np.int64]
     length: NDArray[np.int64]
 
 
-def _near_both(needed: np.int64, draws: NDArray[np.int64], apart: NDArray[np.int64] | np.int64) -> _Arc:
+def _near_both(
+    needed: np.int64, draws: NDArray[np.int64], apart: NDArray[np.int64] | np.int64, modulus: Modulus
+) -> _Arc:
     """Find the values nearer than needed - draw to 0 and `apart` in circular distance: they fail the check.
 
-    Those near one of the two are an arc of at most 2^31 - 1 values around it, less than half the ring, so
-    that two such arcs overlap in one arc or not at all. What needs a distance beyond the largest never
-    passes. Draws that go beyond what decides are clipped first, so that nothing overflows.
+    Those near one of the two are an arc of at most 2^(bits - 1) - 1 values around it, less than half of all
+    residues, so that two such arcs overlap in one arc or not at all. What needs a distance beyond the largest
+    (`Modulus.distance`) never passes. Draws that go beyond what decides are clipped first, so that nothing
+    overflows.
     """
-    nearer_than = needed - np.clip(draws, needed - _FARTHEST - 1, needed)
+    farthest = 2 ** (modulus.bits - 2)
+    nearer_than = needed - np.clip(draws, needed - farthest - 1, needed)
     length = np.maximum(2 * nearer_than - 1 - np.abs(apart), 0)
     begin = np.maximum(apart, 0) - (nearer_than - 1)
-    return _Arc(begin, np.where(nearer_than > _FARTHEST, _NEVER, length))
+    return _Arc(begin, np.where(nearer_than > farthest, 2**modulus.bits - 1, length))
 
 
-def _words(sums: Sums, needed: NDArray[np.int64]) -> Words:
-    return np.column_stack([sums, RING.wrap(needed)]).astype(np.uint64)
+def _words(sums: RingArray, needed: NDArray[np.int64]) -> Words:
+    return np.column_stack([sums.astype(np.uint64), needed.astype(np.uint64)])

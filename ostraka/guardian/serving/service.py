@@ -200,7 +200,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         context: grpc.ServicerContext,
     ) -> guardian_pb2.VerifyBallotsReply:
         querier = peer_identity(context)
-        batch = self._coordinator.batch_to_release(querier, header.session_id, header.batch_id)
+        batch = self._coordinator.batch_to_verify(querier, header.session_id, header.batch_id)
         refused = self._coordinator.ballots.verify(
             batch, lambda sizes: read_verification(header, parties, sizes)
         )

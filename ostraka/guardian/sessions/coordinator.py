@@ -183,15 +183,22 @@ class Coordinator:
         self._keep(session, batch_id, opened)
         return opened.signed
 
+    def batch_to_verify(self, querier: Identity, session_id: str, batch_id: int) -> TicketedBatch:
+        """Return the batch whose ballots `querier` may verify, before a byte of the verification is read.
+
+        Raises:
+            OstrakaError: `session.*`, `ticket.invalid` if the batch has no ticket.
+        """
+        session, stored = load_batch_of(self._ledger, querier, session_id, batch_id)
+        return TicketedBatch.of(session, batch_id, stored)
+
     def batch_to_release(self, querier: Identity, session_id: str, batch_id: int) -> TicketedBatch:
         """Return the batch that `querier` may send a sum of, before a byte of it is read.
 
         Raises:
-            OstrakaError: `session.*`, `ticket.invalid` if the batch has no ticket, `batch.out_of_order` where
-                the tally is blind.
+            OstrakaError: as `batch_to_verify`, and `batch.out_of_order` where the tally is blind.
         """
-        session, stored = load_batch_of(self._ledger, querier, session_id, batch_id)
-        ticketed = TicketedBatch.of(session, batch_id, stored)
+        ticketed = self.batch_to_verify(querier, session_id, batch_id)
         if ticketed.plan.tally == "blind":
             raise takes_no_sum()
         return ticketed

@@ -152,9 +152,8 @@ def test_what_the_page_shows_is_a_record_as_any_other(store: Store, tmp_path: Pa
 
 
 def test_what_has_no_command_waits_for_nothing(store: Store) -> None:
-    assert (
-        waiting([Cell("x", "sums", "3", lacking=Word.NOT_PUBLISHED, why="No data.")], store, quick=False) == []
-    )
+    lacking = Cell("x", "sums", "3", lacking=Word.NOT_PUBLISHED, why="No data.")
+    assert waiting([lacking], store, quick=False) == []
 
 
 def test_those_who_watch_hear_of_each_cell_that_begins_and_ends(store: Store) -> None:

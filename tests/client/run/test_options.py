@@ -88,7 +88,8 @@ def test_confidential_plans_share_in_the_ring_of_circuits_and_fill_ciphertexts()
         return make_plan(options, task(multi_label=False), 5000, PARTIES, bytes(16))
 
     confidential: list[dict[str, Any]] = [{"encoding": "ckks"}, {"tally": "blind"}]
-    assert [made(**changes).ring_bits for changes in confidential] == [32, 32]
+    assert [made(**changes).ring_bits for changes in confidential] == [32, 31]
+    assert made(tally="blind", ballots="unverified").ring_bits == 32
     assert [made(**changes).batch_size for changes in [{}, *confidential]] == [100, 1024, 100]
     assert made(encoding="ckks", batch_size=7).batch_size == 7
 

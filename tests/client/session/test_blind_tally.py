@@ -13,13 +13,15 @@ from ostraka.client.session.run_state import load_state
 from ostraka.common.crypto.computation import Computation
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Check, Confident, GnMax, Tau
-from ostraka.common.sharing.ring import Ring
+from ostraka.common.sharing.prime_field import PrimeField
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.client.driving import options, right, rows, run, run_of
 from tests.client.federation import Federation
 from tests.client.tallying import ANSWERS, CHECK
 
 UNANIMOUS = Confident(sigma1=10.0, sigma2=5.0, threshold=11.5)
+MODULUS = PrimeField(31)
+"""Of ballots that are verified, as they are by default."""
 
 
 def blind(**changes: Any) -> Any:
@@ -27,8 +29,9 @@ def blind(**changes: Any) -> Any:
 
 
 @pytest.mark.heavy
-def test_every_query_gets_its_label(federation: Federation) -> None:
-    result = run(federation, blind())
+@pytest.mark.parametrize("ballots", ["verified", "unverified"])
+def test_every_query_gets_its_label(federation: Federation, ballots: str) -> None:
+    result = run(federation, blind(ballots=ballots))
     assert (result.tally, result.answered, result.lost) == ("blind", 10, 0)
     assert rows(federation) == right(10)
     assert not federation.guardian.sums
@@ -185,7 +188,8 @@ def test_neither_sums_nor_labels_of_wires_are_written(
     guardian.alter_tally = keep
     run(federation, blind())
     for key, frozen in guardian.frozen.items():
-        made.append(Ring(32).to_bytes(Ring(32).sum(guardian.shares[key][site] for site in frozen))[:16])
+        total = MODULUS.sum(guardian.shares[key][site] for site in frozen)
+        made.append(MODULUS.to_bytes(total)[:16])
     made += [
         data[:16] for name in ("correction", "extension", "returned") for data in guardian.received[name]
     ]
@@ -201,5 +205,5 @@ def test_neither_sums_nor_labels_of_wires_are_written(
 def test_a_plan_says_which_ring_and_tally_it_is_of(federation: Federation) -> None:
     run(federation, blind())
     plan = load_state(run_of(federation)).parse_plan()
-    assert (plan.ring_bits, plan.tally, plan.encoding) == (32, "blind", "plain")
+    assert (plan.modulus, plan.tally, plan.encoding) == (MODULUS, "blind", "plain")
     assert common_pb2.Plan.FromString(plan.serialize()).tally == common_pb2.TALLY_BLIND

@@ -94,6 +94,12 @@ def test_either_switch_needs_the_ring_of_the_circuits(switch: dict[str, str]) ->
     require_refused("ring of 32 bits; set ring_bits to that", GnMax(sigma=1), ring_bits=64, **switch)
 
 
+def test_a_blind_tally_of_verified_ballots_takes_the_small_field() -> None:
+    verified = plan_with(GnMax(sigma=1), ring_bits=31, tally="blind")
+    assert (verified.ballots, verified.tally) == ("verified", "blind")
+    require_refused("takes a field of 31 bits", GnMax(sigma=1), ring_bits=61, tally="blind")
+
+
 @pytest.mark.parametrize("switch", [{"encoding": "ckks"}, {"tally": "blind"}])
 @pytest.mark.parametrize(
     ("mechanism", "fits"),

@@ -52,7 +52,7 @@ class Querying:
 
     def circuit(self, stage: common_pb2.Stage) -> Circuit:
         found = check_of if stage == CHECK else answers_of
-        circuit = found(self.plan.mechanism, self.plan.classes)
+        circuit = found(self.plan.mechanism, self.plan.classes, self.plan.modulus)
         assert circuit is not None
         return circuit
 

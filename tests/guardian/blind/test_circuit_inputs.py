@@ -15,7 +15,6 @@ from ostraka.common.crypto.tally_circuits import (
     answers_of,
     check_circuit,
     check_of,
-    label_check_circuit,
     labels_of,
     querying_words,
     sign_circuit,
@@ -31,9 +30,10 @@ from ostraka.common.mechanism import (
     Powerset,
     Tau,
 )
+from ostraka.common.sharing.modulus import Modulus, RingArray
+from ostraka.common.sharing.prime_field import PrimeField
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.blind.circuit_inputs import (
-    Sums,
     Words,
     answer_words,
     check_words,
@@ -45,6 +45,8 @@ from ostraka.guardian.mechanisms import Answers, release
 from tests.common.crypto.clear import in_the_clear
 
 RING = Ring(32)
+FIELD = PrimeField(31)
+MODULI = pytest.mark.parametrize("modulus", [RING, FIELD], ids=["ring", "field"])
 VOTE = 2**16
 HALF = 2**31
 FARTHEST = 2**30
@@ -86,30 +88,36 @@ class Given:
         return np.where(self._coins, np.uint64(2**63), np.uint64(2**63 - 1))
 
 
-def halves(sums: NDArray[Any], seed: int = 0) -> tuple[Sums, Sums]:
+def halves(sums: NDArray[Any], seed: int = 0, modulus: Modulus = RING) -> tuple[RingArray, RingArray]:
     """Return the guardian's half and the querying party's of sums of any size and sign."""
-    own = np.random.default_rng(seed).integers(0, 2**32, sums.shape, dtype=np.uint32)
-    return own, RING.wrap(sums) - own
+    own = modulus.wrap(np.random.default_rng(seed).integers(0, 2**32, sums.shape, dtype=np.uint32))
+    return own, modulus.subtract(modulus.wrap(sums), own)
 
 
-def opened(circuit: Circuit, theirs: Sums, words: Words) -> NDArray[np.bool_]:
+def opened(circuit: Circuit, theirs: RingArray, words: Words) -> NDArray[np.bool_]:
     assert words.dtype == np.uint64
     assert words.max(initial=0) < 2**circuit.word_bits
     return in_the_clear(circuit, querying_words(theirs, circuit), words)
 
 
 def blindly(
-    mechanism: Mechanism, sums: NDArray[Any], totals: NDArray[np.int64], noise: Given, seed: int = 0
+    mechanism: Mechanism,
+    sums: NDArray[Any],
+    totals: NDArray[np.int64],
+    noise: Given,
+    modulus: Modulus,
+    seed: int = 0,
 ) -> Answers:
     """Return what both stages tell, the answers' circuits computed for all queries."""
     classes = sums.shape[1]
-    own, theirs = halves(sums, seed)
+    own, theirs = halves(sums, seed, modulus)
     shape = (len(sums), mechanism.answers(classes))
-    check = check_of(mechanism, classes)
+    check = check_of(mechanism, classes, modulus)
     passed = np.ones(shape, dtype=np.bool_)
     if check is not None:
-        passed = opened(check, theirs, check_words(mechanism, own, totals, noise)).reshape(shape)
-    answers = opened(answers_of(mechanism, classes), theirs, answer_words(mechanism, own, totals, noise))
+        passed = opened(check, theirs, check_words(mechanism, own, totals, noise, modulus)).reshape(shape)
+    circuit = answers_of(mechanism, classes, modulus)
+    answers = opened(circuit, theirs, answer_words(mechanism, own, totals, noise, modulus))
     return Answers.where(passed, labels_of(answers).reshape(shape))
 
 
@@ -149,7 +157,33 @@ def test_answers_are_those_of_the_mechanism(
         classes=classes,
         totals=totals,
     )
-    blind = blindly(mechanism, sums, totals, Given(*draws, coins=coins), seed)
+    blind = blindly(mechanism, sums, totals, Given(*draws, coins=coins), RING, seed)
+    np.testing.assert_array_equal(blind.answered, voted.answered)
+    np.testing.assert_array_equal(blind.labels, voted.labels)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+@given(
+    rows=st.integers(1, 3),
+    classes=st.integers(2, 6),
+    near=st.sampled_from([0, 30 * VOTE, 2**29, FARTHEST]),
+    scale=st.sampled_from([2, VOTE, 40 * VOTE, 2**27]),
+    seed=st.integers(0, 2**32),
+)
+def test_answers_of_verified_ballots_are_those_of_the_mechanism(
+    mechanism: Mechanism, rows: int, classes: int, near: int, scale: int, seed: int
+) -> None:
+    """Sums of several labels are such as honest ballots give: of others twice the count wraps around."""
+    rng = np.random.default_rng(seed)
+    honest = 2**27 if mechanism.multi_label else near
+    sums = honest + rng.integers(-scale, scale, (rows, classes))
+    totals = rng.integers(0, 50 * VOTE, rows)
+    coins = rng.integers(0, 2, (rows, classes)).astype(np.bool_) if mechanism.multi_label else None
+    draws = drawn(mechanism, rows, classes, lambda shape: rng.integers(-scale, scale, shape))
+    voted = release(
+        FIELD.wrap(sums), mechanism, Given(*draws, coins=coins), FIELD, classes=classes, totals=totals
+    )
+    blind = blindly(mechanism, sums, totals, Given(*draws, coins=coins), FIELD, seed)
     np.testing.assert_array_equal(blind.answered, voted.answered)
     np.testing.assert_array_equal(blind.labels, voted.labels)
 
@@ -166,44 +200,48 @@ def reached(distance: NDArray[np.int64], needed: int, draw: int) -> NDArray[np.b
     return np.array([int(value) + draw >= needed for value in distance.ravel()]).reshape(distance.shape)
 
 
+@MODULI
 @pytest.mark.parametrize("needed", NEEDED)
-def test_a_check_is_exact_at_every_edge(needed: int) -> None:
+def test_a_check_is_exact_at_every_edge(needed: int, modulus: Modulus) -> None:
     for draw in DRAWS:
         decisive = min(max(needed - draw, -HALF), HALF)
         columns = np.concatenate([EDGES, [decisive, -decisive]])
         sums = (columns[:, None] + STEPS).reshape(-1, 1)
-        own, theirs = halves(np.hstack([sums, np.zeros_like(sums)]))
-        words = confident_check(own, np.int64(needed), np.full(len(sums), draw))
-        passed = opened(check_circuit(2), theirs, words)[:, 0]
-        expected = reached(RING.distance(RING.wrap(sums)), needed, draw)[:, 0]
+        own, theirs = halves(np.hstack([sums, np.zeros_like(sums)]), modulus=modulus)
+        words = confident_check(own, np.int64(needed), np.full(len(sums), draw), modulus)
+        passed = opened(check_circuit(2, modulus), theirs, words)[:, 0]
+        expected = reached(modulus.distance(modulus.wrap(sums)), needed, draw)[:, 0]
         np.testing.assert_array_equal(passed, expected, err_msg=f"draw {draw}")
 
 
+@MODULI
 @pytest.mark.parametrize("needed", NEEDED)
-def test_a_check_of_a_label_is_exact_at_every_edge(needed: int) -> None:
+def test_a_check_of_a_label_is_exact_at_every_edge(needed: int, modulus: Modulus) -> None:
     for total, draw in product(TOTALS, (-FARTHEST, -1, 0, 5)):
         decisive = min(max(needed - draw, -HALF), HALF)
         columns = np.concatenate([EDGES, [decisive, -decisive, total - decisive, total + decisive, total]])
         sums = (columns[:, None] + STEPS).reshape(1, -1)
-        own, theirs = halves(sums)
-        words = label_check(own, np.array([total]), np.int64(needed), np.full(sums.shape, draw))
-        passed = opened(label_check_circuit(), theirs, words).reshape(sums.shape)
-        against = RING.distance(RING.wrap(np.int64(total) - sums))
-        distance = np.maximum(RING.distance(RING.wrap(sums)), against)
+        own, theirs = halves(sums, modulus=modulus)
+        words = label_check(own, np.array([total]), np.int64(needed), np.full(sums.shape, draw), modulus)
+        passed = opened(check_circuit(1, modulus), theirs, words).reshape(sums.shape)
+        against = modulus.distance(modulus.wrap(np.int64(total) - sums))
+        distance = np.maximum(modulus.distance(modulus.wrap(sums)), against)
         told = f"total {total}, draw {draw}"
         np.testing.assert_array_equal(passed, reached(distance, needed, draw), err_msg=told)
 
 
+@MODULI
 @given(
     needed=st.integers(-5, FARTHEST + 5),
     draw=st.integers(-(2**31), 2**31),
     row=st.lists(st.integers(0, 2**32 - 1), min_size=2, max_size=12),
     seed=st.integers(0, 2**32),
 )
-def test_checks_of_any_sums(needed: int, draw: int, row: list[int], seed: int) -> None:
-    own, theirs = halves(np.array([row]), seed)
-    passed = opened(check_circuit(len(row)), theirs, confident_check(own, np.int64(needed), np.array([draw])))
-    largest = RING.distance(RING.wrap(np.array([row]))).max(axis=1)
+def test_checks_of_any_sums(needed: int, draw: int, row: list[int], seed: int, modulus: Modulus) -> None:
+    own, theirs = halves(np.array([row]), seed, modulus)
+    words = confident_check(own, np.int64(needed), np.array([draw]), modulus)
+    passed = opened(check_circuit(len(row), modulus), theirs, words)
+    largest = modulus.distance(modulus.wrap(np.array([row]))).max(axis=1)
     np.testing.assert_array_equal(passed[:, 0], reached(largest, needed, draw))
 
 
@@ -214,8 +252,8 @@ def test_a_label_without_majority_is_a_coins_at_half_the_ring_too(coin: bool, to
     own, theirs = halves(positives)
     no = np.zeros(positives.shape, np.int64)
     for yes in (no, no + 1, no - total, no + 2**40):
-        words = halve_differences(own, np.array([total]), yes, no, np.full(positives.shape, coin))
-        answers = opened(sign_circuit(), theirs, words).reshape(positives.shape)
+        words = halve_differences(own, np.array([total]), yes - no, np.full(positives.shape, coin), RING)
+        answers = opened(sign_circuit(RING), theirs, words).reshape(positives.shape)
         difference = RING.lift(RING.wrap(2 * positives - total + yes))
         expected = np.select([difference == 0, difference == -HALF], [coin, not coin], difference > 0)
         np.testing.assert_array_equal(answers, expected)
@@ -225,6 +263,6 @@ def test_what_has_no_check_or_needs_the_histogram_itself_gets_no_words() -> None
     sums, totals = np.zeros((1, 4), np.uint32), np.zeros(1, np.int64)
     for mechanism in (GnMax(sigma=1.0), Binary(sigma=1.0)):
         with pytest.raises(ValueError, match="has no check"):
-            check_words(mechanism, sums, totals, Given())
+            check_words(mechanism, sums, totals, Given(), RING)
     with pytest.raises(ValueError, match="is not tallied blindly"):
-        answer_words(Powerset(sigma=1.0), sums, totals, Given())
+        answer_words(Powerset(sigma=1.0), sums, totals, Given(), RING)

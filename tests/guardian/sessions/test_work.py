@@ -141,9 +141,9 @@ def test_the_clock_tells_sums_apart_where_budgets_are_held_to_data_dependent_cos
 
 def blind_work_of(mechanism: Mechanism, half: Sums) -> list[int]:
     """Count what beginning each stage of a blind tally does, every query having passed."""
-    stages = [common_pb2.STAGE_CHECK] * (check_of(mechanism, CLASSES) is not None)
+    stages = [common_pb2.STAGE_CHECK] * (check_of(mechanism, CLASSES, Ring(32)) is not None)
     tallied = BlindTally(
-        plan=plan_of(mechanism),
+        plan=plan_of(mechanism).model_copy(update={"ring_bits": 32}),
         session_id="s",
         batch_id=1,
         sums=np.asarray(Ring(32).wrap(half), dtype=np.uint32),
