@@ -97,15 +97,17 @@ class Bench:
 
     def calling(self) -> tuple[Callable[[], object], Callable[[], object]]:
         """Return calls on connections that there are, one for each way."""
-        direct, relayed = (
-            self._stack.enter_context(open_channel(self._own[QUERIER], address, PARTY))
-            for address in (self.direct, self.relayed)
-        )
-        stubs = [site_pb2_grpc.SiteStub(channel) for channel in (direct, relayed)]
-        one, other = (lambda stub=stub: stub.About(site_pb2.AboutRequest(), timeout=30) for stub in stubs)
-        one()
-        other()
-        return one, other
+        return self._call_by(self.direct), self._call_by(self.relayed)
+
+    def _call_by(self, address: str) -> Callable[[], object]:
+        channel = self._stack.enter_context(open_channel(self._own[QUERIER], address, PARTY))
+        stub = site_pb2_grpc.SiteStub(channel)
+
+        def call() -> object:
+            return stub.About(site_pb2.AboutRequest(), timeout=30)
+
+        call()
+        return call
 
     def connecting(self, address: str) -> Callable[[], object]:
         """Return a call on a new connection."""

@@ -109,7 +109,7 @@ def require_true_labels(sites: Sites) -> None:
 def test_a_relay_killed_in_a_run_through_an_inspecting_proxy_changes_no_label(
     sites: Sites, relay: RelayProcess, proxy: Proxy
 ) -> None:
-    killed = []
+    killed: list[int] = []
 
     def kill(result: LabelResult) -> None:
         if not killed:

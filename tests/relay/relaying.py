@@ -4,7 +4,7 @@ import asyncio
 import base64
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -78,7 +78,11 @@ class Proxy:
     inspecting proxies do, and calls on with TLS of its own.
     """
 
-    def __init__(self, user: str = "", inspects: Corporation | None = None) -> None:
+    def __init__(
+        self, user: str = "", inspects: Corporation | None = None, hosts: Mapping[str, str] | None = None
+    ) -> None:
+        """Take what it wants to be told, who it is, and addresses of names that there are not."""
+        self._hosts = hosts or {}
         self.connected: list[str] = []
         self.seen = bytearray()
         self._expected = base64.b64encode(user.encode()).decode() if user else ""
@@ -101,7 +105,7 @@ class Proxy:
             writer.write(b"HTTP/1.1 405 Method Not Allowed\r\n\r\n")
             return
         self.connected.append(target)
-        host, port = split_address(target)
+        host, port = split_address(self._hosts.get(target, target))
         writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         if self._inspects is None:
             onward = await asyncio.open_connection(host, port, limit=LIMIT)
