@@ -17,7 +17,7 @@ from ostraka.common.identity.revocation import Revocations
 from ostraka.common.relay.messages import Open, Refused, send
 from ostraka.common.relay.proofs import SKEW_S
 from ostraka.common.relay.web_socket import WebSocket
-from ostraka.relay.quotas import MAX_SITES, MAX_TUNNELS, Quota
+from ostraka.relay.quotas import MAX_OF_SITE, MAX_SITES, MAX_STRANGERS, MAX_TUNNELS, Quota
 
 OPEN_S = 10.0
 """For how long a site may take to open a socket that it is asked for."""
@@ -64,6 +64,8 @@ class Attachments:
         self._serving: dict[str, Attached] = {}
         self._due: dict[str, asyncio.Future[WebSocket]] = {}
         self._tunnels = Quota(MAX_TUNNELS, "connections by the relay")
+        self._strangers = Quota(MAX_STRANGERS, "connections of callers that are not attached")
+        self._sites = Quota(MAX_OF_SITE, "attachments")
 
     @property
     def count(self) -> int:
@@ -87,17 +89,18 @@ class Attachments:
             raise OstrakaError(
                 ErrorCode.RELAY_QUOTA, f"{MAX_SITES} sites are attached to the relay, and no more may be."
             )
-        self._all.add(site)
-        if site.serves:
-            self._serving[name] = site
-        if older is not None:
-            older.refuse(_replaced(site.identity))
-        try:
-            yield
-        finally:
-            self._all.discard(site)
-            if self._serving.get(name) is site:
-                del self._serving[name]
+        with self._sites.place(site.identity.uri):
+            self._all.add(site)
+            if site.serves:
+                self._serving[name] = site
+            if older is not None:
+                older.refuse(_replaced(site.identity))
+            try:
+                yield
+            finally:
+                self._all.discard(site)
+                if self._serving.get(name) is site:
+                    del self._serving[name]
 
     def find(self, name: str) -> Attached:
         """Return the site that serves as `name`; raises party.detached where none is attached."""
@@ -113,6 +116,12 @@ class Attachments:
     def place(self, site: Attached) -> Iterator[None]:
         """Hold the place of one connection of a site; raises relay.quota."""
         with self._tunnels.place(site.identity.uri):
+            yield
+
+    @contextmanager
+    def place_for_stranger(self, site: Attached) -> Iterator[None]:
+        """Hold the place of one connection to a site by somebody who is not attached; raises relay.quota."""
+        with self._strangers.place(site.identity.uri), self.place(site):
             yield
 
     async def open_tunnel(self, site: Attached, ref: str | None = None) -> WebSocket:

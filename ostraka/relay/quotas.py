@@ -6,8 +6,14 @@ from contextlib import contextmanager
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 
-MAX_TUNNELS = 64
+MAX_TUNNELS = 128
 """Connections by the relay to or from one site: a querying party has two to a party at a time."""
+MAX_STRANGERS = 64
+"""Of these, for callers that the relay does not know: anybody who knows a site's name can call it, and leaves
+room for attached sites that do."""
+MAX_OF_SITE = 16
+"""Attachments of one site: its server's, one for each command under way, and older ones that died unseen. One
+site with a certificate thereby takes no other one's place."""
 MAX_OF_SOURCE = 2048
 """Connections from one IP address that proved nothing: callers, and sites before their proof. All sites
 behind one proxy come from its address, and 1,000 of them come at once when the relay starts again."""

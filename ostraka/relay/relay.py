@@ -126,7 +126,7 @@ class Relay:
         """Splice a caller with a socket that the called site opens."""
         try:
             site = self.attachments.find(name)
-            with self.attachments.place(site):
+            with self.attachments.place_for_stranger(site):
                 tunnel = await self.attachments.open_tunnel(site)
                 loop = asyncio.get_running_loop()
                 try:

@@ -12,7 +12,7 @@ from ostraka.common.identity import Credentials, Identity, Role
 from ostraka.common.relay import agent as agents
 from ostraka.common.relay import dialling, messages
 from ostraka.common.relay.agent import Agent, attach
-from ostraka.common.relay.messages import ATTACH, Challenge, Hello, Open
+from ostraka.common.relay.messages import ATTACH, Challenge, Dial, Hello, Open
 from ostraka.common.relay.proofs import new_nonce
 from ostraka.common.relay.splice import Side
 from ostraka.common.relay.web_socket import MAX_FRAME_BYTES, MAX_TEXTS, WebSocket
@@ -44,6 +44,44 @@ def test_no_more_sites_attach_than_may(federation: Federation, monkeypatch: pyte
                 await attach(Credentials.of(second), way(second), CLOCK, serves=True)
 
         assert refused(work()).code == ErrorCode.RELAY_QUOTA
+
+
+def test_one_site_takes_no_other_ones_place(federation: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attachments, "MAX_OF_SITE", 1)
+    with server.running(make_relay(federation)) as address:
+        site = make_site(federation, PARTY, address)
+
+        async def work() -> None:
+            first = await attach(Credentials.of(site), way(site), CLOCK, serves=False)
+            async with aclosing(first.socket):
+                await attach(Credentials.of(site), way(site), CLOCK, serves=False)
+
+        error = refused(work())
+        assert error.code == ErrorCode.RELAY_QUOTA
+        assert PARTY.uri in error.message
+
+
+def test_strangers_leave_room_for_attached_callers(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attachments, "MAX_STRANGERS", 1)
+    with ExitStack() as callers, server.running(make_relay(federation)) as address:
+        site = make_site(federation, PARTY, address)
+        other = make_site(federation, QUERIER, address)
+
+        async def work() -> None:
+            called = await attach(Credentials.of(site), way(site), CLOCK, serves=True)
+            calling = await attach(Credentials.of(other), way(other), CLOCK, serves=False)
+            async with aclosing(called.socket), aclosing(calling.socket):
+                callers.enter_context(closing(call(address)))
+                assert isinstance(await messages.receive(called.socket), Open)
+                with closing(call(address)) as second:
+                    second.setblocking(False)
+                    assert await asyncio.get_running_loop().sock_recv(second, 10) == agents.DETACHED_ALERT
+                messages.send(calling.socket, Dial(name=PARTY.server_name, ref=new_nonce()))
+                assert isinstance(await messages.receive(called.socket), Open)
+
+        asyncio.run(asyncio.wait_for(work(), 60))
 
 
 def test_a_site_has_no_more_tunnels_than_may(federation: Federation, monkeypatch: pytest.MonkeyPatch) -> None:

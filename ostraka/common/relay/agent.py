@@ -48,8 +48,8 @@ CALL_S = 10.0
 MAX_CALLS = 256
 """Calls outwards that wait for the relay; one more is closed at once."""
 MAX_TUNNELS = 256
-"""Connections by relays that an agent carries: four times what a relay lets one site have, which a relay that
-was taken over need not keep to."""
+"""Connections by relays that an agent carries: what two relays let one site have, which a relay that was
+taken over need not keep to."""
 DETACHED_ALERT = bytes.fromhex("15030300020270")
 """TLS's fatal alert unrecognized_name (RFC 8446, 6.2), unencrypted: all that TLS lets a relay say before a
 handshake, which it does not take part in. Callers read it as party.detached."""

@@ -4,13 +4,15 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 
-from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError, printable
 from ostraka.common.relay.web_socket import WebSocket
 from ostraka.common.validation import FrozenModel
 
 ATTACH = "/attach"
 TUNNEL = "/tunnel/"
 NONCE_BYTES = 16
+MAX_REASON = 1000
+"""Characters of a refusal that are shown: a sentence or two."""
 MAX_TEXT = 16_384
 """Characters of one message: a proof, with its certificate, takes some 2,000."""
 Nonce = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
@@ -120,7 +122,7 @@ def refusal(message: Refused) -> OstrakaError:
         code = ErrorCode(message.code)
     except ValueError:
         code = ErrorCode.INTERNAL
-    return OstrakaError(code, message.message[:1000])
+    return OstrakaError(code, printable(message.message[:MAX_REASON]))
 
 
 def _unexpected() -> OstrakaError:

@@ -11,7 +11,7 @@ from websockets.protocol import State
 from websockets.server import ServerProtocol
 from websockets.uri import parse_uri
 
-from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError, printable
 from ostraka.common.relay.splice import Side
 
 MAX_FRAME_BYTES = 262_144
@@ -204,7 +204,7 @@ class WebSocket(Side):
 
 
 def _refused(response: Response) -> OstrakaError:
-    status = f"{response.status_code} {response.reason_phrase}"[:100]
+    status = printable(f"{response.status_code} {response.reason_phrase}"[:100])
     return OstrakaError(
         ErrorCode.RELAY_UPGRADE_REFUSED,
         f"The way to the relay answers {status} where it must let a WebSocket through; have the proxy or"

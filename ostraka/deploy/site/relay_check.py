@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cryptography import x509
 
 from ostraka.common.config import split_address
-from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError, printable
 from ostraka.common.identity import Credentials
 from ostraka.common.relay.section import load_relay_section
 from ostraka.deploy.site.finding import Finding, Place, failure, ok, warning
@@ -129,4 +129,4 @@ def issuer_of(connection: socket.socket, host: str) -> str:
         return ""
     finally:
         connection.close()
-    return x509.load_der_x509_certificate(shown).issuer.rfc4514_string() if shown else ""
+    return printable(x509.load_der_x509_certificate(shown).issuer.rfc4514_string()) if shown else ""
