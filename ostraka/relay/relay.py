@@ -259,7 +259,7 @@ async def peek_hello(connection: socket.socket, most_s: float = HELLO_S) -> byte
     async with asyncio.timeout(most_s):
         while needed := needed_bytes(data):
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, needed)
-            await _readable(connection)
+            await readable(connection)
             data = connection.recv(needed, socket.MSG_PEEK)
             if len(data) < needed:
                 raise ConnectionResetError
@@ -293,7 +293,8 @@ async def _until_ended(caller: Side, tunnel: Side, hello_bytes: int) -> None:
         due.cancel()
 
 
-async def _readable(connection: socket.socket) -> None:
+async def readable(connection: socket.socket) -> None:
+    """Wait until there is something to read, or a connection to accept."""
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()
     loop.add_reader(connection, ready.set)

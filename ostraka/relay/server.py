@@ -25,7 +25,7 @@ from ostraka.common.rpc.serving import stop_on_signal, write_ready
 from ostraka.common.telemetry.site import observing
 from ostraka.relay.attachments import Attachments
 from ostraka.relay.metrics import RelayMetrics
-from ostraka.relay.relay import CHECK_EVERY_S, Relay
+from ostraka.relay.relay import CHECK_EVERY_S, Relay, readable
 from ostraka.relay.section import RelayServerSection, load_server_section
 
 WAITING = 4096
@@ -142,10 +142,11 @@ def looping() -> Iterator[asyncio.AbstractEventLoop]:
 
 
 async def _cancel_all() -> None:
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.sleep(0)  # a task that was made just now begins, and closes what it was handed
+    while others := asyncio.all_tasks() - {asyncio.current_task()}:
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
     await asyncio.sleep(0)  # transports that were closed just now end in the next turn
 
 
@@ -154,11 +155,14 @@ async def _take(relay: Relay, bound: socket.socket) -> None:
     loop = asyncio.get_running_loop()
     served = {loop.create_task(relay.watch())}
     while True:
+        # Not `sock_accept`: a connection that came while it is cancelled would be nobody's.
+        await readable(bound)
         try:
-            connection, source = await loop.sock_accept(bound)
+            connection, source = bound.accept()
         except OSError:  # no more files may be open, or the caller is gone already
             await asyncio.sleep(FULL_S)
             continue
+        connection.setblocking(False)
         task = loop.create_task(relay.take(connection, str(source[0])))
         served.add(task)
         task.add_done_callback(served.discard)

@@ -114,9 +114,11 @@ class Agent:
         async with self._tasks:
             kept = [self._tasks.create_task(self._keep_attached(way)) for way in self.ways]
             servers = [await self._lend(identity, lent) for identity, lent in self.lent.items()]
-            await stop.wait()
-            for server in servers:
-                server.close()
+            try:
+                await stop.wait()
+            finally:
+                for server in servers:
+                    server.close()
             for task in kept:
                 task.cancel()
 
