@@ -6,11 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ostraka.client.run.asking_options import MAX_VERIFIED_WIDTH
+from ostraka.client.run.asking_options import MAX_VERIFIED_SUM, MAX_VERIFIED_WIDTH
 from ostraka.client.run.options import PlanOptions, make_plan
+from ostraka.client.run.sum_planning import SumAsking
 from ostraka.common.datasets import from_arrays
-from ostraka.common.mechanism import L1, Binary, GnMax, Mechanism, Tau
-from ostraka.common.plan.choices import ENCODING, TALLY
+from ostraka.common.mechanism import L1, Binary, GnMax, Gradients, Mechanism, Tau
+from ostraka.common.plan.choices import BALLOTS, ENCODING, TALLY
+from ostraka.common.plan.limits import MAX_VERIFIED_VALUES
 from ostraka.common.task import infer_task
 from ostraka.common.verified.layout import MIN_SOUNDNESS_BITS, POINTS_BELOW
 from ostraka.guardian.policy import Policy
@@ -67,6 +69,25 @@ def test_pages_say_who_may_forge_and_who_may_take_a_model(name: str) -> None:
     )
     assert "ckks-square" in told
     assert re.search(r"from \[one batch\]|by one batch|one batch of dishonest queries", told)
+
+
+def test_pages_say_which_sums_are_verified() -> None:
+    task = infer_task(from_arrays(np.eye(2), np.arange(2), classes=("no", "yes")), "task")
+
+    def verified(values: int, asked: BALLOTS | None = None) -> str:
+        asking = SumAsking(task, ("a", "b"), ballots=asked)
+        return asking.plan(Gradients(parameters=values, sigma=1.0), 1, bytes(16)).ballots
+
+    assert [verified(values) for values in (MAX_VERIFIED_SUM, MAX_VERIFIED_SUM + 1)] == [
+        "verified",
+        "unverified",
+    ]
+    assert verified(MAX_VERIFIED_VALUES, "verified") == "verified"
+    assert verified(8, "unverified") == "unverified"
+    pages = (page("docs/verified-ballots.md"), page("docs/sums.md"), page("docs/known-weaknesses.md"))
+    for told in pages:
+        assert f"{MAX_VERIFIED_SUM:,} values" in told
+        assert f"{MAX_VERIFIED_VALUES:,}" in told
 
 
 def test_heads_with_squares_are_offered_by_no_default_policy() -> None:

@@ -88,6 +88,8 @@ def dpsgd(
     """
     how = training or Training()
     rate, steps = how.sampling(len(X))
+    # Before anything that takes long: without the extra there is nothing to wait for.
+    privacy = None if epsilon is None else _privacy_engine()
     noise = None if epsilon is None else calibrate(epsilon, delta, rate, steps)
     torch.manual_seed(seed)
     net = network(X.shape[1], classes)
@@ -97,20 +99,25 @@ def dpsgd(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if noise is not None:
-            wrapped, optimizer, batches = _private(net, optimizer, batches, noise, how.clip)
+            wrapped, optimizer, batches = _private(privacy, net, optimizer, batches, noise, how.clip)
             _learn(wrapped, optimizer, batches, steps, progress)
         else:
             _learn(net, optimizer, batches, steps, progress)
     return Trained(net.eval(), y.ndim > 1, noise)
 
 
-def _private(net: nn.Module, optimizer: Any, batches: Any, noise: Noise, clip: float) -> Any:
-    """All three as Opacus has them: gradients by record, clipped, with noise, and Poisson batches."""
+def _privacy_engine() -> Any:
+    """Return Opacus' engine, or raise what says how to install it."""
     try:
         from opacus import PrivacyEngine
     except ImportError as exc:
         raise missing() from exc
-    return PrivacyEngine().make_private(
+    return PrivacyEngine()
+
+
+def _private(privacy: Any, net: nn.Module, optimizer: Any, batches: Any, noise: Noise, clip: float) -> Any:
+    """All three as Opacus has them: gradients by record, clipped, with noise, and Poisson batches."""
+    return privacy.make_private(
         module=net,
         optimizer=optimizer,
         data_loader=batches,

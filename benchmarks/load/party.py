@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import grpc
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.load.federation import Guardian, call
 from benchmarks.load.meter import Cost
@@ -19,6 +20,8 @@ from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
 from ostraka.services.voting.submission import GuardianShare
 
 TEACHERS = 2  # the fewest: nobody's prediction is measured
+RECORDS = 200
+"""That every party declares: a verified sum is bounded by them."""
 CALL_S = 300.0
 GROUP = "all"
 
@@ -64,7 +67,7 @@ class LightParty:
         manifest = common_pb2.Manifest(
             site=self.site,
             task_digest=task_digest,
-            groups=[common_pb2.Group(name=GROUP, records=100, teachers=TEACHERS, copies=1)],
+            groups=[common_pb2.Group(name=GROUP, records=RECORDS, teachers=TEACHERS, copies=1)],
             max_votes_per_person=1,
             training="load",
         )
@@ -80,7 +83,8 @@ class LightParty:
     def vote(self, batch: Batch, guardian: Guardian) -> bytes:
         """Submit its share of a batch, prove it where the plan asks for that, and return the other's seed."""
         seed = fresh_seed()
-        share = self._share(batch, seed)
+        votes = ballots(batch.ticket.size, batch.plan.classes)
+        share = self.share(batch, votes.astype(np.float64), seed)
         stub = self.stub(guardian)
         message = share.message()
         reply = batch.cost.time(
@@ -93,6 +97,22 @@ class LightParty:
             stub.SubmitProofWhole(proof, timeout=CALL_S)
             batch.cost.sent += proof.ByteSize()
         return seed
+
+    def share(self, batch: Batch, votes: NDArray[np.float64], seed: bytes) -> GuardianShare:
+        """Return the guardian's share of its votes, or of a sum, (queries, width), as the plan has them."""
+        plan = batch.plan
+        ticket = batch.ticket
+        key = ticket.session_id, ticket.batch_id
+        rows, width = votes.shape
+        if plan.ballots == "unverified":
+            data = plan.modulus.to_bytes(split(votes, seed, plan.modulus))
+            return GuardianShare(*key, rows, width, data)
+        schedule = batch.schedules[self.site]
+        parts = parts_of(plan, schedule.participant, read_schedule(schedule, ticket.size))
+        counts = [part.counts(votes) for part in parts]
+        layouts = [part.layout for part in parts]
+        prover = Prover(layouts, counts, context_of(*key, self.site), seed, fresh_seed())
+        return GuardianShare(*key, rows, width, prover.guardian_share, prover)
 
     def close(self) -> None:
         """Close its connections."""
@@ -108,18 +128,3 @@ class LightParty:
         if guardian.address not in self._channels:
             self._channels[guardian.address] = call(self._credentials, guardian)
         return self._channels[guardian.address]
-
-    def _share(self, batch: Batch, seed: bytes) -> GuardianShare:
-        plan = batch.plan
-        ticket = batch.ticket
-        key = ticket.session_id, ticket.batch_id
-        votes = ballots(ticket.size, plan.classes)
-        if plan.ballots == "unverified":
-            data = plan.modulus.to_bytes(split(votes, seed, plan.modulus))
-            return GuardianShare(*key, ticket.size, plan.classes, data)
-        schedule = batch.schedules[self.site]
-        parts = parts_of(plan, schedule.participant, read_schedule(schedule, ticket.size))
-        counts = [part.counts(votes.astype(np.float64)) for part in parts]
-        layouts = [part.layout for part in parts]
-        prover = Prover(layouts, counts, context_of(*key, self.site), seed, fresh_seed())
-        return GuardianShare(*key, ticket.size, plan.classes, prover.guardian_share, prover)

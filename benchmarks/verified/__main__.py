@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.verified.sessions import run_sessions, sessions_table
-from benchmarks.verified.work import QUERIES, Steps, draw, measure_plain, measure_verified
+from benchmarks.verified.work import QUERIES, Steps, draw, draw_sum, measure_plain, measure_verified
 from ostraka.common.console.cli import run
 from ostraka.common.sharing.ballots import ClassCounts, LabelCounts
 from ostraka.deploy.simulation.settings import Settings
@@ -24,6 +24,8 @@ BALLOTS = {
     "20 labels, tau1 3": (20, LabelCounts(3.0, norm=1)),
 }
 """Counts of a query, and how they are counted."""
+SUMS = ((650, 200), (650, 100_000), (2795, 200), (7850, 200), (2**15, 1000))
+"""Values of a sum and records of a party: 64 features and 10 classes, a Gram sum, 784 features, the most."""
 BITS = (31, 61)
 WIDTH = 160  # characters of the widest table
 
@@ -51,6 +53,7 @@ def main(
     console = Console(width=WIDTH)
     if only != Part.SESSIONS:
         console.print(work_table())
+        console.print(sums_table())
     if only != Part.WORK:
         settings = Settings(
             data=data,
@@ -97,6 +100,35 @@ def work_table() -> Table:
                 *(f"{size / QUERIES:.1f}" for size in sent),
                 f"2^-{layout.soundness_bits:.1f}",
             )
+    return table
+
+
+def sums_table() -> Table:
+    """Return a row for sums of each length."""
+    table = Table(
+        "values",
+        "records",
+        "digits",
+        "party",
+        "point",
+        "querying party",
+        "guardian",
+        "share",
+        "proof",
+        "message",
+        "soundness",
+        title="one sum of one party: processor ms (the point once a batch, or a few times), bytes",
+    )
+    for values, records in SUMS:
+        layout, counts = draw_sum(values, records)
+        table.add_row(
+            f"{values:,}",
+            f"{records:,}",
+            str(len(layout.writing.counts.digits)),
+            *_ms(measure_verified(layout, counts)),
+            *(f"{size:,}" for size in (layout.share_bytes, layout.proof_bytes, layout.message_bytes)),
+            f"2^-{layout.soundness_bits:.1f}",
+        )
     return table
 
 

@@ -8,16 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.common.mechanism.record_sums import Block
 from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sharing.ballots import VOTE, BallotFormat
 from ostraka.common.sharing.prime_field import PrimeField
 from ostraka.common.sharing.ring import Ring
 from ostraka.common.sharing.shares import expand, split
+from ostraka.common.sums.sensitivity import MOVED_CODES
 from ostraka.common.verified.layout import Layout, layout_of
 from ostraka.common.verified.prover import Prover
 from ostraka.common.verified.querier import Point, count_shares, message
+from ostraka.common.verified.sum_parts import SumPart, claim_norm, largest_norm
 from ostraka.common.verified.verifier import Submission, accepts
 from ostraka.common.verified.verifier import count_shares as guardian_shares
+from ostraka.protos.ostraka.v1 import common_pb2
 
 QUERIES = 1000  # enough that what is done once does not show
 REPEATS = 9  # odd, so that the median is one of them
@@ -60,6 +64,17 @@ def draw(ballot: BallotFormat, classes: int, teachers: int, bits: int) -> tuple[
     votes = rng.integers(classes, size=shape) if ballot.one_choice else rng.random((*shape, classes))
     counts = ballot.verifiable.count(votes, classes) * (VOTE / ballot.verifiable.unit)
     return layout_of(statement, PrimeField(bits)), counts.astype(np.int64)
+
+
+def draw_sum(values: int, records: int) -> tuple[Layout, NDArray[np.int64]]:
+    """Return the layout of a verified sum of one block, and counts for it: as long a sum as records allow."""
+    cohort = common_pb2.Cohort(weight=VOTE, records=[records], groups=["all"])
+    statement = claim_norm(values, largest_norm(Block(values, MOVED_CODES, 1.0), [cohort]), PrimeField(61))
+    assert statement is not None
+    part = SumPart(slice(0, values), layout_of(statement, PrimeField(61)))
+    drawn = np.random.default_rng(0).normal(size=(1, values))
+    steps = np.rint(drawn * (records * VOTE / np.linalg.norm(drawn)))
+    return part.layout, part.counts(np.ldexp(steps, -FRACTION_BITS))
 
 
 def _run_verified(layout: Layout, counts: NDArray[np.int64], clock: Callable[[], None]) -> None:

@@ -203,6 +203,11 @@ def retrain(
     load_query_site(site_folder)
     task = load_class_task("a student", site_folder, task_file)
     choice = (choice or Choice()).resolve(task)
+    if choice.second is not None and run_folder is None:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            "A second student learns what the first says of a pool: give --run and --pool.",
+        )
     own = None if labelled is None else read_labelled(task, labelled)
     tested = None if test is None else read_labelled(task, test)
     path = _path(out, run_folder, choice)
@@ -282,8 +287,8 @@ class StudentTraining:
         save_student(trained.student, path)
         measured = self.tested or self.own
         return StudentResult(
-            student=self.choice.student,
-            model=self.choice.kind,
+            student=self.choice.name,
+            model=self.choice.last.kind,
             path=path,
             labelled=0 if self.own is None else len(self.own[1]),
             released=0 if trained.released is None else len(trained.released.rows),

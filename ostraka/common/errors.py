@@ -48,6 +48,7 @@ class ErrorCode(StrEnum):
     BATCH_ALTERED = "batch.altered"
     BATCH_BALLOTS_REFUSED = "batch.ballots_refused"
     BATCH_DEAD = "batch.dead"
+    BATCH_FORGOTTEN = "batch.forgotten"
     BATCH_FROZEN = "batch.frozen"
     BATCH_NOT_FROZEN = "batch.not_frozen"
     BATCH_OUT_OF_ORDER = "batch.out_of_order"

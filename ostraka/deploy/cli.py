@@ -31,7 +31,7 @@ for name, target, summary in (
     ("guardian", "ostraka.guardian.cli:app", "Run and administer the privacy guardian."),
     ("party", "ostraka.services.cli:app", "Train teachers and answer with them."),
     ("lead", "ostraka.client.training.cli:lead", "Lead joint training of several parties' teachers."),
-    ("query", "ostraka.client.cli.query:app", "Label a pool, retrain on it, and report."),
+    ("query", "ostraka.deploy.querying:app", "Label a pool, retrain on it, and report."),
     ("relay", "ostraka.relay.cli:app", "Pass callers on to sites that only call out."),
     ("site", "ostraka.deploy.site.cli:app", "Make this site's keys, check it, and install its certificates."),
     ("task", "ostraka.deploy.task.cli:app", "Make, check and explain the task that all sites agree on."),

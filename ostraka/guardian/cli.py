@@ -25,7 +25,7 @@ for name, target, summary in (
     (
         "plan",
         "ostraka.guardian.planning.cli:plan",
-        "Predict what labelling costs a record of each party, and propose the order of its budget.",
+        "Predict what labels or sums cost a record of each party, and propose the order of its budget.",
     ),
     (
         "report",

@@ -69,6 +69,8 @@ class Policy(BaseModel):
         max_open_batches: the most batches that a querying party may hold tickets of at a time; of large sums
             fewer, as `open_batches` says.
         max_open_sessions: the most sessions that a querying party may have open at a time.
+        keep_answers_days: for how many days after its release a batch's answers are kept for a querying party
+            that asks again; none: for ever. At least as long as a grant is valid.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -94,6 +96,13 @@ class Policy(BaseModel):
     ticket_ttl_s: Seconds = 900.0
     max_open_batches: Count = 64
     max_open_sessions: Count = 256
+    keep_answers_days: Annotated[int, Field(ge=1, le=36_600)] | None = None
+
+    @model_validator(mode="after")
+    def _check_days_kept(self) -> Self:
+        if self.keep_answers_days is not None and self.keep_answers_days * DAY_S < self.grant_ttl_s:
+            raise ValueError("keep_answers_days must be at least grant_ttl_s: until then a run may ask")
+        return self
 
     @model_validator(mode="after")
     def _check_mechanisms(self) -> Self:
@@ -104,6 +113,11 @@ class Policy(BaseModel):
     def renewal_ms(self) -> int | None:
         """Milliseconds after which a budget starts anew, or None."""
         return None if self.renewal_days is None else self.renewal_days * DAY_MS
+
+    @property
+    def keep_answers_ms(self) -> int | None:
+        """Milliseconds for which answers are kept, or None."""
+        return None if self.keep_answers_days is None else self.keep_answers_days * DAY_MS
 
     @property
     def allows_unguaranteed(self) -> bool:
@@ -126,7 +140,7 @@ class Policy(BaseModel):
         """
         if not plan.releases_sums:
             return self.max_open_batches
-        share = plan.mechanism.width(plan.classes) * plan.modulus.element_bytes
+        share = plan.mechanism.width(plan.classes) * plan.value_bytes
         fitting = SHARE_BYTES // (share * len(plan.parties))
         return min(self.max_open_batches, max(LARGE_BATCHES, fitting))
 

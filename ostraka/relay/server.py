@@ -142,8 +142,8 @@ def looping() -> Iterator[asyncio.AbstractEventLoop]:
 
 
 async def _cancel_all() -> None:
-    await asyncio.sleep(0)  # a task that was made just now begins, and closes what it was handed
     while others := asyncio.all_tasks() - {asyncio.current_task()}:
+        await asyncio.sleep(0)  # a task that was made just now begins, and closes what it was handed
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)

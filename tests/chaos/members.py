@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ostraka.common.clock import Clock, ManualClock
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
-from ostraka.common.mechanism import GnMax
-from ostraka.common.plan.choices import VARIANT
+from ostraka.common.mechanism import GnMax, Moments
+from ostraka.common.plan.choices import ENCODING, VARIANT
 from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sharing.ring import Ring
@@ -93,20 +93,24 @@ def _manifest(site: str) -> common_pb2.Manifest:
 def plan(draws: random.Random, variant: VARIANT, quorum: int, batch_size: int) -> Plan:
     """Draw a plan with noise of its own, so that its cost distinguishes it from every other.
 
-    Where it is encrypted, parties vote as in others, and first say that they have evaluated.
+    Where it is encrypted, parties vote as in others, and first say that they have evaluated. One in four has
+    sums over records in place of votes: by its nonce, so that whatever else is drawn stays as it is.
     """
+    nonce, sigma = draws.randbytes(16), draws.uniform(4, 12)
+    encoding: ENCODING = draws.choice(["plain", "plain", "ckks"])
+    sums = nonce[0] % 4 == 0
     return Plan(
-        nonce=draws.randbytes(16),
+        nonce=nonce,
         task_digest=TASK,
         classes=CLASSES,
-        mechanism=GnMax(sigma=draws.uniform(4, 12)),
+        mechanism=Moments(columns=2, codes=2, sigma=sigma) if sums else GnMax(sigma=sigma),
         parties=PARTIES,
         quorum=quorum,
         queries=40,
-        batch_size=batch_size,
+        batch_size=1 if sums else batch_size,
         variant=variant,
-        ring_bits=32,
-        encoding=draws.choice(["plain", "plain", "ckks"]),
+        ring_bits=64 if sums else 32,
+        encoding="plain" if sums else encoding,
     )
 
 

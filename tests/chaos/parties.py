@@ -11,12 +11,12 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.sharing.fixed_point import encode
-from ostraka.common.sharing.ring import RingArray
+from ostraka.common.sharing.ring import Ring, RingArray
 from ostraka.common.sharing.shares import split
 from ostraka.common.wire.contexts import RECEIPTS_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from tests.chaos.faults import CALL_TIMEOUT_S
-from tests.chaos.members import CLASSES, RING, members
+from tests.chaos.members import CLASSES, members
 from tests.chaos.network import Network, UnreachableError
 from tests.chaos.records import receipts
 from tests.chaos.turns import Turns
@@ -103,11 +103,12 @@ class Party:
         if key in self._answered:
             raise OstrakaError(ErrorCode.BATCH_RESTARTED, "answered before")
         (schedule,) = (s for s in ticket.schedule if s.participant.site == self.site)
-        ballots = self._ballots(schedule, ticket.size)
+        ballots = self._ballots(plan, schedule, ticket.size)
         self._answered.add(key)
         self.receipts += receipts(plan, ticket, schedule)
-        others = split(ballots, self._draws.randbytes(32), RING)
-        self._replies[key] = signed.signed.payload, encode(ballots, RING) - others
+        ring = Ring(plan.ring_bits)
+        others = split(ballots, self._draws.randbytes(32), ring)
+        self._replies[key] = signed.signed.payload, encode(ballots, ring) - others
         self._unacknowledged[key] = others
 
     def _record_evaluation(self, session: str, batch: int) -> None:
@@ -169,8 +170,10 @@ class Party:
         if self._kept is None or (epoch, head.sequence) > self._kept[:2]:
             self._kept = epoch, head.sequence, head
 
-    def _ballots(self, schedule: common_pb2.Schedule, size: int) -> np.ndarray:
+    def _ballots(self, plan: Plan, schedule: common_pb2.Schedule, size: int) -> np.ndarray:
         random_votes = np.random.default_rng(self._draws.getrandbits(64))
+        if plan.releases_sums:
+            return random_votes.normal(size=(size, plan.mechanism.width(plan.classes)))
         present = read_schedule(schedule, size)
         ballots = np.zeros((size, CLASSES))
         for cohort, queries in zip(schedule.participant.cohorts, present, strict=True):

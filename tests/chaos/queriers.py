@@ -11,7 +11,7 @@ from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.ring import RingArray
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.chaos.guardians import Surroundings, Told
-from tests.chaos.members import PARTIES, RING, members
+from tests.chaos.members import PARTIES, members
 from tests.chaos.network import Network, UnreachableError
 from tests.chaos.parties import insist
 from tests.chaos.records import Record
@@ -121,7 +121,7 @@ class Querier:
         frozen = self._frozen(record, sorted(shares))
         if not set(frozen) <= set(shares):
             return
-        total = RING.sum(shares[site] for site in frozen)
+        total = record.plan.modulus.sum(shares[site] for site in frozen)
         self._hear(record, self.ask("release", record.session, record.batch, total, **self._patience()))
         if self._draws.random() < CHEATING:
             self._attempt(lambda: self._cheat(record, total))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from ostraka.common.mechanism.message import mechanism_message
 from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.plan.signed_lists import read_ticket
@@ -82,7 +83,7 @@ def receipts(
             session_id=ticket.session_id,
             batch_id=ticket.batch_id,
             group=cohort.groups[0],
-            mechanism=common_pb2.Mechanism(gnmax=common_pb2.GnMax(sigma=plan.mechanism.sigmas[0])),
+            mechanism=mechanism_message(plan.mechanism),
             classes=plan.classes,
             adjacency="record",
             queries=queries,

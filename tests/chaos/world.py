@@ -88,6 +88,7 @@ class World:
             enforce="data_dependent" if self.faults.data_dependent else "worst_case",
             bound="theorem6",
             min_quorum=1,
+            mechanisms=("votes", "sums"),
             encodings=("plain", "ckks"),
             on_exhaustion="vanish" if self.faults.vanish else "stop",
             freeze_after_s=self.draws.choice([0.3, 1.0, 5.0]),

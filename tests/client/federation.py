@@ -24,7 +24,7 @@ from ostraka.common.sharing.fixed_point import decode
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.shares import fresh_seed, split
 from ostraka.common.task import infer_task, write_task
-from ostraka.common.verified.parts import Part, context_of, join_ballots, parts_of
+from ostraka.common.verified.parts import AnyPart, context_of, join_ballots, parts_of
 from ostraka.common.verified.prover import Prover
 from ostraka.common.verified.verifier import Submission, count_shares
 from ostraka.common.wire.contexts import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
@@ -249,7 +249,7 @@ class FakeGuardian(Tallying):
         self.shares[key][site] = share
 
     def receive_verified(
-        self, site: str, share: GuardianShare, prover: Prover, parts: tuple[Part, ...]
+        self, site: str, share: GuardianShare, prover: Prover, parts: tuple[AnyPart, ...]
     ) -> None:
         """Take a party's share of verified ballots, whose proof nobody asks for here."""
         submission = Submission(share.data, prover.commitment, prover.blind_seed)

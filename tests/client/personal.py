@@ -11,8 +11,8 @@ import numpy as np
 
 from ostraka.client.run.labelling import LabellingRun, LabelResult, label
 from ostraka.client.run.options import PlanOptions
-from ostraka.common.config import SiteConfig, write_site
-from ostraka.common.datasets import digits, save
+from ostraka.common.config import SITE_FILE, SiteConfig, write_site
+from ostraka.common.datasets import Dataset, digits, save
 from ostraka.common.mechanism import GnMax
 from ostraka.common.task import Task, infer_task, write_task
 from ostraka.services.journal.journal import Journal
@@ -33,9 +33,7 @@ GROUPS = tuple(EPSILONS)
 
 def trained(folder: Path, variant: Variant) -> Path:
     """Make a folder with task.toml and the teachers that every party has."""
-    data = digits().take(slice(0, 400))
-    levels = np.where(np.arange(len(data)) % 2 == 0, "low", "high")
-    data = replace(data, consent=tuple(levels.tolist()))
+    data = private_records()
     task = infer_task(digits(), "digits")
     write_task(task, folder / "task.toml")
     config = TrainingConfig(
@@ -45,13 +43,24 @@ def trained(folder: Path, variant: Variant) -> Path:
     return folder
 
 
+def private_records() -> Dataset:
+    """Return the records that every party has, half of them of each level."""
+    data = digits().take(slice(0, 400))
+    levels = np.where(np.arange(len(data)) % 2 == 0, "low", "high")
+    return replace(data, consent=tuple(levels.tolist()))
+
+
 @dataclass
 class Personal:
-    """A federation whose members have their folders; nobody serves yet."""
+    """A federation whose members have their folders; nobody serves yet.
+
+    `tables` are added to the site.toml of every party.
+    """
 
     members: Federation
     teachers: Path
     task: Task
+    tables: str = ""
 
     @property
     def site(self) -> Path:
@@ -75,6 +84,8 @@ class Personal:
             addresses = {}
             for name in PARTIES:
                 self._write(name, "party", self.party(name), calls.address)
+                with (self.party(name) / SITE_FILE).open("a") as config:
+                    config.write(self.tables)
                 party = running(self.party(name), stop=Stop(), again_s=again_s)
                 addresses[name] = parties.enter_context(party)
             self._write("q", "query", self.site, calls.address, parties=addresses)

@@ -15,7 +15,7 @@ from ostraka.common.identity import Role
 from ostraka.common.rpc import call_error
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.task import load_task
-from ostraka.common.verified.parts import Part
+from ostraka.common.verified.parts import AnyPart
 from ostraka.common.verified.prover import Prover
 from ostraka.guardian.serving.service import GuardianService
 from ostraka.protos.ostraka.v1 import guardian_pb2
@@ -105,7 +105,7 @@ class RealGuardian:
             raise call_error(error) from error
 
     def receive_verified(
-        self, site: str, share: GuardianShare, prover: Prover, parts: tuple[Part, ...]
+        self, site: str, share: GuardianShare, prover: Prover, parts: tuple[AnyPart, ...]
     ) -> None:
         """Submit a party's verified ballots as that party, and prove them."""
         stub = self.host.start().stub(site, Role.PARTY)

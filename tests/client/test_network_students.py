@@ -5,15 +5,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 from ostraka.client.cli.query import app
+from ostraka.client.retraining import retrain
 from ostraka.client.students.files import load_student
 from ostraka.client.students.fixmatch import FixMatch
+from ostraka.client.students.label_dp.learners import LdpNormal
 from ostraka.client.students.models import probabilities
 from ostraka.client.students.predictions import read_beliefs
 from ostraka.client.students.student_result import StudentResult
-from ostraka.client.students.trainers import Choice
+from ostraka.client.students.trainers import VALIDATION, Choice
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.learning import Learning
@@ -41,6 +44,42 @@ def test_a_network_learns_from_released_labels_and_the_rest_of_the_pool(bench: B
     assert result.after is not None
     assert result.after.accuracy > result.before.accuracy + 0.03
     assert len(result.after.labels) == 10
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("first", ["supervised", "fixmatch"])
+def test_a_second_student_learns_what_the_first_says_of_the_whole_pool(
+    bench: Bench, first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Labelled] = []
+    learn = LdpNormal.learn_from
+
+    def look(self: LdpNormal, labelled: Labelled, unlabeled: NDArray[np.float32], *more: object) -> LdpNormal:
+        seen.append(labelled)
+        assert len(unlabeled) == 0, "no record of the pool is left without a label"
+        return learn(self, labelled, unlabeled, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(LdpNormal, "learn_from", look)
+    steps = None if first == "supervised" else 60
+    result = trained(bench, student=first, second="ldp-normal", steps=steps)
+    (given,) = seen
+    own = 60 - 60 // VALIDATION
+    assert (len(given), result.released) == (own + POOL, POOL - SKIPPED)
+    assert (result.student, result.model) == (f"{first} and ldp-normal", "network")
+    assert result.path == bench.run / "student.safetensors"
+    first_alone = bench.retrain(
+        test=bench.test, choice=Choice(first, steps=steps, device="cpu"), out=bench.run / "first"
+    )
+    assert first_alone.after is not None
+    X = np.load(bench.pool)["X"].reshape(POOL, -1).astype(np.float32) / 16
+    said = probabilities(load_student(first_alone.path), X, 10).argmax(axis=1)
+    np.testing.assert_array_equal(given.y[own:], said)
+
+
+def test_a_second_student_needs_a_pool(bench: Bench) -> None:
+    with pytest.raises(OstrakaError, match="give --run and --pool") as refused:
+        retrain(bench.site, bench.own, choice=Choice(second="ldp-ssl"), out=bench.run / "student")
+    assert refused.value.code is ErrorCode.CONFIG_INVALID
 
 
 @pytest.mark.heavy
@@ -95,6 +134,7 @@ def test_what_cannot_be_trained_leaves_the_run_as_it_was(
         ({"student": "dp-sgd", "model": "logistic_regression"}, "or give network"),
         ({"student": "dp-sgd", "epsilon": 8.0, "checkpoint": Path("kept")}, "no log and no checkpoint"),
         ({"student": "fixmatch", "epsilon": 8.0}, "are for dp-sgd, not for fixmatch"),
+        ({"student": "dp-sgd", "epsilon": 8.0, "second": "ldp-ssl"}, "leave out --second-student"),
         ({"delta": 1e-6}, "are for dp-sgd, not for supervised"),
         ({"smoothing": True}, "smoothing"),
         ({"clusters": 5}, "--clusters"),

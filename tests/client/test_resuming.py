@@ -115,6 +115,26 @@ def test_a_guardian_lost_after_storing_has_its_answers_fetched_later(federation:
     ]
 
 
+def test_answers_that_the_guardian_dropped_count_as_charged_and_the_others_stay(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted_once(monkeypatch, RunStore, "record_answers", after=False)
+    with pytest.raises(KeyboardInterrupt):
+        run(federation)
+    settle = GuardianPeer.settle
+
+    def forget(peer: GuardianPeer, session: str, batch: int) -> Any:
+        if batch == 2:
+            raise OstrakaError(ErrorCode.BATCH_FORGOTTEN, "Batch 2 is dropped.")
+        return settle(peer, session, batch)
+
+    monkeypatch.setattr(GuardianPeer, "settle", forget)
+    result = run(federation)
+    lost = load_state(run_of(federation)).batches[1]
+    assert (lost.status, lost.charged) == ("lost", ((True,),) * 4)
+    assert (result.lost, result.answered, result.unasked) == (4, 6, 4)
+
+
 def test_another_pool_is_refused(federation: Federation) -> None:
     run(federation)
     federation.write_pool([0.5] * 10)

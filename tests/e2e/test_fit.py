@@ -31,7 +31,7 @@ class KilledError(Exception):
     """The process died here."""
 
 
-@pytest.mark.processes
+@pytest.mark.heavy
 def test_a_model_is_learned_paid_for_once_and_told(sites: Sites, tmp_path: Path) -> None:
     start_with_sums(sites)
     site = sites.folder / QUERY
@@ -75,7 +75,7 @@ def test_a_model_is_learned_paid_for_once_and_told(sites: Sites, tmp_path: Path)
     assert json.loads(status.stdout)["runs"][0]["state"] == "done"
 
 
-@pytest.mark.processes
+@pytest.mark.heavy
 def test_a_fit_that_was_killed_goes_on_without_paying_again(
     sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,7 +104,7 @@ def test_a_fit_that_was_killed_goes_on_without_paying_again(
         assert sites.charged()[cost.site] == pytest.approx(cost.charged_epsilon)
 
 
-@pytest.mark.processes
+@pytest.mark.heavy
 def test_a_fit_goes_on_without_a_party_that_is_lost(sites: Sites, tmp_path: Path) -> None:
     start_with_sums(sites)
     site = sites.folder / QUERY
@@ -123,7 +123,7 @@ def test_a_fit_goes_on_without_a_party_that_is_lost(sites: Sites, tmp_path: Path
     assert list(result.state.left_out) == ["party-3"]
 
 
-@pytest.mark.processes
+@pytest.mark.heavy
 def test_a_policy_from_before_refuses_a_fit_and_says_what_to_ask_for(sites: Sites, tmp_path: Path) -> None:
     sites.start()
     site = sites.folder / QUERY

@@ -70,7 +70,7 @@ def test_students_learn_from_randomised_labels(
     report = simulated(folder, start, label_dp=learner, label_epsilon=3, steps=steps)
     require_label_dp(report, folder)
     assert report.student == learner
-    assert report.quality.after.accuracy > 0.6, "0.85 to 0.95; a tenth is chance"
+    assert report.class_quality.after.accuracy > 0.6, "0.85 to 0.95; a tenth is chance"
 
 
 @pytest.mark.heavy
@@ -90,15 +90,17 @@ def test_records_of_several_labels_answer_some_and_a_student_learns_all(
     assert binomtest(right, right + wrong, 1 - mechanism.known_error(1, 3)).pvalue > RARE
     assert all(1.99 < unit.epsilon_worst_case < 2.1 for unit in report.units)
     assert "together are label-DP of epsilon 2" in (tmp_path / "run" / "report.html").read_text()
-    assert report.quality.after.accuracy > 0.7, "about 0.9, and its deviation 0.02; half is chance"
+    assert report.class_quality.after.accuracy > 0.7, "about 0.9, and its deviation 0.02; half is chance"
 
 
 @pytest.mark.heavy
 def test_teachers_that_learned_from_shared_features_answer(tmp_path: Path, start: Start) -> None:
     folder = tmp_path / "run"
     given = {"model": None, "mechanism": "confident:sigma1=1,sigma2=1,threshold=2", "queries": 20}
+    given |= {"second_student": "denoise-ssl", "clusters": 10}
     report = simulated(folder, start, label_dp="pate-fm", steps=40, epsilon=400, **given)
     require_label_dp(report, folder)
+    assert report.student == "fixmatch and denoise-ssl"
     assert report.asked == 20
     assert report.label_accuracy is not None
     assert report.label_accuracy > 0.3, "about 0.9; so few of 20 have a chance below 1e-9"

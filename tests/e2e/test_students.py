@@ -55,7 +55,7 @@ def test_the_weakest_parties_ask_all_others_in_turn(tmp_path: Path, start: Start
     asking = {turn.party for turn in report.turns}
     assert all(charged[site] == (1 if site in asking else 2) for site in SMALL.sites)
     mean = np.mean([turn.after.balanced_accuracy for turn in report.turns])
-    assert report.quality.after.balanced_accuracy == pytest.approx(mean)
+    assert report.class_quality.after.balanced_accuracy == pytest.approx(mean)
     assert report.student_balanced_accuracy_after == pytest.approx(mean)
     assert verify_ledger(folder / "guardian/ledger.db", folder / "guardian/ca.crt", [])
 
@@ -68,7 +68,7 @@ def test_rounds_ask_what_the_student_does_not_know(tmp_path: Path, start: Start)
     assert report.asked == 20
     first, second = (one.epsilon_worst_case for one in report.rounds)
     assert 0 < first < second
-    assert report.quality.after.accuracy == report.rounds[-1].accuracy
+    assert report.class_quality.after.accuracy == report.rounds[-1].accuracy
 
 
 @pytest.mark.heavy
@@ -99,12 +99,12 @@ def test_implied_labels_are_not_asked_and_every_label_has_its_metrics(tmp_path: 
     assert third.right + third.wrong == 20
     assert report.label_accuracy is not None
     assert report.label_accuracy > 0.5, "about 0.9; so few of 60 have a chance below 1e-9"
-    for _, metrics in report.quality.rows:
+    for _, metrics in report.class_quality.rows:
         assert [label.name for label in metrics.labels] == ["first", "second", "third"]
         assert all(label.auc is not None and label.average_precision is not None for label in metrics.labels)
         assert metrics.map == pytest.approx(np.mean([label.average_precision for label in metrics.labels]))
-    assert report.quality.ensemble.accuracy > 0.9
-    assert report.quality.own.accuracy == report.student_accuracy_before
+    assert report.class_quality.ensemble.accuracy > 0.9
+    assert report.class_quality.own.accuracy == report.student_accuracy_before
 
 
 def test_dependencies_of_single_labels_start_nothing(tmp_path: Path, start: Start) -> None:
@@ -120,7 +120,7 @@ def test_a_student_of_any_kind_learns_from_released_labels(
 ) -> None:
     report = simulated(tmp_path / "run", start, student=student, steps=40, queries=150)
     assert report.student == student
-    gain = report.quality.after.accuracy - report.quality.own.accuracy
+    gain = report.class_quality.after.accuracy - report.class_quality.own.accuracy
     assert gain > 0, "about 0.3, and its deviation 0.03: ten deviations"
 
 
@@ -128,4 +128,4 @@ def test_a_student_of_any_kind_learns_from_released_labels(
 def test_mixmatch_learns_several_labels(tmp_path: Path, start: Start) -> None:
     changes = several_labels(tmp_path) | {"labelled": 20}
     report = simulated(tmp_path / "run", start, student="mixmatch", steps=60, **changes)
-    assert report.quality.after.balanced_accuracy > 0.55, "about 0.78; half is chance"
+    assert report.class_quality.after.balanced_accuracy > 0.55, "about 0.78; half is chance"

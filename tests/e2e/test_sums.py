@@ -18,7 +18,7 @@ from ostraka.common.config import SITE_FILE
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.common.mechanism import Moments
-from ostraka.common.plan.fields import NONCE_BYTES
+from ostraka.common.plan.fields import NONCE_BYTES, RING_BITS
 from ostraka.common.plan.plan import Plan
 from ostraka.common.sums.codes import ClassCodes
 from ostraka.common.sums.feature_map import FeatureMap
@@ -47,7 +47,7 @@ def _allow_sums(sites: Sites, site: str) -> None:
     config.write_text(text.replace("[policy]\n", allowed, 1) if "[policy]" in text else f"{text}\n{allowed}")
 
 
-def ask(sites: Sites, run: Path, rounds: int = 2) -> list[float]:
+def ask(sites: Sites, run: Path, rounds: int = 2, ring_bits: RING_BITS = 64) -> list[float]:
     site = load_query_site(sites.folder / QUERY)
     classes = len(sites.task.classes)
     features = len(sites.task.features)
@@ -75,6 +75,7 @@ def ask(sites: Sites, run: Path, rounds: int = 2) -> list[float]:
                 quorum=2,
                 queries=rounds,
                 batch_size=1,
+                ring_bits=ring_bits,
             )
             store = SumStore.create(run, plan.serialize())
         permissions = Permissions(Credentials.of(site), guardian_of(site), clock)
@@ -105,6 +106,13 @@ def test_sums_come_back_with_the_noise_that_the_plan_says(sites: Sites, tmp_path
     assert all(epsilon > 0 for epsilon in charged.values())
     assert ask(sites, run) == first, "what was released is not asked again"
     assert sites.charged() == charged
+
+
+@pytest.mark.processes
+def test_verified_sums_come_back_as_they_would_unverified(sites: Sites, tmp_path: Path) -> None:
+    start_with_sums(sites)
+    ask(sites, tmp_path, rounds=2, ring_bits=61)
+    assert all(epsilon > 0 for epsilon in sites.charged().values())
 
 
 @pytest.mark.processes

@@ -55,7 +55,7 @@ def test_sites_that_differ_label_well_once_they_learn_together(tmp_path: Path, s
         assert len(unit.history) == 19 + 1
     assert report.label_accuracy is not None
     assert report.label_accuracy > 0.5, "about 0.85; so few of 100 have a chance below 1e-10"
-    gain = report.student_accuracy_after - report.student_accuracy_before
+    gain = report.class_quality.after.accuracy - report.class_quality.own.accuracy
     assert gain > 0, "about 0.19, and its deviation 0.02: the training's noise hardly shows"
     page = (tmp_path / "run" / "report.html").read_text()
     assert "learned together by dp-ttac in 20 rounds" in page

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ostraka.common.mechanism import Confident, Mechanism
-from ostraka.guardian.figures import Figures
+from ostraka.guardian.figures import figures
 from ostraka.guardian.figures.process import Amounts, Job, compute_amounts
 from tests.guardian.federation import Calls, Federation, plan, unanimous
 
@@ -31,7 +31,7 @@ def federation_of(root: Path, bound: str = "theorem6") -> Federation:
 class InProcess:
     """Computes figures as the process does, in this one: starting another takes seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, gives_way: bool) -> None:
         self._known: dict[int, Amounts] = {}
 
     def send(self, job: Job) -> None:
@@ -46,6 +46,4 @@ class InProcess:
 
 def compute_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let guardians compute figures in this process until the test is over."""
-    defaults = Figures.__init__.__kwdefaults__
-    assert defaults is not None
-    monkeypatch.setitem(defaults, "computer", InProcess)
+    monkeypatch.setattr(figures, "Computer", InProcess)

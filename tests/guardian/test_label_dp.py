@@ -178,7 +178,7 @@ def test_teachers_of_whole_records_give_no_labels_that_only_labels_pay_for(
     guardian: Calls, mechanism: Mechanism
 ) -> None:
     asked_for = plan(mechanism=mechanism, **LABEL)
-    assert refusal(lambda: guardian.open(asked_for), "its own records alone") == "plan.invalid"
+    assert refusal(lambda: guardian.open(asked_for), "not all sites know") == "plan.invalid"
     share_features(guardian, "a", "b")
     assert refusal(lambda: guardian.open(asked_for), "party c") == "plan.invalid"
     share_features(guardian, "c")
@@ -188,7 +188,7 @@ def test_teachers_of_whole_records_give_no_labels_that_only_labels_pay_for(
 def test_teachers_of_shared_features_are_in_no_session_that_records_pay_for(guardian: Calls) -> None:
     share_features(guardian, "b")
     for asked_for in (plan(), plan(mechanism=GnMax(sigma=1))):
-        assert refusal(lambda: guardian.open(asked_for), "that all sites know") == "plan.invalid"  # noqa: B023
+        assert refusal(lambda: guardian.open(asked_for), "whose features all sites know") == "plan.invalid"  # noqa: B023
     guardian.register("b")
     assert guardian.open(plan()).session_id
 
@@ -287,9 +287,9 @@ def test_sets_of_labels_are_voted_on_by_teachers_that_protect_what_is_charged(
     guardian: Calls, mechanism: Mechanism
 ) -> None:
     several = {"mechanism": mechanism, "multi_label": True}
-    assert refusal(lambda: guardian.open(plan(**several, **LABEL)), "records alone") == "plan.invalid"
+    assert refusal(lambda: guardian.open(plan(**several, **LABEL)), "not all sites know") == "plan.invalid"
     share_features(guardian)
-    assert refusal(lambda: guardian.open(plan(**several)), "that all sites know") == "plan.invalid"
+    assert refusal(lambda: guardian.open(plan(**several)), "whose features all sites know") == "plan.invalid"
 
 
 @pytest.mark.heavy

@@ -96,6 +96,8 @@ def test_a_year_of_renewal_is_in_milliseconds() -> None:
         'mechanisms = ["gnmax", "guess"]',
         "max_queries_per_day = 0",
         "renewal_days = 0",
+        "keep_answers_days = 0",
+        "keep_answers_days = 1\ngrant_ttl_s = 86401",
         "encodings = []",
         'encodings = ["bfv"]',
         "consent = { low = 0 }",

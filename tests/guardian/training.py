@@ -82,16 +82,21 @@ class Lead(Calls):
 
 
 class Recording(ExactNoise):
-    """Keeps every Gaussian that it draws but those of one dimension, which are timed and dropped at start."""
+    """Keeps every Gaussian that it draws but those of one dimension, which are timed and dropped at start.
+
+    A guardian draws in two threads, in no order: what was drawn of each sigma is kept by it, too.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.drawn: list[Steps] = []
+        self.by_sigma: dict[float, Steps] = {}
 
     def gaussian(self, sigma: float, shape: tuple[int, ...]) -> Steps:
         drawn = super().gaussian(sigma, shape)
         if drawn.ndim > 1:
             self.drawn.append(drawn)
+            self.by_sigma[sigma] = drawn
         return drawn
 
 

@@ -17,7 +17,7 @@ from ostraka.common.mechanism import GnMax
 from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.sharing.modulus import RingArray
-from ostraka.common.verified.parts import Part, context_of, join_ballots, parts_of
+from ostraka.common.verified.parts import AnyPart, context_of, join_ballots, parts_of
 from ostraka.common.verified.querier import count_shares
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from ostraka.services.voting.submission import GuardianShare
@@ -39,36 +39,41 @@ def ledger_away(*_: object, **__: object) -> None:
 class Batch:
     """A batch under way, with a prover for every party."""
 
-    def __init__(self, calls: Calls, asked: Plan) -> None:
+    def __init__(self, calls: Calls, asked: Plan, size: int = SIZE) -> None:
         self.calls, self.plan = calls, asked
+        self.shape = size, asked.mechanism.width(asked.classes)
         self.session = calls.open(asked).session_id
-        self.ticket = calls.ticket(self.session, 1, SIZE)
-        self.parts: dict[str, tuple[Part, ...]] = {}
+        self.ticket = calls.ticket(self.session, 1, size)
+        self.parts: dict[str, tuple[AnyPart, ...]] = {}
         self.provers: dict[str, CheatingProver] = {}
         self.seeds: dict[str, bytes] = {}
         for one in self.ticket.schedule:
             site = one.participant.site
-            self.parts[site] = parts_of(asked, one.participant, read_schedule(one, SIZE))
+            self.parts[site] = parts_of(asked, one.participant, read_schedule(one, size))
             self.seeds[site] = secrets.token_bytes(32)
             self.provers[site] = self.prover(site, context_of(self.session, 1, site))
 
     def prover(self, site: str, context: bytes) -> CheatingProver:
         parts = self.parts[site]
-        counts = [part.counts(self.ballots(2)) for part in parts]
+        counts = [part.counts(self.honest()) for part in parts]
         return CheatingProver(
             [part.layout for part in parts], counts, context, self.seeds[site], secrets.token_bytes(32)
         )
 
+    def honest(self) -> NDArray[np.float64]:
+        """Return the ballots that every party has."""
+        return self.ballots(2)
+
     def ballots(self, *columns: int) -> NDArray[np.float64]:
         """Return ballots in which every teacher has a whole vote in each of these columns."""
-        ballots = np.zeros((SIZE, self.plan.classes))
+        ballots = np.zeros(self.shape)
         ballots[:, list(columns)] = TEACHERS
         return ballots
 
     def share(self, site: str) -> GuardianShare:
         prover = self.provers[site]
         querier = self.calls.credentials("q", Role.QUERY).identity.uri
-        return GuardianShare(self.session, 1, SIZE, self.plan.classes, prover.guardian_share, prover, querier)
+        return GuardianShare(self.session, 1, *self.shape, prover.guardian_share, prover, querier)
 
     def submit(self, site: str) -> bytes:
         stub = self.calls.stub(site, Role.PARTY)
@@ -102,27 +107,30 @@ class Batch:
                     self.seeds[site],
                 ),
                 ring,
-                (SIZE, self.plan.classes),
+                self.shape,
             )
             for site in sites
         )
 
     def release(self, sites: Sequence[str]) -> list[tuple[bool, int]]:
         """Send the sum of the shares of these parties, and return the answers."""
+        return [(answer.answered, answer.label) for reply in self.send(sites) for answer in reply.answers]
+
+    def send(self, sites: Sequence[str]) -> list[guardian_pb2.ReleaseReply]:
+        """Send the sum of the shares of these parties, and return what comes back."""
         data = self.plan.modulus.to_bytes(self.total(sites))
         header = guardian_pb2.ReleaseHeader(
             session_id=self.session,
             batch_id=1,
-            rows=SIZE,
-            width=self.plan.classes,
+            rows=self.shape[0],
+            width=self.shape[1],
             sha256=hashlib.sha256(data).digest(),
         )
         parts = [
             guardian_pb2.ReleaseRequest(header=header),
             guardian_pb2.ReleaseRequest(chunk=common_pb2.Chunk(data=data)),
         ]
-        replies = self.calls.query.Release(iter(parts))
-        return [(answer.answered, answer.label) for reply in replies for answer in reply.answers]
+        return list(self.calls.query.Release(iter(parts)))
 
     def stuff(self, site: str, votes: int) -> None:
         """Move votes that it has not from a class to another, in the first query."""

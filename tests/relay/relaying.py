@@ -89,11 +89,13 @@ class Proxy:
         self._inspects = inspects
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        accepted = writer.transport  # which TLS takes the place of
         try:
             with suppress(OSError, asyncio.IncompleteReadError):
                 await self._serve(reader, writer)
-        finally:
             await _end(writer)
+        finally:
+            accepted.abort()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()

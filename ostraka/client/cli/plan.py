@@ -66,8 +66,10 @@ def plan(
     if plot is not None:
         budgets = {party.budget_epsilon for party in result.reply.parties}
         draw(plot, result.curves, sorted(budgets), f"{asked.mechanism.kind}: worst case of this plan")
-    figures = planning.as_json(result)
-    show_plan(figures, Screen(stderr=json == "-"))
+    figures = planning.as_json(result) | {"advice": planning.tell_advice(result, site)}
+    screen = Screen(stderr=json == "-")
+    show_plan(figures, screen)
+    screen.print(figures["advice"], soft_wrap=True)
     write_json(figures, json)
 
 
@@ -89,6 +91,7 @@ def _search(asking: "Asking", plot: Path | None, json: str | None) -> None:
     screen = Screen(stderr=json == "-")
     show(found.figures, screen)
     screen.print(show_offers(offers, asking.site), soft_wrap=True)
+    screen.print(found.figures["advice"], soft_wrap=True)
     write_json(found.figures | {"sums": offers.model_dump()}, json)
 
 

@@ -42,6 +42,7 @@ def retrain(
     from ostraka.client.students import student_result
 
     choice = student.choice(
+        second=one_run.second_student,
         clusters=one_run.clusters,
         clusterer=one_run.clusterer,
         epsilon=one_run.student_epsilon,

@@ -5,8 +5,9 @@ from typing import Annotated, Any
 import typer
 from pydantic import BeforeValidator, Field
 
-from ostraka.client.run.asking_options import Names
-from ostraka.common.plan.choices import VARIANT
+from ostraka.client.run.asking_options import MAX_VERIFIED_SUM, Names
+from ostraka.common.console.options import KEY
+from ostraka.common.plan.choices import BALLOTS, VARIANT
 from ostraka.common.validation import FrozenModel
 
 MAX_EPSILON = 1e6
@@ -45,4 +46,10 @@ class DescribeOptions(FrozenModel):
     )
     variant: VARIANT = Field(
         default="none", description="Effect of smaller budgets: weighting (records count less) or vanishing."
+    )
+    ballots: Annotated[BALLOTS | None, KEY] = Field(
+        default=None,
+        description="Counts: verified (guardian and querying party check, without seeing them, that no "
+        "party's are larger than its records allow) or unverified; default verified up to "
+        f"{MAX_VERIFIED_SUM} counts.",
     )

@@ -96,7 +96,9 @@ def describe(
     task = load_site_task(site_folder, task_file)
     columns = choose_columns(task, options.columns or ())
     question = ask_counts(columns, [read_condition(task, text) for text in options.where or ()])
-    asking = SumAsking(task, site.parties, options.parties, options.quorum, options.variant)
+    asking = SumAsking(
+        task, site.parties, options.parties, options.quorum, options.variant, ballots=options.ballots
+    )
     with hold_folder(run_folder):
         kept, store = find_own(run_folder, task, options)
         if kept is not None and kept.records is not None:

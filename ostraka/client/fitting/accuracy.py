@@ -1,6 +1,6 @@
 """How good a model of sums is, beside one of own records alone and the most frequent class, or the mean."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,10 +29,16 @@ class NumberFigures:
     Attributes:
         r2: share of the variance that is explained: 1 less squared errors over those of the mean.
         mean_absolute_error: in the units of the target.
+        r2_over_own: how much more is explained than by own records alone, on the same resampled records;
+            None where there is nothing to compare with.
+        covered: share of records whose number lies within the interval that is predicted for nine of ten;
+            None where there is no interval.
     """
 
     r2: Interval
     mean_absolute_error: Interval
+    r2_over_own: Interval | None = None
+    covered: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -65,8 +71,11 @@ def measure_model(model: Model, task: Task, own: OwnRecords | None, test: OwnRec
     measured_on = BY_OWN if shown is own else BY_TEST
     if isinstance(model, SumRegressor):
         alone = _predict_alone(own, test)
-        figures = None if alone is None else measure_numbers(np.asarray(shown.y, np.float64), alone)
-        found = measure_numbers(np.asarray(shown.y, np.float64), model.predict(shown.X))
+        y = np.asarray(shown.y, np.float64)
+        figures = None if alone is None else measure_numbers(y, alone)
+        found = measure_numbers(y, model.predict(shown.X), alone)
+        if np.isfinite(model.half_width_):
+            found = replace(found, covered=_measure_coverage(y, model.predict_interval(shown.X)))
         return Accuracy(measured_on, len(shown), figures, found, None)
     after = test_student(model, _as_classes(shown), task.classes)
     before = _measure_alone(task, own, test)
@@ -79,11 +88,31 @@ def measure_model(model: Model, task: Task, own: OwnRecords | None, test: OwnRec
     )
 
 
-def measure_numbers(y: NDArray[np.float64], predicted: NDArray[np.float64]) -> NumberFigures:
-    """Return the figures of predicted numbers (n,), with a bootstrap over records."""
+def measure_numbers(
+    y: NDArray[np.float64], predicted: NDArray[np.float64], alone: NDArray[np.float64] | None = None
+) -> NumberFigures:
+    """Return the figures of predicted numbers (n,), with a bootstrap over records.
+
+    `alone` is what own records alone predict.
+    """
+    r2, error = _resample(y, predicted)
+    over_own = None if alone is None else interval(r2 - _resample(y, alone)[0])
+    return NumberFigures(interval(r2), interval(error), over_own)
+
+
+def _measure_coverage(y: NDArray[np.float64], ends: NDArray[np.float64]) -> Interval:
+    """Return the share of numbers (n,) between their ends (n, 2), with a bootstrap over records."""
+    within = np.asarray((ends[:, 0] <= y) & (y <= ends[:, 1]), np.float64)
+    return interval(np.concatenate([weights @ within / len(y) for weights in samples(len(y))]))
+
+
+def _resample(
+    y: NDArray[np.float64], predicted: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return R^2 and the mean absolute error on all records, then on resampled ones."""
     drawn = [_number_figures(weights, y, predicted) for weights in samples(len(y))]
     r2, error = (np.concatenate([part[place] for part in drawn]) for place in (0, 1))
-    return NumberFigures(interval(r2), interval(error))
+    return r2, error
 
 
 def _number_figures(
@@ -117,7 +146,6 @@ def _measure_alone(task: Task, own: OwnRecords | None, test: OwnRecords | None) 
 
 def _predict_alone(own: OwnRecords | None, test: OwnRecords | None) -> NDArray[np.float64] | None:
     """Return what a ridge regression on own records alone predicts: of test records, else cross-validated."""
-    from sklearn.linear_model import Ridge
     from sklearn.model_selection import KFold, cross_val_predict
 
     from ostraka.client.students.evaluation import FOLDS
@@ -125,8 +153,15 @@ def _predict_alone(own: OwnRecords | None, test: OwnRecords | None) -> NDArray[n
     if own is None or len(own) < FOLDS:
         return None
     if test is not None and len(test):
-        predicted: NDArray[np.float64] = Ridge(RIDGE).fit(own.X, own.y).predict(test.X)
+        predicted: NDArray[np.float64] = plain_regression().fit(own.X, own.y).predict(test.X)
         return predicted
     folds = KFold(FOLDS, shuffle=True, random_state=0)
-    held_out: NDArray[np.float64] = cross_val_predict(Ridge(RIDGE), own.X, own.y, cv=folds)
+    held_out: NDArray[np.float64] = cross_val_predict(plain_regression(), own.X, own.y, cv=folds)
     return held_out
+
+
+def plain_regression() -> Any:
+    """Return an untrained regression on numbers without privacy, of scikit-learn."""
+    from sklearn.linear_model import Ridge
+
+    return Ridge(RIDGE)

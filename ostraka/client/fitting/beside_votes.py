@@ -1,20 +1,21 @@
 """What sums would ask and cost at several epsilons, beside a search for votes; nothing is charged."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ostraka.client.fitting.fit_options import FitOptions
-from ostraka.client.fitting.fitting import plan_fit
-from ostraka.client.fitting.problems import KnownRecords
+from ostraka.client.fitting.fitting import PlannedFit, plan_fit
+from ostraka.client.fitting.problems import KnownRecords, find_hidden
 from ostraka.client.fitting.sum_plans import ChosenPlan
 from ostraka.client.learners.fit import LearnerName
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.asking_options import AskingOptions
 from ostraka.client.run.site import connect_guardian, load_query_site, load_site_task, site_encoder
-from ostraka.client.run.sum_planning import PlannedSums, SumAsking
+from ostraka.client.run.sum_planning import SumAsking
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.console.screen import table_of
 from ostraka.common.console.texts import epsilon_text
@@ -70,7 +71,7 @@ def offer_sums(
     task = load_site_task(site_folder, task_file)
     try:
         encoder = site_encoder(site, options.encoder)
-        known = KnownRecords.read(task, encoder, pool, None)
+        known = replace(KnownRecords.read(task, encoder, pool, None), hidden=find_hidden(site))
         asking = SumAsking(
             task,
             site.parties,
@@ -79,6 +80,7 @@ def offer_sums(
             options.variant,
             encoder.name,
             encoder.sha256,
+            options.ballots,
         )
         with connect_guardian(site, clock or SystemClock(), retry or Retry()) as guardian:
             planned = [
@@ -90,8 +92,9 @@ def offer_sums(
         return SumOffers(problem=error.message)
 
 
-def _offer(known: KnownRecords, epsilon: float, planned: PlannedSums) -> SumOffer:
-    problem = known.problem(planned.records, tell_pool=True)
+def _offer(known: KnownRecords, epsilon: float, planned_fit: PlannedFit) -> SumOffer:
+    planned = planned_fit.sums
+    problem = known.problem(planned.records, tell_pool=planned_fit.tells_pool)
     chosen = ChosenPlan.make("auto", problem, planned.mu)
     return SumOffer(
         epsilon=epsilon,

@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ostraka.client.run.asking_options import Names
+from ostraka.client.run.asking_options import MAX_VERIFIED_SUM, Names
 from ostraka.common.console.options import KEY
-from ostraka.common.plan.choices import VARIANT
+from ostraka.common.plan.choices import BALLOTS, VARIANT
 from ostraka.common.validation import FrozenModel
 
 LEARNERS = Literal["auto", "moments", "bins", "boost", "gradients", "network"]
@@ -38,6 +38,12 @@ class FitOptions(FrozenModel):
     variant: VARIANT = Field(
         default="none",
         description="Effect of smaller budgets: weighting (records count less) or vanishing (fewer rounds).",
+    )
+    ballots: Annotated[BALLOTS | None, KEY] = Field(
+        default=None,
+        description="Sums: verified (guardian and querying party check, unseen, that no party's is longer "
+        "than its records allow) or unverified; default verified where a sum has at most "
+        f"{MAX_VERIFIED_SUM} values.",
     )
     encoder: Annotated[str | None, KEY] = Field(
         default=None,

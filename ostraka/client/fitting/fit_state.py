@@ -32,6 +32,7 @@ class FitState(FrozenModel):
         learner: which, and the `reason` for it.
         rounds: questions that are asked, one after the other.
         tells: what parties are told of the querying party's own records.
+        tells_pool: whether questions may tell the parties of the pool.
         warnings: what it was told before it asked.
         costs: of all rounds, by party, at worst.
         report: what the model was made of; None as long as there is none.
@@ -52,6 +53,7 @@ class FitState(FrozenModel):
     reason: str
     rounds: int
     tells: tuple[str, ...]
+    tells_pool: bool
     warnings: tuple[str, ...]
     costs: tuple[SumCost, ...]
     report: FitReport | None = None

@@ -1,8 +1,8 @@
 """A fit from its records to its model: planned, told, asked, learned, measured, and kept."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from ostraka.client.fitting.accuracy import Accuracy, measure_model
 from ostraka.client.fitting.fit_options import FitOptions
 from ostraka.client.fitting.fit_state import FitState, fit_figures, load_fit, require_same
 from ostraka.client.fitting.pool_labels import write_labels
-from ostraka.client.fitting.problems import KnownRecords
+from ostraka.client.fitting.problems import HIDDEN_BY_POLICY, KnownRecords, find_hidden
 from ostraka.client.fitting.sum_plans import ChosenPlan
 from ostraka.client.learners.choice import Choice
 from ostraka.client.learners.fit import Model
@@ -22,7 +22,13 @@ from ostraka.client.run.site import (
     load_site_task,
     site_encoder,
 )
-from ostraka.client.run.sum_planning import PlannedSums, SumAsking, plan_sums, require_affordable
+from ostraka.client.run.sum_planning import (
+    PlannedSums,
+    SumAsking,
+    plan_sums,
+    require_affordable,
+    warn_of_unverified,
+)
 from ostraka.client.run.sum_session import SumRun, open_sums
 from ostraka.client.sums.sum_store import SumStore
 from ostraka.common.config import SiteConfig
@@ -111,9 +117,16 @@ def fit(
     site = load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
     encoder = site_encoder(site, options.encoder)
-    known = KnownRecords.read(task, encoder, pool, own, test)
+    known = replace(KnownRecords.read(task, encoder, pool, own, test), hidden=find_hidden(site))
     asking = SumAsking(
-        task, site.parties, options.parties, options.quorum, options.variant, encoder.name, encoder.sha256
+        task,
+        site.parties,
+        options.parties,
+        options.quorum,
+        options.variant,
+        encoder.name,
+        encoder.sha256,
+        options.ballots,
     )
     if label_pool and pool is None:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, "There is no pool to label: give one.")
@@ -135,12 +148,12 @@ def _fit(
     """Return the model of a run whose folder is held: the one that is there, or what sums make."""
     kept = load_fit(run_folder)
     if kept is not None and kept.is_done:
-        require_same(run_folder, kept, _state_of(known, options, kept.mu, kept.records))
+        require_same(run_folder, kept, _state_of(known, options, kept.mu, kept.records, kept.tells_pool))
         return _keep(run_folder, kept, known, _load_model(run_folder / kept.model_file))
     with ExitStack() as stack:
         guardian = stack.enter_context(connect_guardian(site, run.clock, run.retry))
         state, store = _open_fit(run_folder, known, options, asking, guardian, run)
-        problem = known.problem(state.records, tell_pool=options.tell_pool)
+        problem = known.problem(state.records, tell_pool=state.tells_pool)
         chosen = ChosenPlan.make(state.learner, problem, state.mu)
         with open_sums(site, guardian, store, run) as session:
             fitted = Choice(state.learner, state.reason).learner.fit(problem, chosen.plan, session)
@@ -164,26 +177,62 @@ def _open_fit(
     kept = load_fit(folder)
     store = SumStore.load_own(folder, known=kept is not None)
     if kept is not None and store is not None:
-        require_same(folder, kept, _state_of(known, options, kept.mu, kept.records))
+        require_same(folder, kept, _state_of(known, options, kept.mu, kept.records, kept.tells_pool))
         return kept, store
     planned = plan_fit(known, options, asking, guardian)
-    require_affordable(planned)
-    state = _state_of(known, options, planned.mu, planned.records, planned)
+    sums = planned.sums
+    require_affordable(sums)
+    state = _state_of(known, options, sums.mu, sums.records, planned.tells_pool, planned)
     run.before(state)
     state.keep(folder)
     # Under a nonce of its own: the one that was planned with is no secret of a session.
-    plan = planned.plan.model_copy(update={"nonce": run.random(NONCE_BYTES)})
+    plan = sums.plan.model_copy(update={"nonce": run.random(NONCE_BYTES)})
     return state, SumStore.create(folder, plan.serialize())
+
+
+@dataclass(frozen=True)
+class PlannedFit:
+    """The sums of a fit, and why they may not depend on the pool.
+
+    Attributes:
+        sums: with what the guardian says that they cost.
+        tells_pool: whether parties may be told of the pool.
+        hidden: why they may not, other than that it was asked for; empty: no such reason.
+    """
+
+    sums: PlannedSums
+    tells_pool: bool
+    hidden: str
 
 
 def plan_fit(
     known: KnownRecords, options: FitOptions, asking: SumAsking, guardian: GuardianPeer
+) -> PlannedFit:
+    """Return the plan of a fit; nothing is opened or charged.
+
+    Where the site's configuration or the guardian's policy has queries encrypted, parties are told nothing of
+    the pool, whatever was asked for.
+    """
+    tells_pool = options.tell_pool and not known.hidden
+    sums = _plan_sums(known, options, asking, guardian, tells_pool=tells_pool)
+    if tells_pool and sums.hides_queries:
+        sums = _plan_sums(known, options, asking, guardian, tells_pool=False)
+        return PlannedFit(sums, False, HIDDEN_BY_POLICY)
+    return PlannedFit(sums, tells_pool, known.hidden)
+
+
+def _plan_sums(
+    known: KnownRecords,
+    options: FitOptions,
+    asking: SumAsking,
+    guardian: GuardianPeer,
+    *,
+    tells_pool: bool,
 ) -> PlannedSums:
-    """Return the plan of a fit, and what the guardian says that it costs; nothing is opened or charged."""
     nonce = bytes(NONCE_BYTES)
 
     def make(mu: float, records: int) -> Plan:
-        problem = known.problem(records, tell_pool=options.tell_pool)
+        problem = known.problem(records, tell_pool=tells_pool)
         chosen = ChosenPlan.make(options.learner, problem, mu)
         return asking.plan(chosen.mechanism, chosen.plan.rounds, nonce)
 
@@ -195,10 +244,11 @@ def _state_of(
     options: FitOptions,
     mu: float,
     records: int,
-    planned: PlannedSums | None = None,
+    tells_pool: bool,
+    planned: PlannedFit | None = None,
 ) -> FitState:
     """Return what a fit is asked for, as its folder keeps it."""
-    problem = known.problem(records, tell_pool=options.tell_pool)
+    problem = known.problem(records, tell_pool=tells_pool)
     chosen = ChosenPlan.make(options.learner, problem, mu)
     return FitState(
         task=known.task.name,
@@ -213,18 +263,27 @@ def _state_of(
         reason=chosen.choice.reason,
         rounds=chosen.plan.rounds,
         tells=chosen.plan.tells,
-        warnings=(*chosen.plan.warnings, *_warn_of_budget(chosen.plan.rounds, planned)),
-        costs=() if planned is None else planned.costs,
+        tells_pool=tells_pool,
+        warnings=(
+            *chosen.plan.warnings,
+            *(() if planned is None else warn_of_unverified(planned.sums.plan, options.ballots)),
+            *_warn(chosen.plan.rounds, planned),
+        ),
+        costs=() if planned is None else planned.sums.costs,
     )
 
 
-def _warn_of_budget(rounds: int, planned: PlannedSums | None) -> tuple[str, ...]:
-    if planned is None or planned.fits is None or planned.fits >= rounds:
-        return ()
-    return (
-        f"What is left of budgets pays for {planned.fits} of {rounds} rounds: the model will be what they "
-        "make, unless a smaller --epsilon leaves room for all.",
-    )
+def _warn(rounds: int, planned: PlannedFit | None) -> Iterator[str]:
+    if planned is None:
+        return
+    if planned.hidden and planned.tells_pool is False:
+        yield planned.hidden
+    fits = planned.sums.fits
+    if fits is not None and fits < rounds:
+        yield (
+            f"What is left of budgets pays for {fits} of {rounds} rounds: the model will be what they make,"
+            " unless a smaller --epsilon leaves room for all."
+        )
 
 
 def _load_model(path: Path) -> Model:

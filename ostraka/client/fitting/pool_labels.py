@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 BY_MODEL = "by model"
 PROBABILITY = "probability"
+ENDS = ("low", "high")
+"""Columns of a number's interval."""
 DIGITS = 4
 """Of a probability behind the point: more would promise what calibration does not keep."""
 
@@ -28,7 +30,7 @@ def write_labels(folder: Path, known: KnownRecords, model: Model) -> Path:
     """Write labels.csv for the pool and return its path: of each record id, label, and how sure it is.
 
     A class has its probability, each of several labels 0 or 1 and the least probability of any of them; a
-    number has none. Every record's status is "by model". There is a pool.
+    number has the ends between which nine of ten lie. Every record's status is "by model". There is a pool.
     """
     assert known.pool is not None and known.ids is not None  # noqa: S101, PT018 - they come together
     text = io.StringIO()
@@ -62,5 +64,6 @@ def _rows(task: Task, model: "SumClassifier | Neural", pool: Features) -> tuple[
 
 
 def _number_rows(task: Task, model: SumRegressor, pool: Features) -> tuple[tuple[str, ...], Rows]:
-    """Return the column of numbers, and a row for each record of the pool."""
-    return (task.label,), ((f"{number:.6g}",) for number in model.predict(pool))
+    """Return the columns of numbers and of their intervals' ends, and a row for each record of the pool."""
+    numbers = np.column_stack([model.predict(pool), model.predict_interval(pool)])
+    return (task.label, *ENDS), (tuple(f"{number:.6g}" for number in row) for row in numbers.tolist())

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from ostraka.client.learners.problem import Category, Kind, OwnRecords, Problem
 from ostraka.client.run.labels import PoolIds
 from ostraka.client.run.pool import require_ids
-from ostraka.client.run.site import SiteEncoder
+from ostraka.client.run.site import QuerySection, SiteEncoder
+from ostraka.common.config import SiteConfig, load_section
 from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Source, Task
@@ -30,6 +31,7 @@ class KnownRecords:
         own: labelled ones, None where there are none.
         test: labelled ones to measure on, None where there are none.
         encoded: whether there is an encoder.
+        hidden: why parties may not be told of the pool, in a sentence; empty: they may.
     """
 
     task: Task
@@ -38,6 +40,7 @@ class KnownRecords:
     own: OwnRecords | None = field(repr=False)
     test: OwnRecords | None = field(repr=False)
     encoded: bool
+    hidden: str = ""
 
     @classmethod
     def read(
@@ -126,6 +129,20 @@ class KnownRecords:
                 f"The task '{task.name}' leaves features on scales of their own (preprocessing none): give "
                 'a pool, whose mean parties may be told, or agree on preprocessing = "range".',
             )
+
+
+RANGES_SAY = "the task's ranges stand for it, and a model may be worse for that."
+HIDDEN_BY_SITE = f"site.toml of this site lets parties be told nothing of your pool: {RANGES_SAY}"
+HIDDEN_BY_POLICY = (
+    "The guardian's policy allows encrypted queries alone, so that parties are told nothing of your pool: "
+    f"{RANGES_SAY}"
+)
+
+
+def find_hidden(site: SiteConfig) -> str:
+    """Return why parties may not be told of a pool, by the site's configuration; empty: they may."""
+    section = load_section(site.folder, "query", QuerySection)
+    return "" if section.tell_pool else HIDDEN_BY_SITE
 
 
 def kind_of(task: Task) -> Kind:

@@ -10,7 +10,8 @@ from ostraka.client.fitting.accuracy import BY_OWN
 from ostraka.common.console.screen import table_of
 from ostraka.common.console.texts import epsilon_text, list_words, number_text
 from ostraka.common.learning.accuracy import METRICS, share
-from ostraka.common.learning.verdict import doubts, read_gain, tell_gain
+from ostraka.common.learning.gain import Interval
+from ostraka.common.learning.verdict import doubts, interval_text, read_gain, tell_gain
 from ostraka.common.privacy.filters import filter_text
 
 MODEL = "the model is"
@@ -108,15 +109,22 @@ def _accuracy_parts(figures: Mapping[str, Any]) -> Iterator[RenderableType]:
         yield from (Text(f"Warning: {doubt}") for doubt in doubted)
 
 
+NUMBER_HEAD = (
+    "R^2 (95% interval)",
+    "mean absolute error (95% interval)",
+    "share within the model's interval for 90%",
+)
+
+
 def accuracy_rows(accuracy: Mapping[str, Any]) -> tuple[tuple[str, ...], Rows]:
     """Return a head, and rows of a model's figures, of own records alone, and of what knows no features."""
     whose = (("own", "own records alone"), ("model", "the model"))
     if accuracy["gain"] is None:
         rows = [
-            (who, *(_number(accuracy[name], figure) for figure in ("r2", "mean_absolute_error")))
+            (who, *(_number(accuracy[name], figure) for figure in ("r2", "mean_absolute_error", "covered")))
             for name, who in whose
         ]
-        return ("", "R^2 (95% interval)", "mean absolute error (95% interval)"), rows
+        return ("", *NUMBER_HEAD), rows
     nothing = ("-",) * (len(METRICS) - 1)
     shares = [
         (who, *(share((accuracy[name] or {}).get(metric)) for metric in METRICS)) for name, who in whose
@@ -126,7 +134,5 @@ def accuracy_rows(accuracy: Mapping[str, Any]) -> tuple[tuple[str, ...], Rows]:
 
 
 def _number(figures: Mapping[str, Any] | None, name: str) -> str:
-    if figures is None:
-        return "-"
-    found = figures[name]
-    return f"{found['estimate']:.3g} ({found['low']:.3g} to {found['high']:.3g})"
+    found = None if figures is None else figures[name]
+    return "-" if found is None else interval_text(Interval(**found))

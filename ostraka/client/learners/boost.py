@@ -7,7 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.learners.bins import TOLD_CUTS, make_cuts
-from ostraka.client.learners.fit import Fit, FitReport, SumPlan, block_sigma, make_model
+from ostraka.client.learners.finishing import finish_model, units_of
+from ostraka.client.learners.fit import Fit, FitReport, SumPlan, block_sigma
+from ostraka.client.learners.maps import all_the_same
+from ostraka.client.learners.plan_notes import tell_models, warn
 from ostraka.client.learners.problem import Problem
 from ostraka.client.learners.rounds import Rounds
 from ostraka.client.learners.starting import start_scores, target_of, tell_start
@@ -46,11 +49,16 @@ class BoostLearner:
         """As `Learner.plan`; raise `data.too_few` without own records, by which bins are counted."""
         _own_features(problem)
         terms = empty_terms(problem)
+        if not terms:
+            raise all_the_same()
         rounds = EPOCHS * len(terms)
         bins = max(len(term.values) for term in terms)
         sigma = block_sigma(MOVED_HISTOGRAM, bins * problem.scores, mu / math.sqrt(rounds))
-        told = tell_start(problem) if problem.told_pool is None else (TOLD_CUTS, *tell_start(problem))
-        return SumPlan("boost", rounds, bins, problem.scores, sigma, tells=told)
+        cuts = () if problem.told_pool is None else (TOLD_CUTS,)
+        told = (*cuts, *tell_start(problem), *tell_models(problem))
+        return SumPlan(
+            "boost", rounds, bins, problem.scores, sigma, tells=told, warnings=tuple(warn(problem))
+        )
 
     def fit(self, problem: Problem, plan: SumPlan, source: SumSource) -> Fit:
         """As `Learner.fit`; raise as `plan` does. A source that stops early leaves the model so far."""
@@ -70,16 +78,22 @@ class BoostLearner:
             change = _step(noisy, model, term, target, counted)
             changed = replace(term, values=term.values + change)
             model = replace(model, terms=(*model.terms[:place], changed, *model.terms[place + 1 :]))
+        own = problem.labelled
+        # Nothing of their labels but the shares at which it starts, or mean and deviation, is in the model.
+        held_out = None if own is None else model.scores(own.X)
+        scores = AdditiveScores.of(model)
+        finished = finish_model(problem, scores, units_of(problem, target), held_out)
         report = FitReport(
             "boost",
             rounds.records,
             rounds.parties,
             rounds=rounds.answered,
             rounds_planned=plan.rounds,
-            notes=rounds.notes(plan.rounds),
+            calibrated_on=finished.calibrated_on,
+            half_width=finished.half_width,
+            notes=(*rounds.notes(plan.rounds), *finished.notes),
         )
-        scores = AdditiveScores.of(model)
-        return Fit(make_model(problem, scores, target.scale, np.full(problem.scores, target.center)), report)
+        return Fit(finished.model, report)
 
 
 def empty_terms(problem: Problem) -> tuple[AdditiveTerm, ...]:
@@ -109,11 +123,12 @@ def _is_constant(problem: Problem, feature: int) -> bool:
 
 def _own_features(problem: Problem) -> NDArray[np.floating]:
     """Return the records by which bins are counted."""
-    if problem.own_features is not None:
-        return problem.own_features
+    if problem.told_features is not None:
+        return problem.told_features
     raise OstrakaError(
         ErrorCode.DATA_TOO_FEW,
-        "Boosting counts bins by records of your own, and there are none: bring a pool, or use moments.",
+        "Boosting counts bins by records of your own, and there are none for it: bring labelled ones, or a"
+        " pool that parties may be told of, or use moments.",
     )
 
 

@@ -10,10 +10,13 @@ from ostraka.common.sums.questions import Target, sigmoid, softmax
 
 SLOPE = 4.0
 """Of a logit by a regression's score s, without own records: of two classes sigmoid(4 s) is about 1/2 + s."""
+MIN_RECORDS = 10
+"""Own records without which the usual slope is better than a fitted one: with fewer it follows chance."""
 WORTH = 5.0
-"""Own records that the belief in `SLOPE`, and in intercepts of 0, is worth."""
-WIDEST = 3.0
-"""Of the logarithm of the slope, by how much it may differ from that of `SLOPE`: 20 times."""
+"""Own records that the belief in the usual slope, and in intercepts of 0, is worth."""
+WIDEST = 7.0
+"""Of the logarithm of the slope, by how much it may differ from the usual one: a thousand times, as noise can
+make the scores of a network that much too large."""
 
 
 @dataclass(frozen=True)
@@ -25,14 +28,15 @@ class Calibration:
     records: int = 0
 
 
-def plain_calibration(outputs: int) -> Calibration:
-    """Return what is used without own records."""
-    return Calibration(SLOPE, np.zeros(outputs))
+def plain_calibration(outputs: int, slope: float) -> Calibration:
+    """Return what is used without own records: the usual slope of such scores."""
+    return Calibration(slope, np.zeros(outputs))
 
 
-def calibrate(scores: Floats, y: NDArray[np.number], target: Target) -> Calibration:
+def calibrate(scores: Floats, y: NDArray[np.number], target: Target, usual: float) -> Calibration:
     """Return the likeliest calibration of scores (n, k) of records that the model has not seen.
 
+    Scores whose logits are the `usual` slope times them may turn out surer, or less sure, than they ought to.
     Of several labels each gets an intercept; of classes the scores' order stays as it is.
     """
     from scipy.optimize import minimize
@@ -41,14 +45,14 @@ def calibrate(scores: Floats, y: NDArray[np.number], target: Target) -> Calibrat
     k = scores.shape[1]
 
     def loss_with_penalty(parameters: Floats) -> float:
-        logits = SLOPE * np.exp(parameters[0]) * scores + (parameters[1:] if several else 0.0)
+        logits = usual * np.exp(parameters[0]) * scores + (parameters[1:] if several else 0.0)
         return _loss(logits, y, target) + WORTH * float((parameters**2).sum()) / 2
 
     start = np.zeros(1 + k if several else 1)
     bounds = [(-WIDEST, WIDEST)] * len(start)
     found = minimize(loss_with_penalty, start, method="L-BFGS-B", bounds=bounds).x
     return Calibration(
-        float(SLOPE * np.exp(found[0])), np.asarray(found[1:]) if several else np.zeros(k), len(scores)
+        float(usual * np.exp(found[0])), np.asarray(found[1:]) if several else np.zeros(k), len(scores)
     )
 
 

@@ -95,7 +95,7 @@ def _suits_boost(problem: Problem, mu: float) -> bool:
     """Whether a table with one score a record has enough of them; bins are counted on the asker's own."""
     if problem.image or problem.scores > 1 or problem.records < BOOSTED_RECORDS:
         return False
-    if problem.own_features is None:
+    if problem.told_features is None:
         return False
     rounds = EPOCHS * len(empty_terms(problem))
     return rounds > 0 and problem.records * mu / math.sqrt(rounds) >= BOOSTED_SIGNAL

@@ -82,6 +82,7 @@ class FitReport:
             checked.
         penalty: of the regression, in the units of its matrix; None where it has none.
         calibrated_on: own records by which probabilities were calibrated.
+        half_width: of the interval of a predicted number, in its units; None where there is none.
         notes: whatever else the querying party must know, in sentences.
     """
 
@@ -94,6 +95,7 @@ class FitReport:
     pool_check: float | None = None
     penalty: float | None = None
     calibrated_on: int = 0
+    half_width: float | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -137,9 +139,12 @@ def ask_numbers(source: SumSource, question: AnyQuestion) -> NoisySum:
 
 
 def make_model(
-    problem: Problem, scores: Scores, slope: float, intercepts: Floats
+    problem: Problem, scores: Scores, slope: float, intercepts: Floats, half_width: float = math.inf
 ) -> SumClassifier | SumRegressor:
-    """Return the model whose logits, or number, are `slope` times scores plus `intercepts` (k,)."""
+    """Return the model whose logits, or number, are `slope` times scores plus `intercepts` (k,).
+
+    `half_width` is that of a number's interval; infinite: nobody knows one.
+    """
     if problem.kind == "number":
         return SumRegressor().take(
             scores,
@@ -148,6 +153,7 @@ def make_model(
             features=problem.features,
             low=problem.low,
             high=problem.high,
+            half_width=half_width,
         )
     return SumClassifier().take(
         scores,

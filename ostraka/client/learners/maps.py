@@ -30,11 +30,16 @@ def make_map(problem: Problem, cuts: tuple[Floats, ...] = ()) -> FeatureMap:
     center = spread.mean(axis=0)
     scale = float(np.quantile(np.linalg.norm(spread - center, axis=1), WITHIN))
     if not scale > 0:
-        raise OstrakaError(
-            ErrorCode.DATA_TOO_FEW,
-            "The records of your pool are all the same, or nearly all: bring a pool of different records.",
-        )
+        raise all_the_same()
     return FeatureMap(center, scale, CONSTANT, cuts, low, high)
+
+
+def all_the_same() -> OstrakaError:
+    """Return the error for a pool that shows no difference between records."""
+    return OstrakaError(
+        ErrorCode.DATA_TOO_FEW,
+        "The records of your pool are all the same, or nearly all: bring a pool of different records.",
+    )
 
 
 def find_ends(problem: Problem) -> tuple[Floats, Floats]:

@@ -4,10 +4,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from ostraka.client.learners.calibration import Calibration, calibrate, plain_calibration
+from ostraka.client.learners.calibration import SLOPE
 from ostraka.client.learners.coding import Coding, make_coding
+from ostraka.client.learners.count_check import tell_count
+from ostraka.client.learners.finishing import Units, finish_model
 from ostraka.client.learners.fit import (
     Fit,
     FitReport,
@@ -15,19 +15,21 @@ from ostraka.client.learners.fit import (
     SumPlan,
     ask_numbers,
     block_sigma,
-    make_model,
 )
-from ostraka.client.learners.maps import make_map, share_beyond
+from ostraka.client.learners.held_out import gather, own_folds
+from ostraka.client.learners.maps import make_map
 from ostraka.client.learners.penalty import (
     FOLDS,
     choose_penalty,
     choose_penalty_by_pool,
     pool_covariance,
 )
+from ostraka.client.learners.plan_notes import tell_map, warn
 from ostraka.client.learners.pool_check import ALARM, pool_probability
-from ostraka.client.learners.problem import OwnRecords, Problem, loss_target
+from ostraka.client.learners.problem import OwnRecords, Problem
 from ostraka.client.learners.regression import (
     Moments,
+    NoisyGram,
     blend_with_pool,
     floor_spectrum,
     join,
@@ -48,10 +50,6 @@ LONE_GRAM_SHARE = 0.3
 """Of mu^2 for the Gram sum, where there is no pool, or enough of mu for both."""
 ENOUGH = 20_000
 """Records times mu from which the noise on codes hardly matters, and that on the Gram sum does."""
-OWN_FOLDS = 5
-"""Parts of own records, each scored by a model that was made without it, for calibration."""
-CLIPPED_HALF = 0.5
-"""Share of records from which a plan would clip more of them than it leaves as they are."""
 
 
 @dataclass(frozen=True)
@@ -88,33 +86,8 @@ def plan_moments(
         block_sigma(MOVED_CODES, d * outputs, mu * math.sqrt(1 - share)),
         block_sigma(MOVED_GRAM, d * (d + 1) // 2, mu * math.sqrt(share)),
         tells=(*told, *tell_map(problem), *coding.tells),
-        warnings=warn(problem, feature_map),
+        warnings=tuple(warn(problem, feature_map)),
     )
-
-
-def tell_map(problem: Problem) -> tuple[str, ...]:
-    """Say what a map tells the parties of the pool."""
-    if problem.told_pool is None:
-        return ()
-    ends = () if problem.image else ("between which values nearly all of your pool lies, column by column",)
-    return (*ends, "the mean of your pool, and how far three quarters of its records lie from it")
-
-
-def warn(problem: Problem, feature_map: FeatureMap) -> tuple[str, ...]:
-    """Say what is wrong with a plan, as far as the querying party's own records show it."""
-    said = []
-    own = problem.own_features
-    if own is not None and share_beyond(feature_map, own) > CLIPPED_HALF:
-        said.append(
-            "This plan would clip more than half of all records, as your own show: bring a pool whose mean "
-            "may be told, or narrower ranges in the task."
-        )
-    if problem.records < problem.features:
-        said.append(
-            f"There are fewer records ({problem.records}) than features ({problem.features}): a model of "
-            "them will hardly be better than chance unless the pool shows that most features go together."
-        )
-    return tuple(said)
 
 
 def _has_folds(problem: Problem) -> bool:
@@ -139,7 +112,8 @@ def fit_moments(problem: Problem, plan: SumPlan, source: SumSource, cuts: tuple[
     coding = make_coding(problem)
     noisy = ask_numbers(source, MomentsQuestion(feature_map, coding.codes, gram=True))
     bought = read_moments(noisy, coding.second_moment, feature_map.columns)
-    regression = _regress(problem, feature_map, coding, noisy, bought)
+    gram = read_gram(noisy, feature_map.columns)
+    regression = _regress(problem, feature_map, coding, noisy, bought, gram)
 
     def weights_with(own: OwnRecords | None) -> Floats:
         moments = bought
@@ -148,7 +122,8 @@ def fit_moments(problem: Problem, plan: SumPlan, source: SumSource, cuts: tuple[
         return ridge(regression.matrix, moments.values, regression.penalty)
 
     scores = LinearScores.of(feature_map, weights_with(problem.labelled))
-    calibration = _calibrate(problem, feature_map, coding, weights_with)
+    held_out = _score_held_out(problem.labelled, feature_map, weights_with)
+    finished = finish_model(problem, scores, Units(coding.scale, coding.shift, SLOPE), held_out)
     report = FitReport(
         plan.learner,
         noisy.records,
@@ -158,19 +133,25 @@ def fit_moments(problem: Problem, plan: SumPlan, source: SumSource, cuts: tuple[
         pool_gram=regression.pool_gram,
         pool_check=regression.pool_check,
         penalty=regression.penalty,
-        calibrated_on=calibration.records,
-        notes=(*regression.notes, *_note_calibration(problem, calibration)),
+        calibrated_on=finished.calibrated_on,
+        half_width=finished.half_width,
+        notes=(
+            *regression.notes,
+            *tell_count(gram, feature_map.constant, noisy.records),
+            *finished.notes,
+        ),
     )
-    if problem.kind == "number":
-        return Fit(make_model(problem, scores, coding.scale, coding.shift), report)
-    intercepts = calibration.slope * coding.shift + calibration.intercepts
-    return Fit(make_model(problem, scores, calibration.slope * coding.scale, intercepts), report)
+    return Fit(finished.model, report)
 
 
 def _regress(
-    problem: Problem, feature_map: FeatureMap, coding: Coding, noisy: NoisySum, bought: Moments
+    problem: Problem,
+    feature_map: FeatureMap,
+    coding: Coding,
+    noisy: NoisySum,
+    bought: Moments,
+    gram: NoisyGram,
 ) -> _Regression:
-    gram = read_gram(noisy, feature_map.columns)
     if problem.pool is None or not _has_folds(problem):
         matrix = floor_spectrum(gram)
         note = "There is no pool: how features go together was bought, and what features are worth with it."
@@ -199,29 +180,11 @@ def _alarm(check: float) -> str:
     )
 
 
-def _calibrate(
-    problem: Problem,
-    feature_map: FeatureMap,
-    coding: Coding,
-    weights_with: Callable[[OwnRecords | None], Floats],
-) -> Calibration:
-    """Return the calibration on own records, each scored by a model that it did not join."""
-    own = problem.labelled
-    if own is None or problem.kind == "number":
-        return plain_calibration(problem.scores)
-    scores = np.empty((len(own), problem.scores))
-    folds = np.arange(len(own)) % OWN_FOLDS
-    for fold in np.unique(folds):
-        rest = folds != fold
-        W = weights_with(OwnRecords(own.X[rest], own.y[rest]))
-        scores[~rest] = feature_map(own.X[~rest]) @ W
-    return calibrate(coding.scale * scores + coding.shift, own.y, loss_target(problem))
-
-
-def _note_calibration(problem: Problem, calibration: Calibration) -> tuple[str, ...]:
-    if problem.kind == "number" or calibration.records:
-        return ()
-    return (
-        "There are no labelled records of your own: probabilities are not calibrated, and only their order "
-        "is meant.",
-    )
+def _score_held_out(
+    own: OwnRecords | None, feature_map: FeatureMap, weights_with: Callable[[OwnRecords | None], Floats]
+) -> Floats | None:
+    """Return scores (n, k) of own records, each by a model that it did not join; None without any."""
+    if own is None:
+        return None
+    parts = [feature_map(fold.held_out.X) @ weights_with(fold.rest) for fold in own_folds(own)]
+    return gather(own, parts)

@@ -4,11 +4,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import nn
 from torch.nn.utils import parameters_to_vector
 
+from ostraka.client.learners.calibration import Calibration, calibrate, plain_calibration
+from ostraka.client.learners.finishing import tell_uncalibrated
 from ostraka.client.learners.fit import Fit, FitReport, SumPlan, block_sigma
-from ostraka.client.learners.problem import Problem
+from ostraka.client.learners.problem import OwnRecords, Problem
 from ostraka.client.learners.rounds import Rounds
 from ostraka.client.students.supervised import Supervised
 from ostraka.client.sums.source import SumSource
@@ -61,19 +65,28 @@ class NetworkLearner:
             parameters = (parameters - STEP * speed).astype(np.float32)
             path.append(parameters.astype(np.float64))
         average = np.mean(path[len(path) // 2 :], axis=0).astype(np.float32)
+        net = restore_network(self._question(problem, average)).eval()
+        notes = tell_uncalibrated(problem.labelled)
+        calibration = plain_calibration(problem.outputs, 1.0)
+        if problem.labelled is not None and not notes:
+            calibration = _calibrate(net, problem.labelled, self._target(problem))
         report = FitReport(
             "network",
             rounds.records,
             rounds.parties,
             rounds=rounds.answered,
             rounds_planned=plan.rounds,
-            notes=rounds.notes(plan.rounds),
+            calibrated_on=calibration.records,
+            notes=(*rounds.notes(plan.rounds), *notes),
         )
-        return Fit(self._student(problem, average), report)
+        return Fit(self._student(problem, net), report)
 
     def _question(self, problem: Problem, parameters: NDArray[np.float32]) -> NetworkQuestion:
-        target = Target("logistic" if problem.kind == "labels" else "softmax", problem.outputs)
-        return NetworkQuestion(kind_of(problem), shape_of(problem), target, parameters, RADIUS)
+        return NetworkQuestion(kind_of(problem), shape_of(problem), self._target(problem), parameters, RADIUS)
+
+    @staticmethod
+    def _target(problem: Problem) -> Target:
+        return Target("logistic" if problem.kind == "labels" else "softmax", problem.outputs)
 
     def _first(self, problem: Problem) -> NDArray[np.float32]:
         """Return the first parameters (p,)."""
@@ -87,8 +100,7 @@ class NetworkLearner:
         flat: NDArray[np.float32] = parameters_to_vector(net.parameters()).detach().numpy()
         return flat
 
-    def _student(self, problem: Problem, parameters: NDArray[np.float32]) -> Supervised:
-        net = restore_network(self._question(problem, parameters)).eval()
+    def _student(self, problem: Problem, net: nn.Module) -> Supervised:
         features = problem.features
         as_they_are = Standardization(np.zeros(features, np.float32), np.ones(features, np.float32))
         student = Supervised(shape_of(problem), problem.outputs, network=kind_of(problem), seed=self.seed)
@@ -99,6 +111,19 @@ class NetworkLearner:
             outputs=problem.outputs,
             history=TrainingHistory((), ROUNDS),
         )
+
+
+def _calibrate(net: nn.Module, own: OwnRecords, target: Target) -> Calibration:
+    """Calibrate a network on own records, of which it saw none: its last layer gives calibrated logits."""
+    with torch.no_grad():
+        logits = net(torch.from_numpy(np.asarray(own.X, np.float32))).numpy().astype(np.float64)
+        calibration = calibrate(logits, own.y, target, 1.0)
+        *_, last = net.children()
+        assert isinstance(last, nn.Linear)  # noqa: S101 - as small networks are built
+        last.weight.mul_(calibration.slope)
+        last.bias.mul_(calibration.slope)
+        last.bias.add_(torch.from_numpy(calibration.intercepts.astype(np.float32)))
+    return calibration
 
 
 def shape_of(problem: Problem) -> tuple[int, ...]:

@@ -109,6 +109,13 @@ class Problem:
         return self.unlabelled if self.tells_pool else None
 
     @property
+    def told_features(self) -> NDArray[np.floating] | None:
+        """Features that questions may depend on: of the pool if it may be told of, else of own records."""
+        if self.told_pool is not None:
+            return self.told_pool
+        return None if self.labelled is None else self.labelled.X
+
+    @property
     def labelled(self) -> OwnRecords | None:
         """Own records; None where there are none, or an empty set of them."""
         return self.own if self.own is not None and len(self.own) else None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from ostraka.common.identity import Credentials
 from ostraka.common.verified.expansion import commitment_to
-from ostraka.common.verified.parts import Part, context_of
+from ostraka.common.verified.parts import AnyPart, context_of
 from ostraka.common.verified.querier import Point, message
 from ostraka.common.wire.contexts import EVALUATION_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
@@ -35,7 +35,7 @@ class Verification:
         cls,
         batch: tuple[str, int],
         point_seed: bytes,
-        parts: Mapping[str, tuple[Part, ...]],
+        parts: Mapping[str, tuple[AnyPart, ...]],
         seeds: Mapping[str, bytes],
     ) -> "Verification":
         """Return it for a batch, by session and batch id, from the seeds that parties sent.

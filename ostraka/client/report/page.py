@@ -161,15 +161,20 @@ def _render_fit(figures: Mapping[str, Any]) -> str:
         names, rows = accuracy_rows(figures["accuracy"])
         measured = f"Measured on {figures['accuracy']['measured']} {figures['accuracy']['measured_on']}."
         sections.insert(0, Section("How good the model is", names, rows, text=measured))
-    told = [(text,) for text in (*figures["tells"], *figures["warnings"], *figures["notes"])]
-    if told:
-        sections.append(Section("What was told", ("",), told))
+    lists = {
+        "What the sums tell the parties of your own records": figures["tells"],
+        "What else to know": (*figures["warnings"], *figures["notes"]),
+    }
+    sections += [
+        Section(title, ("",), [(text,) for text in texts]) for title, texts in lists.items() if texts
+    ]
     tiles = [
         ("sums released", f"{figures.get('rounds', 0)} of {figures['rounds_planned']}"),
         ("records", f"{figures.get('records', 0):,.0f}"),
         ("worst-case epsilon", f"{epsilon:.2f}"),
     ]
     tiles += [("accuracy", f"{accuracy['accuracy']:.1%}")] if "accuracy" in accuracy else []
+    tiles += [("R^2", f"{accuracy['r2']['estimate']:.1%}")] if "r2" in accuracy else []
     return templates.render(
         TEMPLATE,
         title=f"Fit {figures['run']} of task {figures['task']}",

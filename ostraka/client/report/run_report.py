@@ -214,8 +214,8 @@ def report(run: Path, *, delta: float = DELTA) -> dict[str, Any]:
     and by which `notion` of privacy: epsilon at `delta` and the order it is least at, for each of its groups
     and for the one that it is largest for; `asked` counts the queries that the group's teachers voted on,
     `answered` those with any answer. A batch whose outcome or party set an interruption has hidden is counted
-    as answered whole by every party; one that a blind tally charged and whose answers were lost, `lost`
-    queries in all, as it was charged. `labels` has what each label of a multi-label task got, `classes` how
+    as answered whole by every party; one that was charged and whose answers were lost, `lost` queries in all,
+    as it was charged. `labels` has what each label of a multi-label task got, `classes` how
     often each class of another was the answer, `asked_labels` which labels were chosen where not all are
     asked about, and `unguaranteed` names the parties whose teachers learned by ttac: no figure here says what
     their records cost. Of rounds, or of runs that dependencies part, it tells what they come to. Of a fit it

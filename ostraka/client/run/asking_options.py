@@ -15,6 +15,8 @@ BATCH_SIZE = 100
 """Queries of a batch: one that dies loses little, and what a batch costs once is spread over many."""
 MAX_VERIFIED_WIDTH = 256
 """Counts of a query up to which ballots are verified by default: the work grows with them."""
+MAX_VERIFIED_SUM = 1024
+"""Values of a sum up to which it is verified by default: that takes a party some hundredths of a second."""
 ENCRYPTED_BATCH_SIZE = 1024
 """Encrypting and evaluating takes as long for one query as for all that a ciphertext holds."""
 Adjacency = Literal["record", "label"]

@@ -49,8 +49,9 @@ class LabelResult:
         enforce: the federation's policy, and `bound`, as the grant names them.
         encoding: how queries were sent, and `tally` how votes were tallied; `ballots` says if these were
             verified.
-        lost: queries that were charged in a blind tally and whose answers were lost on the way; they were
-            asked, and charged, again, as far as the session may ask so many.
+        lost: queries that were charged and whose answers were lost: on the way in a blind tally, or as the
+            guardian has dropped them; they were asked, and charged, again, as far as the session may ask so
+            many.
         steps: what each step took that was done now.
         repeated: records of the pool that repeat another: they have its label and were not asked about.
         unguaranteed: parties whose teachers learned by ttac, so that labels carry no formal guarantee.

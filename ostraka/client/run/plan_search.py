@@ -20,7 +20,7 @@ from ostraka.common.planning.options import mechanism_words, option_words
 from ostraka.common.planning.search.allowance import Allowance, Remainders
 from ostraka.common.planning.search.families import families
 from ostraka.common.planning.search.forecast import Forecaster
-from ostraka.common.planning.search.result import figures
+from ostraka.common.planning.search.result import figures, tell_advice
 from ostraka.common.planning.search.search import Point, Search, frontier, no_label, worst_rates
 from ostraka.common.planning.search.search_options import SearchOptions
 from ostraka.common.privacy import budget_rdp
@@ -96,17 +96,24 @@ def search(
         return run_planner(site, task, options, queries, clock, retry).plan(UNUSED_NONCE, None)
 
     with connect_guardian(site, clock, retry) as guardian:
-        probes = [one for one in _probes(task) if asking.kind in (None, one.kind)] or _probes(task)
-        allowed = _replies_by_kind(guardian, [make(one) for one in probes])
+        every = probe_mechanisms(task)
+        probes = [one for one in every if asking.kind in (None, one.kind)] or every
+        allowed = replies_by_kind(guardian, [make(one) for one in probes])
         plan, reply = next(iter(allowed.values()))
         check_affordable(plan, reply)
         sample, _ = asking.search.sample(
             asking.votes, plan.classes, round(reply.voters), several=task.multi_label
         )
         forecaster = Forecaster(sample)
-        found = Search(forecaster, plan.queries, asking.search.least(forecaster), worst_rates(plan.classes))
+        found = Search(
+            forecaster,
+            plan.queries,
+            asking.search.least(forecaster),
+            worst_rates(plan.classes),
+            asking.search.floor(sample),
+        )
         tried = [one for one in families(sample, asking.kind) if one.kind in allowed]
-        purse = Remainders([_allowance(party) for party in reply.parties])
+        purse = Remainders([allowance_of(party) for party in reply.parties])
         points = frontier(found, tried, purse, on_step)
         if not points[-1].outcomes:
             raise no_label(found, tried, purse, "let parties agree to more, or ask more of them")
@@ -117,6 +124,7 @@ def search(
     if asking.queries is not None:
         command += ["--queries", str(asking.queries)]
     command += mechanism_words(best)
+    advise = ["ostraka", "query", "advise", "--site", str(asking.site), "--labelled", "OWN"]
     return SearchResult(
         figures(
             found,
@@ -126,6 +134,7 @@ def search(
             enforce=reply.enforce,
             votes="assumed" if asking.votes is None else f"of {asking.votes}",
             fits=fits.fits if fits.HasField("fits") else None,
+            advice=tell_advice(points[-1].outcomes[0], found.floor, advise),
         ),
         points,
     )
@@ -145,14 +154,14 @@ def _queries(asking: Asking, pool: AskedPool | None) -> int:
     return asking.queries
 
 
-def _probes(task: Task) -> list[Mechanism]:
+def probe_mechanisms(task: Task) -> list[Mechanism]:
     """Return a mechanism of every kind that is searched."""
     if task.multi_label:
         return [Binary(sigma=PROBE), Tau(sigma=PROBE, tau=1.0), Powerset(sigma=PROBE, max_positives=1)]
     return [GnMax(sigma=PROBE), Confident(sigma1=PROBE, sigma2=PROBE, threshold=1.0)]
 
 
-def _replies_by_kind(
+def replies_by_kind(
     guardian: GuardianPeer, plans: Sequence[Plan]
 ) -> dict[str, tuple[Plan, guardian_pb2.PlanReply]]:
     """Return the reply to each plan that the policy allows; raise the refusal where it allows none."""
@@ -170,7 +179,7 @@ def _replies_by_kind(
     return allowed
 
 
-def _allowance(party: guardian_pb2.PartyCost) -> Allowance:
+def allowance_of(party: guardian_pb2.PartyCost) -> Allowance:
     """Return what a party may spend: what is left, or its whole budget where that is not told."""
     order = received_order(party.order)
     whole = budget_rdp(party.budget_epsilon, party.delta, order)

@@ -1,6 +1,7 @@
 """Worst-case cost forecast for each party, computed by the guardian; nothing is charged."""
 
 import secrets
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ from ostraka.common.mechanism import Ttac
 from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.plan.plan import Plan
 from ostraka.common.planning.candidate import Curve, queries_up_to
+from ostraka.common.planning.search.floor import FEW_LABELS
 from ostraka.common.privacy.filters import filter_name, filter_text, sent_order
 from ostraka.common.privacy.guarantees import NO_GUARANTEE, plan_notion
 from ostraka.common.task import Source
@@ -174,6 +176,18 @@ def as_json(result: PlanResult) -> dict[str, Any]:
         ],
         "unguaranteed": unguaranteed,
     }
+
+
+def tell_advice(result: PlanResult, site_folder: Path) -> str:
+    """Return one line on whether what budgets pay for is worth asking, and what says more."""
+    more = f"ostraka query advise --site {shlex.quote(str(site_folder))} --labelled OWN"
+    fits = result.reply.fits if result.reply.HasField("fits") else None
+    if fits is not None and fits < FEW_LABELS:
+        return (
+            f"Advice: what is left of budgets pays for {fits} answers, which teach nothing; ask for sums, or "
+            f"none. To see what each way is worth: {more}"
+        )
+    return f"Advice: before any label is paid for, see what it is worth beside own records: {more}"
 
 
 def _notion(result: PlanResult) -> str:

@@ -211,6 +211,8 @@ class QuerySection(FrozenModel):
 
     encoder: str = ""
     """The public network in front of records that are asked about, as "module:function"; empty: none."""
+    tell_pool: bool = True
+    """Whether sums may tell parties of a pool; false where its records are asked about encrypted alone."""
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,14 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Self
 
+from ostraka.client.run.asking_options import MAX_VERIFIED_SUM
 from ostraka.client.run.options import choose_parties
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Mechanism
-from ostraka.common.plan.choices import VARIANT
+from ostraka.common.plan.choices import BALLOTS, VARIANT
+from ostraka.common.plan.fields import VERIFIED_BITS
+from ostraka.common.plan.limits import MAX_VERIFIED_VALUES
 from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import budget_rdp
 from ostraka.common.privacy.filters import GAUSSIAN, received_order, sent_order
@@ -87,10 +90,16 @@ class SumAsking:
     variant: VARIANT = "none"
     encoder: str = ""
     encoder_sha256: bytes = b""
+    ballots: BALLOTS | None = None
 
     def plan(self, mechanism: Mechanism, rounds: int, nonce: bytes) -> Plan:
-        """Return the plan; raise `party.unknown` and `plan.invalid` as `make_plan`."""
+        """Return the plan; raise `party.unknown` and `plan.invalid` as `make_plan`.
+
+        Sums are verified as asked for, else where that costs a party little.
+        """
         parties = choose_parties(self.parties, self.known)
+        short = mechanism.width(self.task.outputs) <= MAX_VERIFIED_SUM
+        verified = short if self.ballots is None else self.ballots == "verified"
         return Plan(
             nonce=nonce,
             task_digest=self.task.digest,
@@ -101,6 +110,7 @@ class SumAsking:
             quorum=len(parties) // 2 + 1 if self.quorum is None else self.quorum,
             queries=rounds,
             batch_size=1,
+            ring_bits=VERIFIED_BITS[1] if verified else 64,
             encoder=self.encoder,
             encoder_sha256=self.encoder_sha256,
             variant=self.variant,
@@ -117,6 +127,7 @@ class PlannedSums:
         plan: of the sums.
         costs: by party.
         fits: sums that budgets pay for; None where the guardian does not tell.
+        hides_queries: whether the guardian's policy allows encrypted queries alone.
     """
 
     mu: float
@@ -124,6 +135,7 @@ class PlannedSums:
     plan: Plan
     costs: tuple[SumCost, ...]
     fits: int | None = field(default=None)
+    hides_queries: bool = False
 
 
 def plan_sums(
@@ -149,7 +161,9 @@ def plan_sums(
         known = sum(cost.records for cost in costs)
         largest = max(cost.epsilon for cost in costs)
         if known == records and largest <= epsilon:
-            found = PlannedSums(mu, records, plan, costs, reply.fits if reply.HasField("fits") else None)
+            hides = bool(reply.encodings) and "plain" not in reply.encodings
+            fits = reply.fits if reply.HasField("fits") else None
+            found = PlannedSums(mu, records, plan, costs, fits, hides)
             if largest >= NEAR_ENOUGH * epsilon:
                 return found
         records = known
@@ -180,4 +194,20 @@ def require_affordable(planned: PlannedSums) -> None:
         "no sum of this plan: ask for less with --epsilon, leave the party out with --parties, or let it "
         "agree to a larger budget.",
         fits="0",
+    )
+
+
+def warn_of_unverified(plan: Plan, asked: BALLOTS | None) -> tuple[str, ...]:
+    """Return what to know of sums that are not verified, unless somebody `asked` for them so."""
+    if plan.ballots == "verified" or asked is not None:
+        return ()
+    values = plan.mechanism.width(plan.classes)
+    advice = (
+        "give --ballots verified to have them checked"
+        if values <= MAX_VERIFIED_VALUES
+        else f"only those of at most {MAX_VERIFIED_VALUES:,} values can be checked"
+    )
+    return (
+        f"Sums of {values:,} values are not verified unless asked for: a party that lies may add any "
+        f"numbers, unseen; {advice}.",
     )

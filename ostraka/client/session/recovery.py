@@ -17,18 +17,28 @@ NEVER_RELEASED = frozenset(
     }
 )
 """Refusals to settle a batch that say that it has no answers: what became of it, and not what to do."""
-SESSION_OVER = frozenset({ErrorCode.GRANT_EXPIRED, ErrorCode.SESSION_ENDED})
-"""Refusals that end what is asked of a session, and not a run: what was released stays, and is its result."""
+SESSION_OVER = frozenset({ErrorCode.BATCH_FORGOTTEN, ErrorCode.GRANT_EXPIRED, ErrorCode.SESSION_ENDED})
+"""Refusals that end what is asked of a session, and not a run: what was released stays, and is its result.
+
+Answers are dropped after their grant has ended.
+"""
 
 
 def settle(guardian: GuardianPeer, store: RunStore, batch: BatchState, plan: Plan) -> list[Answer] | None:
     """Return the answers of a batch, to be kept; or None, and its queries are pending again.
 
-    Answers of a blind tally cannot be had twice, because the guardian never knew them. A batch that was
-    charged all the same, or may have been, is kept as lost with what it cost.
+    Answers of a blind tally cannot be had twice, because the guardian never knew them, nor others that it has
+    dropped. A batch that was charged all the same, or may have been, is kept as lost with what it cost.
     """
     known = store.batch(batch.id)
-    stored = find_answers(guardian, store.state.session_id, known.id)
+    try:
+        stored = find_answers(guardian, store.state.session_id, known.id)
+    except OstrakaError as error:
+        if error.code is not ErrorCode.BATCH_FORGOTTEN:
+            raise
+        # Which of its answers were charged nobody can tell any more, so that all count.
+        store.record_loss(known, [[True] * plan.mechanism.answers(plan.classes)] * len(known.queries))
+        return None
     answers = None if stored is None else read_answers(stored, len(known.queries), plan)
     if plan.tally == "aggregate":
         if answers is None:

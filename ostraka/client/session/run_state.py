@@ -63,8 +63,8 @@ class BatchState(FrozenModel):
     Attributes:
         id: the batch id, used once in a session.
         queries: rows of the pool, clusters, or rows alike by their copies, in the order they were sent.
-        status: "open" until it is known to be "released", "dead", or "lost": charged in a blind tally while
-            its answers never came; its queries are asked again.
+        status: "open" until it is known to be "released", "dead", or "lost": charged while its answers never
+            came, in a blind tally or as the guardian has dropped them; its queries are asked again.
         schedule: by site, for every cohort the queries that it votes on as the ticket says it, in hex; none
             where every cohort votes on every query, or no ticket came.
         parties: whose ballots were released; empty where an interruption lost that, then any party's may be.

@@ -15,10 +15,11 @@ from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed
 from ostraka.client.session.meter import Meter
 from ostraka.client.session.stragglers import Patience, Waiting
 from ostraka.common.errors import OstrakaError
+from ostraka.common.identity import Credentials
 from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.common.sharing.shares import KEY_BYTES, SEED_BYTES, RowSums, expand
-from ostraka.common.verified.parts import Part, context_of, join_ballots, parts_of
+from ostraka.common.verified.parts import context_of, join_ballots, parts_of
 from ostraka.common.verified.querier import count_shares
 
 
@@ -86,27 +87,18 @@ class PlainVoting:
         asked = VoteBatch(
             session.plan_bytes, width, session.entries, ticket.entries, queries.features, queries.clusters
         )
-        batch = (ticket.read.session_id, ticket.read.batch_id)
-        parts = self._parts(ticket)
-
-        def share(site: str, seed: bytes) -> RingArray:
-            if not parts:
-                return expand(seed, len(queries), width, ring)
-            layouts = [part.layout for part in parts[site]]
-            shares = count_shares(layouts, context_of(*batch, site), seed)
-            return join_ballots(parts[site], shares, ring, (len(queries), width))
-
         waiting = Waiting(Patience.of(ticket, session, self.peers.permissions.clock))
         came = run_async(self._seeds(ticket, asked, waiting))
         seeds = {site: seed for site, seed in came.items() if not isinstance(seed, OstrakaError)}
-        shares = {site: share(site, seed) for site, seed in seeds.items()}
+        if plan.ballots == "verified":
+            credentials = self.peers.permissions.credentials
+            verified = share_verified(session, ticket, seeds, credentials, self.random)
+            return replace(verified, failures=failures(came), last=waiting.last)
+        shares = {site: expand(seed, len(queries), width, ring) for site, seed in seeds.items()}
         votes = CollectedShares(shares, failures(came), last=waiting.last)
         if plan.checks_row_sums:
             return replace(votes, row_sums=RowSums.of(self.random(KEY_BYTES), votes.shares, ring))
-        if not parts:
-            return votes
-        verification = Verification.of(batch, self.random(SEED_BYTES), parts, seeds)
-        return replace(votes, verification=verification.sign(self.peers.permissions.credentials))
+        return votes
 
     async def _seeds(
         self, ticket: Ticketed, asked: VoteBatch, waiting: Waiting
@@ -124,13 +116,36 @@ class PlainVoting:
 
         return await ask_all(ticket.sites, ask, waiting)
 
-    def _parts(self, ticket: Ticketed) -> dict[str, tuple[Part, ...]]:
-        """Return what each party proves of its ballots; nothing where they are not verified."""
-        if self.session.plan.ballots == "unverified":
-            return {}
-        return {
-            one.participant.site: parts_of(
-                self.session.plan, one.participant, read_schedule(one, ticket.read.size)
-            )
-            for one in ticket.read.schedule
-        }
+
+def share_verified(
+    session: Granted,
+    ticket: Ticketed,
+    seeds: Mapping[str, bytes],
+    credentials: Credentials,
+    random: Callable[[int], bytes],
+) -> CollectedShares:
+    """Return this side's shares of verified ballots, and what the guardian needs of them.
+
+    Args:
+        session: whose plan has ballots verified.
+        ticket: of the batch.
+        seeds: by site, of the parties that answered.
+        credentials: of this side, which sign the evaluation point.
+        random: gives so many bytes.
+    """
+    plan = session.plan
+    size = ticket.read.size
+    shape = size, plan.mechanism.width(plan.classes)
+    batch = ticket.read.session_id, ticket.read.batch_id
+    schedules = {one.participant.site: one for one in ticket.read.schedule}
+    parts = {
+        site: parts_of(plan, schedules[site].participant, read_schedule(schedules[site], size))
+        for site in seeds
+    }
+    shares = {}
+    for site, seed in seeds.items():
+        layouts = [part.layout for part in parts[site]]
+        counts = count_shares(layouts, context_of(*batch, site), seed)
+        shares[site] = join_ballots(parts[site], counts, plan.modulus, shape)
+    verification = Verification.of(batch, random(SEED_BYTES), parts, seeds)
+    return CollectedShares(shares, {}, verification.sign(credentials))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from pydantic import Field
 
-from ostraka.client.students.registry import STUDENTS_TEXT
+from ostraka.client.students.registry import DOUBTING_STUDENTS, STUDENTS_TEXT, DoubtingStudent
 from ostraka.common.console.options import KEY
 from ostraka.common.validation import FrozenModel
 
@@ -50,8 +50,13 @@ class StudentOptions(FrozenModel):
 
 
 class OneRunOptions(FrozenModel):
-    """What only students of one run's labels do: sort these by clusters of the pool, or learn by DP-SGD."""
+    """What only students of one run's labels do: learn in two steps, by clusters of the pool, by DP-SGD."""
 
+    second_student: DoubtingStudent | None = Field(
+        default=None,
+        description="Train this one, too, on the label that --student predicts for every record of the pool, "
+        f"and save it instead: {DOUBTING_STUDENTS}.",
+    )
     clusters: int | None = Field(
         default=None, ge=2, description="denoise-ssl: number of clusters of the pool."
     )

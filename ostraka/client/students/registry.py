@@ -60,6 +60,10 @@ VOTES_STUDENTS = OneOf(tuple(_OF_RIGHT_LABELS))
 """Names of students that take labels for right, as own labels and votes mostly are."""
 VotesStudent = Annotated[str, VOTES_STUDENTS]
 
+DOUBTING_STUDENTS = OneOf(tuple(_OF_RANDOMIZED_LABELS))
+"""Names of students made for labels of which some are wrong."""
+DoubtingStudent = Annotated[str, DOUBTING_STUDENTS]
+
 
 def make_student(
     name: str, *, shape: Shape | None = None, classes: int | None = None, **options: Any

@@ -50,8 +50,8 @@ class StudentResult:
     """A student before and after a run.
 
     Attributes:
-        student: kind of student, and `model` that of its model; `path` is where the one trained on all labels
-            was saved.
+        student: kind of student, or of both, and `model` that of the saved one's model; `path` is where the
+            one trained on all labels was saved.
         labelled: own labelled records; `released` those that the run gave a label, its student's included.
         pool_sha256: of the pool that was labelled, "" where there was none.
         measured_on: what the metrics are of; `measured` is their number of records.

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.students.evaluation import Features, Labels, Records, Trainer
-from ostraka.client.students.models import KINDS, own_model, train
+from ostraka.client.students.models import KINDS, own_model, probabilities, train
 from ostraka.client.students.registry import make_student, student_class
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.accuracy import POSITIVE
 from ostraka.common.learning.factories import build_model, import_factory, is_factory
 from ostraka.common.task import Task
 
@@ -78,6 +79,7 @@ class Choice:
         log: folder for TensorBoard's event files.
         checkpoint: folder for checkpoints, from which the same training goes on.
         clusters: of a student that clusters the pool, how many; `clusterer` by which.
+        second: a second student, which learns the labels that the first predicts for the whole pool.
         epsilon: of a student that learns by DP-SGD, and `delta`; None: what the student takes by itself.
         torch: whether a factory's model is a torch module, as `resolve` finds: any student may train it.
     """
@@ -91,14 +93,17 @@ class Choice:
     checkpoint: Path | None = None
     clusters: int | None = None
     clusterer: str | None = None
+    second: str | None = None
     epsilon: float | None = None
     delta: float | None = None
     torch: bool = False
 
     def __post_init__(self) -> None:
         """Raise `config.invalid` for options of networks where none is trained, and the converse."""
-        if self.student != CLUSTERING and (self.clusters or self.clusterer):
+        if CLUSTERING not in (self.student, self.second) and (self.clusters or self.clusterer):
             raise _config(f"--clusters and --clusterer are for {CLUSTERING}, not for {self.student}")
+        if self.private and self.second:
+            raise _config(f"{PRIVATE} covers what it saves itself; leave out --second-student")
         if self.private and (self.log or self.checkpoint):
             raise _config(f"{PRIVATE} takes no log and no checkpoint, which its epsilon would not cover")
         if not self.private and (self.epsilon is not None or self.delta is not None):
@@ -115,6 +120,38 @@ class Choice:
     def own(self) -> bool:
         """Whether the model is a factory's."""
         return self.model is not None and is_factory(self.model)
+
+    @property
+    def first(self) -> "Choice":
+        """The student that others need not wait for, without the second one."""
+        clustering = self.student == CLUSTERING
+        return replace(
+            self,
+            second=None,
+            clusters=self.clusters if clustering else None,
+            clusterer=self.clusterer if clustering else None,
+        )
+
+    @property
+    def last(self) -> "Choice":
+        """The student that is saved: the second one, if any, by itself."""
+        if self.second is None:
+            return self
+        clustering = self.second == CLUSTERING
+        return replace(
+            self,
+            student=self.second,
+            second=None,
+            model=self.model if self.torch else None,
+            smoothing=False,
+            clusters=self.clusters if clustering else None,
+            clusterer=self.clusterer if clustering else None,
+        )
+
+    @property
+    def name(self) -> str:
+        """The student's name, or those of both."""
+        return self.student if self.second is None else f"{self.student} and {self.second}"
 
     @property
     def network(self) -> bool:
@@ -158,8 +195,8 @@ class Choice:
 
     @property
     def file(self) -> str:
-        """What its file is called in a run's folder."""
-        return "student.safetensors" if self.network else "student.skops"
+        """What the saved student's file is called in a run's folder."""
+        return "student.safetensors" if self.last.network else "student.skops"
 
 
 def trainer(
@@ -174,6 +211,10 @@ def trainer(
 
     Raises `config.invalid` for a student by DP-SGD without an epsilon, or of labels that it cannot cover.
     """
+    if choice.second is not None:
+        if released is None:
+            return trainer(choice.first, task, None, seed=seed, progress=progress)
+        return partial(_train_both, choice, task, released, seed, progress)
     if choice.private:
         _check_covered(choice, released)
     if choice.network:
@@ -196,6 +237,29 @@ def check_choice(choice: Choice, task: Task) -> None:
     elif not choice.own and choice.kind not in KINDS:
         known = ", ".join((*KINDS, NETWORK))
         raise _config(f"there is no model {choice.kind}; choose one of {known}, or give module:factory")
+
+
+def _train_both(
+    choice: Choice,
+    task: Task,
+    released: ReleasedLabels,
+    seed: int,
+    progress: Progress,
+    own: Records | None,
+    name: str,
+) -> Any:
+    """Return the second student: of own labels, and of what the first one says of every record of the pool.
+
+    Released labels are not kept beside what the first says: it has weighed them against each other (Tang et
+    al. 2022, 4.2.2).
+    """
+    first = trainer(choice.first, task, released, seed=seed, progress=progress)(own, f"{name}-first")
+    given = probabilities(first, released.features, len(task.classes))
+    y = (given >= POSITIVE).astype(np.int64) if task.multi_label else given.argmax(axis=1)
+    predicted = replace(
+        released, rows=np.arange(len(y)), y=y, error=np.zeros(y.shape, np.float32), independent=False
+    )
+    return trainer(choice.last, task, predicted, seed=seed, progress=progress)(own, name)
 
 
 def _classifier(

@@ -1,8 +1,9 @@
 """Sums over all parties' records through the services: a session whose every round answers one question."""
 
 import hashlib
+import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +16,10 @@ from ostraka.client.session.permissions import Permissions
 from ostraka.client.session.recovery import close
 from ostraka.client.session.stragglers import Patience, Waiting
 from ostraka.client.session.summed_rounds import SeededShares, SummedRounds
-from ostraka.client.session.votes import CollectedShares
+from ostraka.client.session.votes import CollectedShares, share_verified
 from ostraka.client.sums.peer import AskedSum, SumPeer
 from ostraka.client.sums.source import NoisySum
 from ostraka.client.sums.sum_store import KeptSum, SumStore
-from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import RecordSums
 from ostraka.common.sharing import FRACTION_BITS
@@ -36,7 +36,8 @@ class SumCollector:
 
     parties: Mapping[str, SumPeer]
     session: Granted
-    clock: Clock
+    permissions: Permissions
+    random: Callable[[int], bytes] = secrets.token_bytes
 
     def collect(self, ticket: Ticketed, queries: bytes) -> CollectedShares:
         """Return this side's shares of the sums of all parties of the ticket, or why one gave none.
@@ -50,9 +51,12 @@ class SumCollector:
         async def ask(site: str) -> bytes:
             return await self.parties[site].add_up(asked)
 
-        waiting = Waiting(Patience.of(ticket, session, self.clock))
+        waiting = Waiting(Patience.of(ticket, session, self.permissions.clock))
         came = run_async(ask_all(ticket.sites, ask, waiting))
         seeds = {site: seed for site, seed in came.items() if not isinstance(seed, OstrakaError)}
+        if session.plan.ballots == "verified":
+            verified = share_verified(session, ticket, seeds, self.permissions.credentials, self.random)
+            return replace(verified, failures=failures(came))
         return CollectedShares(SeededShares(seeds, width, session.plan.modulus), failures(came))
 
 
@@ -121,7 +125,7 @@ class SummingSession:
             rounds = SummedRounds[bytes](
                 self._guardian, self._parties, self._permissions, granted, self._store
             )
-            self._opened = rounds, SumCollector(self._parties, granted, self._permissions.clock)
+            self._opened = rounds, SumCollector(self._parties, granted, self._permissions)
         return self._opened
 
     def _find_or_take(self, data: bytes) -> KeptSum:

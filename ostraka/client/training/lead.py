@@ -107,8 +107,8 @@ class Lead:
         OstrakaError where going on needs somebody; running again goes on.
         """
         self._on_progress(self._store.progress)
-        self._apply_release(self._rounds.settle())
         try:
+            self._apply_release(self._rounds.settle())
             rounds = self._granted.plan.queries
             while not self._store.progress.stopped and self._store.progress.number < rounds:
                 self._apply_release(self._rounds.take(self._store.average, self._collector()))

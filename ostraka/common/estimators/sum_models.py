@@ -142,11 +142,20 @@ class SumRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         center_: the number at a score of 0.
         scale_: by how much it rises with the score.
         low_: the least that is said, and `high_` the most: the target's range.
+        half_width_: how far most numbers lie from what is said at most, infinite where nobody knows.
         n_features_in_: of a record.
     """
 
     def take(
-        self, scores: Scores, center: float, scale: float, *, features: int, low: float, high: float
+        self,
+        scores: Scores,
+        center: float,
+        scale: float,
+        *,
+        features: int,
+        low: float,
+        high: float,
+        half_width: float,
     ) -> Self:
         """Become the model of these scores, and return it."""
         self.scores_ = scores
@@ -154,6 +163,7 @@ class SumRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.scale_ = scale
         self.low_ = low
         self.high_ = high
+        self.half_width_ = half_width
         self.n_features_in_ = features
         return self
 
@@ -161,6 +171,16 @@ class SumRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Return the number (n,) of each record (n, F)."""
         numbers: Floats = np.clip(self.center_ + self.scale_ * self.scores_(X)[:, 0], self.low_, self.high_)
         return numbers
+
+    def predict_interval(self, X: NDArray[np.floating]) -> Floats:
+        """Return the ends (n, 2) between which nine of ten numbers lie, of records (n, F).
+
+        They were found on labelled records of the querying party that had no part in the model, and hold for
+        records drawn as these were. Where these were too few the ends are those of the target's range.
+        """
+        said = self.predict(X)
+        ends = np.stack([said - self.half_width_, said + self.half_width_], axis=1)
+        return np.clip(ends, self.low_, self.high_)
 
 
 SUM_MODELS: frozenset[type] = frozenset({SumClassifier, SumRegressor})

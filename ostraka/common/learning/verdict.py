@@ -23,7 +23,7 @@ def tell_gain(gain: Gain, measured_on: str, who: str = STUDENT) -> str:
     )
     always = _always(gain)
     comma = "," if gain.most_frequent else ""
-    trivial = f"{_begin(always)}{comma} is right on {gain.majority:.1%} ({_points(gain.over_majority)})."
+    trivial = f"{_begin(always)}{comma} is right on {gain.majority:.1%} ({points_text(gain.over_majority)})."
     return " ".join(
         [_share(f"{_begin(who)} right on {{}} of {of}", gain.accuracy, gain.over_own), balanced, trivial]
     )
@@ -74,10 +74,15 @@ def _share(words: str, found: Interval, over_own: Interval | None) -> str:
     told = words.format(f"{found.estimate:.1%} (95% interval {found.low:.1%} to {found.high:.1%})")
     if over_own is None:
         return f"{told}."
-    return f"{told}, by own data alone {found.estimate - over_own.estimate:.1%} ({_points(over_own)})."
+    return f"{told}, by own data alone {found.estimate - over_own.estimate:.1%} ({points_text(over_own)})."
 
 
-def _points(interval: Interval) -> str:
+def interval_text(found: Interval) -> str:
+    """Return a figure with its interval."""
+    return f"{found.estimate:.3g} ({found.low:.3g} to {found.high:.3g})"
+
+
+def points_text(interval: Interval) -> str:
     """Return a difference of shares in points, with its interval."""
     estimate, low, high = (100 * value for value in (interval.estimate, interval.low, interval.high))
     return f"{estimate:+.1f} points, 95% interval {low:+.1f} to {high:+.1f}"

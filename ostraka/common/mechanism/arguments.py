@@ -1,13 +1,20 @@
 """Mechanisms as text of command lines and settings files: `confident:sigma1=150,sigma2=40,threshold=200`."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from pydantic.fields import FieldInfo
 
 from ostraka.common.console.texts import GRAMMAR
 from ostraka.common.errors import OstrakaError
-from ostraka.common.mechanism import Mechanism, Value, invalid_plan, known_mechanism, mechanism_names
+from ostraka.common.mechanism import (
+    Mechanism,
+    RecordSums,
+    Value,
+    invalid_plan,
+    known_mechanism,
+    mechanism_names,
+)
 from ostraka.common.mechanism.mechanism import INVALID_PLAN
 from ostraka.common.validation import did_you_mean
 
@@ -53,7 +60,24 @@ def make_mechanism(kind: str, /, **parameters: object) -> Mechanism:
 
     Raises `plan.invalid` for an unknown name or parameter, a missing one, and a value that is refused.
     """
-    known = labelling_mechanism(kind)
+    return _make(labelling_mechanism(kind), parameters)
+
+
+def read_sums(text: str) -> RecordSums | None:
+    """Return the sums that a text such as `gradients:parameters=650` says; None for another mechanism's name.
+
+    Noise that is not given is 1: how the noise of blocks relates is all that a plan of it takes. Raises
+    `plan.invalid` as `split_mechanism` and `make_mechanism` do.
+    """
+    kind, parameters = split_mechanism(text)
+    known = known_mechanism(kind)
+    if known is None or not issubclass(known, RecordSums):
+        return None
+    return cast(RecordSums, _make(known, {"sigma": "1"} | parameters))
+
+
+def _make(known: type[Mechanism], parameters: Mapping[str, object]) -> Mechanism:
+    kind = known.model_fields["kind"].default
     given = {name: value for name, value in parameters.items() if value is not None}
     needed, optional = parameter_names(known)
     takes = f"mechanism {kind} takes {', '.join([*needed, *(f'[{name}]' for name in optional)]) or 'nothing'}"

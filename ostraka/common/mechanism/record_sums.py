@@ -6,7 +6,7 @@ docs/sums.md has the maths, and proves what a sum costs.
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field
 
@@ -18,6 +18,8 @@ from ostraka.common.sums.sensitivity import move_on_lattice
 
 MAX_VALUES = 2**24
 """Values of a sum: as many as the largest share that sites take holds."""
+NOISE = ("sigma", "gram_sigma")
+"""Parameters that are noise."""
 Count = Annotated[int, Field(gt=0, le=MAX_VALUES)]
 
 
@@ -29,11 +31,13 @@ class Block:
         width: how many.
         moved: by how much replacing one record moves them, as an L2 norm, where its part has norm 1 at most.
         sigma: noise of each.
+        norm: the largest that a record's part has.
     """
 
     width: int
     moved: float
     sigma: float
+    norm: float = 1.0
 
     def rdp(self, order: float, records: float) -> float:
         """Return what replacing so many records costs, or records that weigh so much together."""
@@ -57,6 +61,11 @@ class RecordSums(Mechanism):
     def ballot(self) -> Updates:
         """One value for each of the sum."""
         return Updates(sum(block.width for block in self.blocks))
+
+    def with_noise(self, factor: float) -> Self:
+        """Return the same sums with so many times the noise in every block."""
+        noise = {name: value * factor for name, value in self if name in NOISE and value is not None}
+        return self.model_copy(update=noise)
 
     def draws(self, rows: int, classes: int) -> list[Draw]:
         """Return the noise of each block."""

@@ -1,5 +1,6 @@
 """Statistics: counts of records by the values of columns."""
 
+import math
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -29,7 +30,8 @@ class Statistics(RecordSums):
     @property
     def blocks(self) -> tuple[Block, ...]:
         """As `RecordSums.blocks`: one."""
-        return (Block(self.cells, move_of_statistics(self.columns), self.sigma),)
+        moved = move_of_statistics(self.columns)
+        return (Block(self.cells, moved, self.sigma, norm=math.sqrt(self.columns)),)
 
     @property
     def released(self) -> str:

@@ -15,6 +15,8 @@ from ostraka.common.sharing.ring import Ring
 RING_BITS = Literal[31, 32, 61, 64]
 VERIFIED_BITS: tuple[Literal[31], Literal[61]] = (31, 61)
 """Of the primes 2^bits - 1 in which ballots are verified."""
+SUM_DIGITS = 12
+"""Of a value of a verified sum over 20 million records: each is an element of its own."""
 NONCE_BYTES = 16
 DIGEST_BYTES = 32
 _UINT32 = 2**32 - 1
@@ -73,6 +75,12 @@ class PlanFields(Value):
         return "verified" if self.ring_bits in VERIFIED_BITS else "unverified"
 
     @property
+    def value_bytes(self) -> int:
+        """Bytes of a value in a party's share, or about as many where it is shared as digits."""
+        digits = SUM_DIGITS if self.ballots == "verified" and self.mechanism.sums_records else 1
+        return self.modulus.element_bytes * digits
+
+    @property
     def checks_row_sums(self) -> bool:
         """Whether the rows of shares are held against the voters when a batch is frozen."""
         return (self.ballots, self.encoding) == ("unverified", "plain") and self.mechanism.ballot.one_choice
@@ -95,7 +103,9 @@ class PlanFields(Value):
     def columns_of(self, labels: Iterable[int]) -> tuple[int, ...]:
         """Return the columns of ballots and answers that stand for these labels of the task, in rising order.
 
-        Labels that are not asked for have none.
+        Labels that are not asked for have none, nor have those of sums over records.
         """
+        if self.mechanism.sums_records:
+            return ()
         column = {label: at for at, label in enumerate(self.labels or range(self.classes))}
         return tuple(sorted(column[label] for label in labels if label in column))

@@ -17,6 +17,8 @@ MAX_SHARE_BYTES = 2**27
 """The largest share of a batch: 128 MiB, of which splitting takes about five times as much."""
 MAX_SET_DRAWS = 4_000_000
 """Draws of noise for the label sets of a batch, as many as a guardian keeps ready."""
+MAX_VERIFIED_VALUES = 2**15
+"""Values of a sum that is verified: its digits are ten times as long, and take a party seconds to prove."""
 MAX_ROUND_RECORDS = 2**18
 """Records that a teacher is shown in a round, each as often as it comes: it takes them all into memory."""
 
@@ -88,7 +90,8 @@ def _check_sums(plan: PlanFields) -> None:
     wanted: dict[str, str | int] = {
         "tally": "aggregate",
         "encoding": "plain",
-        "ring_bits": 64,
+        # Norms need the larger of the fields.
+        "ring_bits": 61 if plan.ballots == "verified" else 64,
         "batch_size": 1,
     }
     if plan.is_training:
@@ -205,6 +208,14 @@ def unverifiable(mechanism: Mechanism, encoding: str, classes: int) -> str | Non
     """Return why ballots of such plans cannot be verified; None where they can (docs/verified-ballots.md)."""
     if encoding == "ckks":
         return "ballots on encrypted queries come out of garbled circuits and have no proof; choose plain"
+    if mechanism.sums_records:
+        values = mechanism.width(classes)
+        if values <= MAX_VERIFIED_VALUES:
+            return None
+        return (
+            f"a sum of {values} values is too long to be verified, and {MAX_VERIFIED_VALUES} are the most; "
+            "choose a smaller model, or one without a Gram sum"
+        )
     if mechanism.ballot.claim(1, classes, 1) is None:
         return _unprovable(mechanism)
     return None
@@ -218,8 +229,6 @@ def _check_verified(plan: PlanFields) -> None:
 
 def _unprovable(mechanism: Mechanism) -> str:
     unit = mechanism.ballot.verifiable.unit
-    if mechanism.sums_records:
-        return f"what records add to a sum of {mechanism.kind} has no proof; choose ring_bits 64"
     if unit < VOTE:
         return (
             f"verified, a ballot of all labels keeps nothing in steps of 1/{VOTE // unit} vote; clip it less"

@@ -148,13 +148,14 @@ def check_protected(plan: Plan, site: str, *, shared_features: bool) -> None:
     votes = plan.mechanism.by_record and plan.mechanism.labels_queries
     if votes or shared_features == (plan.adjacency == "label"):
         return
-    learned, other = (
-        ("from features of records that all sites know", "label")
-        if shared_features
-        else ("from its own records alone", "record")
+    told_of = (
+        f"Sums tell of records of party {site}"
+        if plan.mechanism.sums_records
+        else f"Teachers of party {site} learned from records"
     )
+    known, other = ("all sites know", "label") if shared_features else ("not all sites know", "record")
     raise OstrakaError(
         ErrorCode.PLAN_INVALID,
-        f"Teachers of party {site} learned {learned} and the plan's adjacency is {plan.adjacency}: set it to "
-        f"{other}, or leave the party out of the plan.",
+        f"{told_of} whose features {known} and the plan's adjacency is {plan.adjacency}: set it to {other}, "
+        "or leave the party out of the plan.",
     )

@@ -16,8 +16,10 @@ _HEADROOM = 1.6
 """How far above the budget the plot reaches."""
 
 
-def draw(path: Path, curves: Sequence[Curve], budgets: Sequence[float], title: str) -> None:
-    """Write a plot of `curves` with a horizontal line at each budget's epsilon.
+def draw(
+    path: Path, curves: Sequence[Curve], budgets: Sequence[float], title: str, counted: str = "queries"
+) -> None:
+    """Write a plot of `curves` with a horizontal line at each budget's epsilon, by what is `counted`.
 
     It goes a little beyond the largest budget, so that lines which cross it can be told apart.
     Raises `config.invalid` for a file that is neither .png nor .svg, or that cannot be written.
@@ -28,7 +30,7 @@ def draw(path: Path, curves: Sequence[Curve], budgets: Sequence[float], title: s
             axes.plot(curve.queries, curve.epsilon, line, color=colour, label=curve.name)
         for budget in budgets:
             axes.axhline(budget, color="black", linewidth=0.8, linestyle=":", label=f"budget {budget:g}")
-        axes.set(xlabel="queries", ylabel="epsilon", title=title)
+        axes.set(xlabel=counted, ylabel="epsilon", title=title)
         axes.set(xlim=(0, max(curve.queries[-1] for curve in curves)), ylim=(0, _HEADROOM * max(budgets)))
 
 

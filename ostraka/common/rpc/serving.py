@@ -3,28 +3,42 @@
 import json
 import os
 import signal
+import socket
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from queue import SimpleQueue
 
 DRAIN_S = 10.0
 """Seconds that calls in flight get when a server stops."""
 
 
-def stop_on_signal() -> threading.Event:
-    """Return an event that is set soon after SIGTERM or SIGINT; call this from the main thread."""
+def stop_on_signal(hang_up: Callable[[], object] | None = None) -> threading.Event:
+    """Return an event that is set soon after SIGTERM or SIGINT; call this once, from the main thread.
+
+    SIGHUP has `hang_up` called, where it is given, in a thread of its own.
+    """
     stop = threading.Event()
-    # A handler may run within the main thread's own call of the event, whose lock it would wait for without
-    # end; putting into a queue takes none.
-    signals = SimpleQueue[int]()
+    actions: dict[int, Callable[[], object]] = {signal.SIGTERM: stop.set, signal.SIGINT: stop.set}
+    if hang_up is not None:
+        actions[signal.SIGHUP] = hang_up
+    # Python runs handlers in the main thread alone, which waits on where the kernel gives the signal to
+    # another thread, and which may be in the middle of setting the event. What wakes is written at once,
+    # in whichever thread, and read by one that holds no lock.
+    ours, wakes = socket.socketpair()
+    wakes.setblocking(False)
 
     def follow() -> None:
-        signals.get()
-        stop.set()
+        with ours, wakes:
+            while True:
+                for number in ours.recv(64):
+                    if number in actions:
+                        actions[number]()
 
-    threading.Thread(target=follow, name="stop", daemon=True).start()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda number, _: signals.put(number))
+    threading.Thread(target=follow, name="signals", daemon=True).start()
+    signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
+    for number in actions:
+        # Of a signal without a handler nothing is written.
+        signal.signal(number, lambda *_: None)
     return stop
 
 

@@ -1,10 +1,20 @@
-"""What a party claims of the counts that it shares."""
+"""What a party claims of the counts, or of the values of a sum, that it shares."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+SIGNED_TOP = 5
+"""The largest digit of a signed count, and the least one is -5: of larger ones proofs take more products."""
+SIGNED_BASE = 2 * SIGNED_TOP + 1
+"""Signed digits of place i count this to the power of i."""
+
+
+def signed_reach(count: int) -> int:
+    """Return the largest of the numbers that `count` signed digits write: all from its negative to it."""
+    return int(SIGNED_BASE**count // 2)
 
 
 @dataclass(frozen=True)
@@ -14,30 +24,46 @@ class Norm:
     Attributes:
         power: 1 for the L1 norm, 2 for the L2 norm.
         most: the largest sum, at least 1.
+        unit: what counts are rounded to, and counted in, before; a power of `SIGNED_BASE`.
+        joint: whether the norms of all rows together come to at most that.
     """
 
     power: Literal[1, 2]
     most: int
+    unit: int = 1
+    joint: bool = False
 
     def __post_init__(self) -> None:
         if self.most < 1:
             raise ValueError("the largest norm of a statement is at least 1")
+        if not _is_power(self.unit):
+            raise ValueError(f"norms are of numbers in powers of {SIGNED_BASE}, not in {self.unit}")
+
+    def rounded(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the nearest whole units of each count: what its digits from the unit's place on write."""
+        return (counts + self.unit // 2) // self.unit
 
     def of(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the sum of powers of each row of counts (rows, cells), (rows,)."""
-        return np.asarray((counts**self.power).sum(axis=1), np.int64)
+        return np.asarray((self.rounded(counts) ** self.power).sum(axis=1), np.int64)
+
+    def admits(self, counts: NDArray[np.int64]) -> bool:
+        """Whether counts (rows, cells) are within it."""
+        norms = self.of(counts)
+        return int(norms.sum() if self.joint else norms.max()) <= self.most
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A matrix of counts, each from 0 to `most`, of which every row sums to `total` or is within `norm`.
+    """A matrix of counts from `least` to `most`, of which every row sums to `total` or is within `norm`.
 
     Attributes:
         rows: number of queries, at least 1.
         cells: counts of a row, at least 1.
         most: the largest count, at least 1.
         total: the sum of every row; None: nothing is claimed of sums.
-        norm: of every row; None: nothing is claimed of norms.
+        norm: of every row, or of all together; None: nothing is claimed of norms.
+        signed: whether counts are as far below 0 as above; `most` is then a `signed_reach`.
     """
 
     rows: int
@@ -45,12 +71,24 @@ class Statement:
     most: int
     total: int | None
     norm: Norm | None = None
+    signed: bool = False
 
     def __post_init__(self) -> None:
         if min(self.rows, self.cells, self.most) < 1:
             raise ValueError("a statement has at least one row, one cell and a largest count of 1")
         if self.total is not None and not 0 <= self.total <= self.cells * self.most:
             raise ValueError(f"{self.cells} counts up to {self.most} never sum to {self.total}")
+        if self.signed and (self.norm is None or not _is_power(2 * self.most + 1)):
+            raise ValueError(f"signed counts have a norm and all numbers that digits of {SIGNED_BASE} write")
+        if self.norm is not None and (self.total is not None or (self.norm.unit > 1 and not self.signed)):
+            raise ValueError(
+                "what has a norm has no total, and only norms of signed counts are of rounded ones"
+            )
+
+    @property
+    def least(self) -> int:
+        """The smallest count."""
+        return -self.most if self.signed else 0
 
     @property
     def size(self) -> int:
@@ -59,7 +97,17 @@ class Statement:
 
     @property
     def largest(self) -> int:
-        """The largest number that a row's sum of powers, or its norm, comes to, within the claim or not."""
+        """The largest number that a sum of powers, or norms, come to by digits that are in range."""
         if self.norm is None:
             return self.cells * self.most
-        return max(self.cells * int(self.most**self.norm.power), self.norm.most)
+        highest = (self.most + self.norm.unit // 2) // self.norm.unit
+        rows = self.rows if self.norm.joint else 1
+        # Of norms that are bounded together the rows' and their sum are written, each up to the bound.
+        written = (rows + self.norm.joint) * self.norm.most
+        return max(rows * self.cells * int(highest**self.norm.power), written, self.most - self.least)
+
+
+def _is_power(number: int) -> bool:
+    while number > 1 and number % SIGNED_BASE == 0:
+        number //= SIGNED_BASE
+    return number == 1

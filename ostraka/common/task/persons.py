@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
@@ -65,6 +67,26 @@ class Persons:
     def most(self) -> int:
         """Records of whoever has most."""
         return int(self.records.max())
+
+    def count_within(self, most: int) -> int:
+        """Return how many records count where at most so many of each person's may."""
+        return int(np.minimum(self.records, most).sum())
+
+    def choose(self, most: int, ids: Sequence[str]) -> NDArray[np.bool_]:
+        """Return which records count (N,) where at most so many of each person's may; `ids` are the records'.
+
+        Which they are follows from a person's own id and number of records, so that nobody else's are others
+        when somebody takes the place of this person; and neither from labels, by which a file may be sorted.
+        """
+        chosen = np.ones(len(self.of_record), np.bool_)
+        crowded = np.flatnonzero(self.records[self.of_record] > most)
+        by_person = crowded[np.argsort(self.of_record[crowded], kind="stable")]
+        first = np.flatnonzero(np.diff(self.of_record[by_person], prepend=-1))
+        for own in np.split(by_person, first[1:]) if len(by_person) else ():
+            seed = hashlib.sha256(ids[own[0]].encode()).digest()
+            order = np.random.default_rng(int.from_bytes(seed)).permutation(len(own))
+            chosen[own[order[most:]]] = False
+        return chosen
 
     def __str__(self) -> str:
         """Return how many they are, such as "400 persons by 'pid', at most 7 records each"."""

@@ -18,7 +18,7 @@ class Evaluation:
         wire: how a wire's values give its value at the point, (points, degree).
         quotient: the same of the quotient, (proof_values, degree).
         over_vanishing: 1 / Z at the point, (degree,).
-        row_factors: by which rows are combined, (rows, degree).
+        row_factors: by which what is checked of sums is combined, (rows, degree).
     """
 
     wire: FieldArray
@@ -39,13 +39,14 @@ class Point:
         if len(seed) != SEED_BYTES:
             raise ValueError(f"a seed has {SEED_BYTES} bytes, not {len(seed)}")
         self._seed = seed
-        self._evaluations: dict[Layout, Evaluation] = {}
+        self._evaluations: dict[tuple[PrimeField, int, int, int], Evaluation] = {}
 
     def evaluation(self, layout: Layout) -> Evaluation:
-        """Return what the point means for a layout; computed once."""
-        if layout not in self._evaluations:
-            self._evaluations[layout] = self._evaluate(layout)
-        return self._evaluations[layout]
+        """Return what the point means for a layout; computed once for all of the same geometry."""
+        geometry = layout.field, layout.points, layout.proof_values, layout.statement.rows
+        if geometry not in self._evaluations:
+            self._evaluations[geometry] = self._evaluate(layout)
+        return self._evaluations[geometry]
 
     def _evaluate(self, layout: Layout) -> Evaluation:
         field = layout.field
@@ -81,7 +82,7 @@ def verifier_share(
     """Return one side's shares of what is checked, (message_values, degree).
 
     They are the wires' and the quotient's values at the point and, where the statement has one, the
-    combination of what rows sum to beyond the claim.
+    combination of what sums come to beyond the claim.
 
     Args:
         layout: of the statement.
@@ -95,8 +96,8 @@ def verifier_share(
     algebra = ExtensionField(layout.field)
     wires = field.dot(np.concatenate([blinds, layout.arrange(digits)], 1), evaluation.wire)
     shares = [wires, algebra.dot(quotient, evaluation.quotient)[None]]
-    if layout.statement.total is not None:
-        sums = field.total(layout.counts(digits), 1)
+    sums = layout.writing.read_sums(field, digits)
+    if sums is not None:
         off = field.subtract(sums, np.full_like(sums, claimed % field.prime))
-        shares.append(field.dot(off[None], evaluation.row_factors))
+        shares.append(field.dot(off[None], evaluation.row_factors[: len(off)]))
     return np.concatenate(shares)

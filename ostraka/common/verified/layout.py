@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.sharing.prime_field import ExtensionField, FieldArray, PrimeField
 from ostraka.common.sharing.statement import Statement
-from ostraka.common.verified.writing import Place, Writing
+from ostraka.common.verified.writing import Digit, Place, Whole, Writing
 
 
 class Factorials:
@@ -97,7 +97,7 @@ class Layout:
     """How the counts of one statement are shared and proved in one field.
 
     A wire is a polynomial over F_p, given by its values at 0..points-1: first `blinds` random ones, then
-    digits of one place. f_d(x) = x (x - 1) ... (x - d) is 0 for every digit of top d, so that
+    digits of one place. f(x), the product of x - v for all values v of a digit, is 0 at each, so that
     P(t) = sum_j rho_j f(w_j(t)) is 0 at all digits, and the quotient of P by Z(t), the product of t minus
     these points, is a polynomial. Its values at points..points+proof_values-1 are the proof. Where norms are
     claimed, P has a term of degree 2 at most more for every `norm_differences`.
@@ -130,8 +130,8 @@ class Layout:
 
     @cached_property
     def degree(self) -> int:
-        """The degree of the largest f, the largest top and one; that of norms is 2 at most."""
-        return 1 + self.writing.largest_top
+        """The degree of the largest f, the largest span and one; that of norms is 2 at most."""
+        return 1 + self.writing.largest_span
 
     @cached_property
     def points(self) -> int:
@@ -153,6 +153,18 @@ class Layout:
         """The wires of every place of digits."""
         return self.writing.places(self.points - self.blinds)
 
+    @cached_property
+    def ranges(self) -> tuple[tuple[Digit, NDArray[np.int64]], ...]:
+        """The wires of all digits of one range, and one of these digits: they are checked at once."""
+        alike: dict[tuple[int, int], list[Place]] = {}
+        for place in self.places:
+            alike.setdefault((place.digit.least, place.digit.top), []).append(place)
+        wires = np.arange(self.wires)
+        return tuple(
+            (places[0].digit, np.concatenate([wires[place.wires] for place in places]))
+            for places in alike.values()
+        )
+
     @property
     def wires(self) -> int:
         """Wires of all places."""
@@ -160,7 +172,7 @@ class Layout:
 
     @property
     def numbers(self) -> int:
-        """Polynomials of counts and norms that wires hold the digits of."""
+        """Polynomials of counts, norms and their sum that wires hold the digits of."""
         return int(self.places[-1].numbers.stop)
 
     @property
@@ -203,14 +215,15 @@ class Layout:
     @property
     def message_values(self) -> int:
         """Elements of the extension in a verifier share: every wire, the quotient, the sums if claimed."""
-        return self.wires + 1 + (self.statement.total is not None)
+        norm = self.statement.norm
+        return self.wires + 1 + (self.statement.total is not None or (norm is not None and norm.joint))
 
     @property
     def message_bytes(self) -> int:
         """Bytes of the querying party's verifier share."""
         return self.message_values * self.field.degree * self.field.element_bytes
 
-    def arrange(self, digits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    def arrange(self, digits: NDArray[Whole]) -> NDArray[Whole]:
         """All digits, or shares of them, as the values of wires after the blinds."""
         return self.writing.cut(digits, self.points - self.blinds)
 

@@ -1,4 +1,7 @@
-"""What a party proves of its ballots in a batch: a part for all cohorts that vote and weigh the same."""
+"""What a party proves of its ballots in a batch: a part for all cohorts that vote and weigh the same.
+
+`sum_parts` has what it proves of a sum over records.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.common.sharing.prime_field import PrimeField
 from ostraka.common.verified.layout import Layout, layout_of
+from ostraka.common.verified.sum_parts import SumPart, sum_parts
 from ostraka.protos.ostraka.v1 import common_pb2
 
 _DOMAIN = b"ostraka/v1/verified-ballots\0"
@@ -64,11 +68,18 @@ class Part:
         return total
 
 
+AnyPart = Part | SumPart
+"""What is proved of votes, or of a sum over records."""
+
+
 def check_parts(plan: Plan, participant: common_pb2.Participant) -> None:
     """Raise `plan.invalid` where a party's ballots do not fit the plan's field, whoever of its cohorts votes.
 
     Those of one weight are at most a part together, of the largest batch.
     """
+    if plan.mechanism.sums_records:
+        sum_parts(plan, participant, np.ones((len(participant.cohorts), 1), dtype=np.bool_))
+        return
     alike: dict[int, list[int]] = {}
     for place, cohort in enumerate(participant.cohorts):
         alike.setdefault(cohort.weight, []).append(place)
@@ -77,8 +88,22 @@ def check_parts(plan: Plan, participant: common_pb2.Participant) -> None:
         _layout(plan, participant, places, plan.batch_size, columns)
 
 
-def parts_of(plan: Plan, participant: common_pb2.Participant, present: NDArray[np.bool_]) -> tuple[Part, ...]:
-    """Return what a party proves of its ballots, of whose cohorts those `present` vote, (cohorts, queries).
+def parts_of(
+    plan: Plan, participant: common_pb2.Participant, present: NDArray[np.bool_]
+) -> tuple[AnyPart, ...]:
+    """Return what a party proves, of whose cohorts those `present` take part, (cohorts, queries).
+
+    Raises as `vote_parts` and `sum_parts`.
+    """
+    if plan.mechanism.sums_records:
+        return sum_parts(plan, participant, present)
+    return vote_parts(plan, participant, present)
+
+
+def vote_parts(
+    plan: Plan, participant: common_pb2.Participant, present: NDArray[np.bool_]
+) -> tuple[Part, ...]:
+    """Return what a party proves of its votes, of whose cohorts those `present` vote, (cohorts, queries).
 
     Raises `plan.invalid` where its ballots do not fit the plan's field.
     """
@@ -128,7 +153,7 @@ def _layout(
 
 
 def join_ballots(
-    parts: Sequence[Part], counts: Sequence[RingArray], ring: Modulus, shape: tuple[int, int]
+    parts: Sequence[AnyPart], counts: Sequence[RingArray], ring: Modulus, shape: tuple[int, int]
 ) -> RingArray:
     """Return a share of a party's weighted ballots of `shape`, (queries, width), from shares of counts."""
     return ring.sum(part.ballots(share, *shape) for part, share in zip(parts, counts, strict=True))

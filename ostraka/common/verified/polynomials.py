@@ -2,7 +2,7 @@
 
 Where norms are claimed a lane is a cell, so that the counts of a row are values of as many wires at one
 point. Their sum of powers, less the norm that the row's own digits write, is 0 there; of digits within their
-tops no sum wraps around the field.
+ranges no sum wraps around the field.
 """
 
 from typing import Protocol
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.sharing.prime_field import FieldArray, PrimeField
 from ostraka.common.verified.layout import BLIND_LIMB, Layout
+from ostraka.common.verified.writing import Digit
 
 
 class Algebra(Protocol):
@@ -24,17 +25,18 @@ class Algebra(Protocol):
         """Products, element by element."""
 
 
-def range_product(algebra: Algebra, values: FieldArray, top: int) -> FieldArray:
-    """Return x (x - 1) ... (x - top) of every element x.
+def range_product(algebra: Algebra, values: FieldArray, digit: Digit) -> FieldArray:
+    """Return the product of x - v, for every value v of a digit, of every element x.
 
-    The factors of v and top - v are multiplied together: y + v (top - v), where y = x (x - top).
+    The factors of least + v and top - v are multiplied together: y + v (span - v), where
+    y = (x - least) (x - top).
     """
-    ends = algebra.multiply(values, algebra.offset(values, -top))
+    ends = algebra.multiply(algebra.offset(values, -digit.least), algebra.offset(values, -digit.top))
     product = ends
-    for value in range(1, (top + 1) // 2):
-        product = algebra.multiply(product, algebra.offset(ends, value * (top - value)))
-    if top % 2 == 0:
-        product = algebra.multiply(product, algebra.offset(values, -(top // 2)))
+    for value in range(1, (digit.span + 1) // 2):
+        product = algebra.multiply(product, algebra.offset(ends, value * (digit.span - value)))
+    if digit.span % 2 == 0:
+        product = algebra.multiply(product, algebra.offset(values, -((digit.least + digit.top) // 2)))
     return product
 
 
@@ -55,10 +57,11 @@ def norm_differences(layout: Layout, algebra: Algebra, numbers: FieldArray) -> F
         return numbers[:0]
     field = layout.field
     groups = layout.norm_groups
-    counts = numbers[:-groups]
-    norms = numbers[-groups:]
+    cells = layout.statement.cells
+    counts = numbers[: cells * groups]
+    norms = numbers[cells * groups :][:groups]
     differences = field.subtract(np.zeros_like(norms), norms)
-    for cell in counts.reshape(layout.statement.cells, groups, -1):
+    for cell in counts.reshape(cells, groups, -1):
         power = cell if layout.statement.norm.power == 1 else algebra.multiply(cell, cell)
         differences = field.add(differences, power)
     return differences
@@ -69,13 +72,13 @@ _CHUNK = 40_000
 
 
 def quotient_values(
-    layout: Layout, digits: NDArray[np.uint64], blinds: FieldArray, factors: FieldArray
+    layout: Layout, digits: NDArray[np.int64], blinds: FieldArray, factors: FieldArray
 ) -> FieldArray:
     """Return the quotient's values, (proof_values, degree).
 
     Args:
         layout: of the statement that the digits satisfy.
-        digits: all of them, each within its top.
+        digits: all of them, each within its range.
         blinds: (wires, blinds), uniform.
         factors: rho, (constraints, degree), of the guardian's challenge.
     """
@@ -90,11 +93,11 @@ def quotient_values(
         for start in range(place.wires.start, place.wires.stop, step):
             chunk = slice(start, min(start + step, place.wires.stop))
             values = _extend(layout, known[chunk])
-            zeros = range_product(field, values, place.digit.top)
+            zeros = range_product(field, values, place.digit)
             total = field.add(total, field.dot(zeros.T, factors[chunk]))
             if layout.norm_groups:
                 first = place.numbers.start + start - place.wires.start
-                add_place(field, numbers[first : first + len(values)], values, place.digit.weight)
+                add_place(field, numbers[first : first + len(values)], values, place.weight)
     differences = norm_differences(layout, field, numbers)
     total = field.add(total, field.dot(differences.T, factors[layout.wires :]))
     return field.multiply(total, layout.over_vanishing[:, None])
@@ -103,5 +106,5 @@ def quotient_values(
 def _extend(layout: Layout, known: NDArray[np.float64]) -> FieldArray:
     """Return the wires' values at the quotient's points, (wires, proof_values)."""
     field = layout.field
-    low, *high = (field.reduce((known @ limb).astype(np.uint64)) for limb in layout.extension_limbs)
+    low, *high = (field.of_signed((known @ limb).astype(np.int64)) for limb in layout.extension_limbs)
     return field.add(low, field.rotate(high[0], 31)) if high else low

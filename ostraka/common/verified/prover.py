@@ -55,7 +55,7 @@ class Prover:
         self.commitment = commitment_to(context, seed)
         self.attester = Attester(layouts, context, seed)
         self.guardian_share = b"".join(
-            layout.field.to_bytes(layout.field.subtract(digits, self._own(part, "digits", *digits.shape)))
+            self._share(layout, part, digits)
             for part, (layout, digits) in enumerate(zip(layouts, self._digits, strict=True))
         )
 
@@ -77,6 +77,13 @@ class Prover:
             self._proofs[challenge] = b"".join(proofs)
         return self._proofs[challenge]
 
+    def _share(self, layout: Layout, part: int, digits: NDArray[np.int64]) -> bytes:
+        """Return the guardian's share of a part's digits."""
+        field = layout.field
+        return field.to_bytes(
+            field.subtract(field.of_signed(digits), self._own(part, "digits", *digits.shape))
+        )
+
     def _proof(self, part: int, challenge: bytes) -> bytes:
         layout = self._layouts[part]
         field = layout.field
@@ -96,9 +103,9 @@ class Prover:
 def _check(statement: Statement, counts: NDArray[np.int64]) -> None:
     if counts.shape != (statement.rows, statement.cells):
         raise ValueError(f"counts of {statement} do not have the shape {counts.shape}")
-    if counts.min() < 0 or counts.max() > statement.most:
-        raise ValueError(f"counts of {statement} lie outside 0..{statement.most}")
+    if counts.min() < statement.least or counts.max() > statement.most:
+        raise ValueError(f"counts of {statement} lie outside {statement.least}..{statement.most}")
     if statement.total is not None and np.any(counts.sum(1) != statement.total):
         raise ValueError(f"rows of {statement} do not sum to {statement.total}")
-    if statement.norm is not None and statement.norm.of(counts).max() > statement.norm.most:
+    if statement.norm is not None and not statement.norm.admits(counts):
         raise ValueError(f"rows of {statement} have larger norms")

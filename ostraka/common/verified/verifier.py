@@ -104,14 +104,15 @@ def _holds(layout: Layout, point: Point, factors: FieldArray, values: FieldArray
     """Return whether all constraints, combined, are Z times the quotient, and rows sum up."""
     field = layout.field
     algebra = ExtensionField(layout.field)
-    zeros = []
+    zeros = np.empty((layout.constraints, field.degree), np.uint64)
+    for digit, wires in layout.ranges:
+        zeros[wires] = range_product(algebra, values[wires], digit)
     numbers = np.zeros((layout.numbers, field.degree), np.uint64)
-    for place in layout.places:
-        zeros.append(range_product(algebra, values[place.wires], place.digit.top))
-        if layout.norm_groups:
-            add_place(field, numbers[place.numbers], values[place.wires], place.digit.weight)
-    zeros.append(norm_differences(layout, algebra, numbers))
-    combined = field.total(algebra.multiply(factors, np.concatenate(zeros)), 0)
+    if layout.norm_groups:
+        for place in layout.places:
+            add_place(field, numbers[place.numbers], values[place.wires], place.weight)
+    zeros[layout.wires :] = norm_differences(layout, algebra, numbers)
+    combined = field.total(algebra.multiply(factors, zeros), 0)
     quotient = algebra.multiply(combined, point.evaluation(layout).over_vanishing)
     off = np.append(field.subtract(quotient, values[layout.wires]), values[layout.wires + 1 :])
     return not np.any(off)

@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.sharing.prime_field import FieldArray, PrimeField
-from ostraka.common.sharing.statement import Statement
+from ostraka.common.sharing.statement import SIGNED_BASE, SIGNED_TOP, Statement, signed_reach
+
+Whole = TypeVar("Whole", np.int64, np.uint64)
+"""Digits as they are, or elements of a field: shares of them."""
 
 _DIGIT_COST = 440
 """What sharing and sending one digit weighs beside one product of the proof.
@@ -21,10 +25,16 @@ _MAX_TOP = 64
 
 @dataclass(frozen=True)
 class Digit:
-    """A number from 0 to `top` that counts `weight` times."""
+    """A number from `least` to `top` that counts `weight` times."""
 
     weight: int
     top: int
+    least: int = 0
+
+    @property
+    def span(self) -> int:
+        """By how much its values differ at most."""
+        return self.top - self.least
 
 
 @lru_cache(maxsize=256)
@@ -46,15 +56,23 @@ def digits_of(most: int, top: int) -> tuple[Digit, ...]:
     return (*digits_of(left, top), Digit((most - left) // highest, highest))
 
 
-def write(counts: NDArray[np.int64], digits: tuple[Digit, ...]) -> NDArray[np.uint64]:
-    """Write counts (n,) within range as digits (len(digits), n), uint64."""
-    written = np.empty((len(digits), counts.size), np.uint64)
-    rest = counts
+def signed_digits(most: int) -> tuple[Digit, ...]:
+    """Return the digits, the lowest first, of all numbers from -most to most, which is a `signed_reach`."""
+    digits: list[Digit] = []
+    while signed_reach(len(digits)) < most:
+        digits.append(Digit(SIGNED_BASE ** len(digits), SIGNED_TOP, -SIGNED_TOP))
+    return tuple(digits)
+
+
+def write(counts: NDArray[np.int64], digits: tuple[Digit, ...]) -> NDArray[np.int64]:
+    """Write counts (n,) within range as digits (len(digits), n), int64."""
+    written = np.empty((len(digits), counts.size), np.int64)
+    rest = counts - sum(digit.weight * digit.least for digit in digits)
     for place in reversed(range(1, len(digits))):
-        digit = np.minimum(rest // digits[place].weight, digits[place].top)
+        digit = np.minimum(rest // digits[place].weight, digits[place].span)
         rest = rest - digit * digits[place].weight
-        written[place] = digit
-    written[0] = rest
+        written[place] = digit + digits[place].least
+    written[0] = rest + digits[0].least
     return written
 
 
@@ -88,7 +106,7 @@ class Lanes:
         """Return the wires of one place, if a wire holds so many digits."""
         return self.count * -(-self.length // held)
 
-    def write(self, numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def write(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the digits of numbers (count, length), (size,)."""
         return write(numbers.ravel(), self.digits).ravel()
 
@@ -100,10 +118,10 @@ class Lanes:
             total = field.add(total, field.scale(place, digit.weight))
         return total
 
-    def cut(self, digits: NDArray[np.uint64], held: int) -> NDArray[np.uint64]:
+    def cut(self, digits: NDArray[Whole], held: int) -> NDArray[Whole]:
         """Return digits (size,) as wires hold them, (places * wires, held), with zeros after each lane."""
         lanes = len(self.digits) * self.count
-        padded = np.zeros((lanes, -(-self.length // held) * held), np.uint64)
+        padded = np.zeros((lanes, -(-self.length // held) * held), digits.dtype)
         padded[:, : self.length] = digits.reshape(lanes, self.length)
         return padded.reshape(-1, held)
 
@@ -120,16 +138,18 @@ class Place:
         digit: of the place.
         wires: of all wires.
         numbers: what the wires are digits of: a number for each wire, and the same for each of its places.
+        weight: of the digit in that number, which is the rounded one where the norm is of rounded counts.
     """
 
     digit: Digit
     wires: slice
     numbers: slice
+    weight: int
 
 
 @dataclass(frozen=True)
 class Writing:
-    """Counts as digits, and after them the rows' norms where the statement claims one."""
+    """Counts as digits, and after them the rows' norms, and their sum, where the statement claims these."""
 
     statement: Statement
 
@@ -140,6 +160,8 @@ class Writing:
         cells = self.statement.cells
         if self.statement.norm is None:
             return Lanes(cheapest(self.statement.most), 1, rows * cells)
+        if self.statement.signed:
+            return Lanes(signed_digits(self.statement.most), cells, rows)
         return Lanes(cheapest(self.statement.most, _MAX_FRACTION_TOP), cells, rows)
 
     @cached_property
@@ -147,23 +169,34 @@ class Writing:
         """How norms are written: in one lane, by digits no larger than those of counts."""
         if self.statement.norm is None:
             return None
-        return Lanes(digits_of(self.statement.norm.most, self.largest_top), 1, self.statement.rows)
+        return Lanes(digits_of(self.statement.norm.most, self.largest_span), 1, self.statement.rows)
+
+    @cached_property
+    def norm_sum(self) -> Lanes | None:
+        """How the sum of all rows' norms is written, where that is bounded: by no more than the bound."""
+        if self.norms is None or self.statement.norm is None or not self.statement.norm.joint:
+            return None
+        return Lanes(self.norms.digits, 1, 1)
 
     @property
-    def largest_top(self) -> int:
-        """The largest value of any digit."""
-        return max(digit.top for digit in self.counts.digits)
+    def largest_span(self) -> int:
+        """The largest span of any digit."""
+        return max(digit.span for digit in self.counts.digits)
 
     @property
     def size(self) -> int:
         """Digits of everything."""
         return sum(lanes.size for lanes in self._lanes)
 
-    def write(self, counts: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Return the digits (size,) of counts (rows, cells) and of their norms."""
+    def write(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the digits (size,) of counts (rows, cells), of their norms and of the sum of these."""
         if self.norms is None or self.statement.norm is None:
             return self.counts.write(counts)
-        return np.append(self.counts.write(counts.T), self.norms.write(self.statement.norm.of(counts)))
+        norms = self.statement.norm.of(counts)
+        written = [self.counts.write(counts.T), self.norms.write(norms)]
+        if self.norm_sum is not None:
+            written.append(self.norm_sum.write(norms.sum(keepdims=True)))
+        return np.concatenate(written)
 
     def read(self, field: PrimeField, digits: FieldArray) -> FieldArray:
         """Return counts (rows, cells), or shares of them, of digits (size,)."""
@@ -171,10 +204,23 @@ class Writing:
         shaped: FieldArray = counts.reshape(self.statement.rows, -1) if self.norms is None else counts.T
         return shaped
 
-    def cut(self, digits: NDArray[np.uint64], held: int) -> NDArray[np.uint64]:
+    def read_sums(self, field: PrimeField, digits: FieldArray) -> FieldArray | None:
+        """Return what is checked of sums, or shares of it, of digits (size,); None where nothing is.
+
+        Each row's sum of counts, (rows,), or by how much that of all norms is not what is written, (1,).
+        """
+        if self.statement.total is not None:
+            return field.total(self.read(field, digits), 1)
+        if self.norms is None or self.norm_sum is None:
+            return None
+        _, norms, written = self._split(digits)
+        total = field.total(self.norms.read(field, norms), 1)
+        return field.subtract(total, self.norm_sum.read(field, written)[0])
+
+    def cut(self, digits: NDArray[Whole], held: int) -> NDArray[Whole]:
         """Return digits (size,), or shares of them, by the wires that hold so many each, (wires, held)."""
-        parts = np.split(digits, np.cumsum([lanes.size for lanes in self._lanes])[:-1])
-        return np.concatenate([lanes.cut(part, held) for lanes, part in zip(self._lanes, parts, strict=True)])
+        parts = zip(self._lanes, self._split(digits), strict=True)
+        return np.concatenate([lanes.cut(part, held) for lanes, part in parts])
 
     def wires(self, held: int) -> int:
         """Return how many wires hold all digits, if each holds so many."""
@@ -184,14 +230,22 @@ class Writing:
         """Return the wires of every place, if each holds so many digits."""
         places: list[Place] = []
         wire = number = 0
+        norm = self.statement.norm
         for lanes in self._lanes:
             wires = lanes.wires(held)
+            unit = norm.unit if norm is not None and lanes is self.counts else 1
             for digit in lanes.digits:
-                places.append(Place(digit, slice(wire, wire + wires), slice(number, number + wires)))
+                # Digits below the unit's place weigh nothing in what is rounded to it.
+                weight = digit.weight // unit
+                places.append(Place(digit, slice(wire, wire + wires), slice(number, number + wires), weight))
                 wire += wires
             number += wires
         return tuple(places)
 
     @property
     def _lanes(self) -> tuple[Lanes, ...]:
-        return (self.counts,) if self.norms is None else (self.counts, self.norms)
+        return tuple(lanes for lanes in (self.counts, self.norms, self.norm_sum) if lanes is not None)
+
+    def _split(self, digits: NDArray[Whole]) -> list[NDArray[Whole]]:
+        """Cut digits (size,) into those of each of the lanes."""
+        return np.split(digits, np.cumsum([lanes.size for lanes in self._lanes])[:-1])

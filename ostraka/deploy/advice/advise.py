@@ -1,6 +1,6 @@
 """Advice: a table dealt out to sites again and again, each way tried on it, and what follows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,10 @@ from typing import Any
 from ostraka.common.console.texts import number_text
 from ostraka.common.datasets.table_files import Frame
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.planning.search.allowance import Choice
+from ostraka.common.task.table_proposal import TargetKind
 from ostraka.deploy.advice.attempts import Attempt, Clock
+from ostraka.deploy.advice.commands import UNNAMED, Files, simulate_command, site_commands, train_command
 from ostraka.deploy.advice.comparison import WayFigures, compare_ways
 from ostraka.deploy.advice.measures import Figure, judge_by
 from ostraka.deploy.advice.models import try_without_noise
@@ -17,8 +20,8 @@ from ostraka.deploy.advice.randomised import try_randomised
 from ostraka.deploy.advice.recommendation import Recommendation, recommend
 from ostraka.deploy.advice.records import AdviceRecords
 from ostraka.deploy.advice.splits import Amounts, Split, count_splits, draw_splits
-from ostraka.deploy.advice.sums import try_sums
-from ostraka.deploy.advice.votes import VotePlans, try_votes
+from ostraka.deploy.advice.sums import mu_of, try_sums
+from ostraka.deploy.advice.votes import VotePlans, new_budget, try_votes
 
 MIN_EPSILON = 0.01
 """Below it no way tells anything of ten million records that it would not make up."""
@@ -61,6 +64,12 @@ class Advice:
     seconds: float
     notes: tuple[str, ...] = ()
 
+    @property
+    def recommended(self) -> tuple[WayFigures, ...]:
+        """The way that is recommended; none where nothing is to be done."""
+        found = (self.recommendation.way, self.recommendation.variant)
+        return tuple(one for one in self.ways if (one.way, one.variant) == found)
+
     def as_json(self) -> dict[str, Any]:
         """Return it in JSON's types."""
         return {**asdict(self), "options": self.options.model_dump()}
@@ -72,6 +81,7 @@ def advise(
     options: AdviceOptions,
     *,
     leave_out: Sequence[str] = (),
+    target: TargetKind | None = None,
     on_step: Step = lambda done, total: None,
 ) -> Advice:
     """Try what Ostraka offers at an epsilon on a table that stands for the sites' records.
@@ -83,6 +93,7 @@ def advise(
         label: its label column, or several of 0 and 1.
         options: sites, budget, and the querying party's own records.
         leave_out: columns that are not to be looked at.
+        target: what the label column holds; None: as it looks.
         on_step: told how many steps of how many are done.
 
     Raises:
@@ -90,15 +101,28 @@ def advise(
             `MIN_EPSILON`.
     """
     clock = Clock()
-    _require_epsilon(options.epsilon)
+    require_epsilon(options.epsilon)
     labels = (label,) if isinstance(label, str) else tuple(label)
-    table = AdviceRecords.read(records, labels, leave_out=leave_out)
+    table = AdviceRecords.read(records, labels, leave_out=leave_out, target=target)
     found = advise_on(table.sample(options.seed), options, on_step)
-    return replace(found, seconds=clock.seconds())
+    simulated = not leave_out and target is None
+    file = Path(records) if isinstance(records, Path | str) and simulated else None
+    commands = [_commands(one, file, labels, found) for one in found.recommended]
+    recommendation = replace(found.recommendation, commands=sum(commands, ()))
+    return replace(found, recommendation=recommendation, seconds=clock.seconds())
 
 
-def _require_epsilon(epsilon: float) -> None:
-    if epsilon < MIN_EPSILON:
+def _commands(best: WayFigures, file: Path | None, labels: Sequence[str], found: Advice) -> tuple[str, ...]:
+    """Return what tries the way on this file, where it is one, and what does it at a federation."""
+    tried = None if file is None else simulate_command(best, file, labels, found.options, found.amounts)
+    on_file = () if tried is None else (tried,)
+    files = UNNAMED if found.amounts.own else Files(labelled=None)
+    return (*on_file, *train_command(best), *site_commands(best, found.options.epsilon, files))
+
+
+def require_epsilon(epsilon: float) -> None:
+    """Raise `budget.too_small` for an epsilon below `MIN_EPSILON`."""
+    if not epsilon >= MIN_EPSILON:  # nor is NaN
         raise OstrakaError(
             ErrorCode.BUDGET_TOO_SMALL,
             f"Epsilon {number_text(epsilon)} buys no answer that noise would not give as well: advice begins "
@@ -108,13 +132,16 @@ def _require_epsilon(epsilon: float) -> None:
 
 def advise_on(table: AdviceRecords, options: AdviceOptions, on_step: Step) -> Advice:
     """Return the advice on records that are read; raise as `draw_splits`."""
-    from threadpoolctl import threadpool_limits
-
     clock = Clock()
-    # One thread: of small matrices more only wait for each other.
-    with threadpool_limits(1):
-        attempts = try_ways(table, options, on_step)
+    attempts = try_ways(table, options, on_step)
     amounts = Amounts.of(table, options)
+    return conclude(table, options, amounts, attempts, clock)
+
+
+def conclude(
+    table: AdviceRecords, options: AdviceOptions, amounts: Amounts, attempts: Sequence[Attempt], clock: Clock
+) -> Advice:
+    """Return the advice that follows from what was tried, without a command."""
     judged = judge_by(table.kind, table.y)
     ways = compare_ways(attempts, options.epsilon, judged, amounts)
     return Advice(
@@ -125,38 +152,69 @@ def advise_on(table: AdviceRecords, options: AdviceOptions, on_step: Step) -> Ad
         count_splits(table),
         judged,
         ways,
-        recommend(ways, judged, amounts, options.epsilon),
+        recommend(ways, judged, replace(amounts, own=options.own or amounts.own), options.epsilon),
         draw_curve(attempts, judged) if options.curve else {},
         clock.seconds(),
         table.notes,
     )
 
 
+@dataclass(frozen=True)
+class Spending:
+    """What may be spent.
+
+    Attributes:
+        mu: of sums, by epsilon; None where none may be asked.
+        choices: for votes, by epsilon.
+    """
+
+    mu: Callable[[float], float] | None = mu_of
+    choices: Callable[[float], Sequence[Choice]] = new_budget
+
+
+NEW_BUDGET = Spending()
+"""A budget that is yet to be set, for one record replaced."""
+
+
 def try_ways(table: AdviceRecords, options: AdviceOptions, on_step: Step) -> list[Attempt]:
-    """Return every attempt on every split."""
+    """Return every attempt on every split; raise as `draw_splits`."""
+    more = tuple(one for one in CURVE if one != options.epsilon) if options.curve else ()
+    splits = draw_splits(table, options)
+    return try_on_splits(splits, count_splits(table), (options.epsilon, *more), NEW_BUDGET, on_step)
+
+
+def try_on_splits(
+    splits: Iterable[Split], count: int, epsilons: Sequence[float], spending: Spending, on_step: Step
+) -> list[Attempt]:
+    """Return every attempt on so many splits; epsilons beyond the first on `CURVE_SPLITS` of them."""
+    from threadpoolctl import threadpool_limits
+
     attempts: list[Attempt] = []
-    plans = VotePlans()
-    total = STEPS * count_splits(table)
-    for number, split in enumerate(draw_splits(table, options)):
-        epsilons: tuple[float, ...] = (options.epsilon,)
-        if options.curve and number < CURVE_SPLITS:
-            epsilons = (*epsilons, *(one for one in CURVE if one != options.epsilon))
-        for step, attempt_all in enumerate((_without_noise, _sums, _votes), STEPS * number + 1):
-            attempts += attempt_all(split, epsilons, plans)
-            on_step(step, total)
+    plans = VotePlans(spending.choices)
+    # One thread: of small matrices more only wait for each other.
+    with threadpool_limits(1):
+        for number, split in enumerate(splits):
+            tried = tuple(epsilons if number < CURVE_SPLITS else epsilons[:1])
+            for step, attempt_all in enumerate((_without_noise, _sums, _votes), STEPS * number + 1):
+                attempts += attempt_all(split, tried, spending, plans)
+                on_step(step, STEPS * count)
     return attempts
 
 
-def _without_noise(split: Split, epsilons: tuple[float, ...], plans: VotePlans) -> list[Attempt]:
+def _without_noise(
+    split: Split, epsilons: tuple[float, ...], spending: Spending, plans: VotePlans
+) -> list[Attempt]:
     found = [try_randomised(split, epsilon) for epsilon in epsilons]
     return [*try_without_noise(split), *(one for one in found if one is not None)]
 
 
-def _sums(split: Split, epsilons: tuple[float, ...], plans: VotePlans) -> list[Attempt]:
-    return [one for epsilon in epsilons for one in try_sums(split, epsilon)]
+def _sums(split: Split, epsilons: tuple[float, ...], spending: Spending, plans: VotePlans) -> list[Attempt]:
+    if spending.mu is None:
+        return []
+    return [one for epsilon in epsilons for one in try_sums(split, epsilon, spending.mu(epsilon))]
 
 
-def _votes(split: Split, epsilons: tuple[float, ...], plans: VotePlans) -> list[Attempt]:
+def _votes(split: Split, epsilons: tuple[float, ...], spending: Spending, plans: VotePlans) -> list[Attempt]:
     return list(try_votes(split, epsilons, plans))
 
 

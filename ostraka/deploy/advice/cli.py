@@ -1,7 +1,7 @@
 """`ostraka advise`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -22,6 +22,10 @@ def advise(
     label: Annotated[list[str], typer.Option(help="Label column; several for labels of 0 and 1.")],
     leave_out: Annotated[
         list[str] | None, typer.Option(help="Column that models may not see; several may be given.")
+    ] = None,
+    target: Annotated[
+        Literal["number", "class"] | None,
+        typer.Option(help="What the label column holds: a number, or classes; default: as it looks."),
     ] = None,
     asked: AdviceOptions,
     page: Annotated[
@@ -45,12 +49,14 @@ def advise(
             label,
             options,
             leave_out=leave_out or (),
+            target=target,
             on_step=lambda done, total: shown.update(bar, completed=done, total=total),
         )
+    # Shown first: what took minutes is not lost where a file cannot be written.
+    if json != "-":
+        show(advice, Screen())
+    write_json(advice.as_json(), json)
     if page is not None:
         from ostraka.deploy.advice.page import write_page
 
         write_page(advice, page)
-    write_json(advice.as_json(), json)
-    if json != "-":
-        show(advice, Screen())

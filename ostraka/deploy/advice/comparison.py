@@ -12,6 +12,8 @@ from ostraka.deploy.advice.measures import Figure, compare, expect
 from ostraka.deploy.advice.splits import Amounts
 
 FIGURES: tuple[Figure, ...] = ("accuracy", "balanced_accuracy", "r2")
+OFFERED: tuple[WayName, ...] = ("sums", "votes")
+"""Ways that are Ostraka's for records that stay secret, of which one may be recommended."""
 LISTED: tuple[WayName, ...] = ("sums",)
 """Ways of which every variant is shown: people choose between learners. Of others it is the best one."""
 
@@ -30,6 +32,8 @@ class WayFigures:
         gain: of the figure that ways are judged by, over own records alone, or over the most frequent class
             where there are none; `gain_error` is its standard error.
         gain_error: of the gain.
+        behind: of the best way that Ostraka offers, by the same figure; `behind_error` is its standard error.
+        behind_error: of that.
         labels: bought, on average.
         seconds: of the processor, on average.
         settings: what a command for it needs, of the first split.
@@ -43,6 +47,8 @@ class WayFigures:
     r2: Interval | None
     gain: float
     gain_error: float
+    behind: float
+    behind_error: float
     labels: float
     seconds: float
     settings: dict[str, Any] = field(default_factory=dict)
@@ -66,9 +72,14 @@ def compare_ways(
     whole = {key: found for key, found in variants.items() if len(found) == splits}
     kept = _best_variants(whole, judged)
     base = kept.get("own", kept["nothing"])
+    best = max(
+        (one for key, one in whole.items() if key[0] in OFFERED),
+        key=lambda one: _mean(one, judged),
+        default=base,
+    )
     share = amounts.test / max(1, amounts.own + amounts.shown)
     shown = [found for (way, _), found in whole.items() if way in LISTED or found is kept[way]]
-    return tuple(_figures(found, base, judged, amounts.test, share) for found in shown)
+    return tuple(_figures(found, base, best, judged, amounts.test, share) for found in shown)
 
 
 def _best_variants(
@@ -86,7 +97,12 @@ def _mean(attempts: Sequence[Attempt], judged: Figure) -> float:
 
 
 def _figures(
-    found: Sequence[Attempt], base: Sequence[Attempt], judged: Figure, test: int, share: float
+    found: Sequence[Attempt],
+    base: Sequence[Attempt],
+    best: Sequence[Attempt],
+    judged: Figure,
+    test: int,
+    share: float,
 ) -> WayFigures:
     first = found[0]
     intervals = {
@@ -95,8 +111,9 @@ def _figures(
         else expect([one.measured.figure(name) for one in found], name, test)
         for name in FIGURES
     }
-    values, others = ([one.measured.figure(judged) for one in each] for each in (found, base))
-    gain, error = compare(values, others, share)
+    values, of_base, of_best = ([one.measured.figure(judged) for one in each] for each in (found, base, best))
+    gain, error = compare(values, of_base, share)
+    behind, behind_error = compare(of_best, values, share)
     return WayFigures(
         first.way,
         first.variant,
@@ -104,6 +121,8 @@ def _figures(
         **intervals,
         gain=gain,
         gain_error=error,
+        behind=behind,
+        behind_error=behind_error,
         labels=float(np.mean([one.labels for one in found])),
         seconds=float(np.mean([one.seconds for one in found])),
         settings=first.settings,

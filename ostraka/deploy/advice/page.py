@@ -1,5 +1,6 @@
 """Advice as one page, with a plot of what each way is worth at each epsilon."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,8 +34,8 @@ def plot(advice: Advice) -> "Figure":
     return figure_of(axes)
 
 
-def render(advice: Advice) -> str:
-    """Return the page; all text from outside is escaped."""
+def render(advice: Advice, setting: Iterable[str] | None = None) -> str:
+    """Return the page; all text from outside is escaped. `setting` is who has what."""
     found = advice.recommendation
     sections = [Section("What to expect", head(advice), list(rows(advice)))]
     if advice.curve:
@@ -45,9 +46,9 @@ def render(advice: Advice) -> str:
         sections.append(Section("At other epsilons", ("way", "epsilon", ""), _points(advice), drawn))
     if found.commands:
         sections.append(Section("What to run", ("",), [(command,) for command in found.commands]))
-    best = next((one for one in advice.ways if (one.way, one.variant) == (found.way, found.variant)), None)
+    told = tell_setting(advice) if setting is None else setting
     tiles = [("recommended", "nothing" if found.way == "nothing" else f"{found.way} {found.variant}")]
-    if best is not None:
+    for best in advice.recommended:
         tiles.append(
             (NAMES[advice.judged_by], value_text(best.figure(advice.judged_by).estimate, advice.judged_by))
         )
@@ -56,7 +57,7 @@ def render(advice: Advice) -> str:
         title="Advice before anything is spent",
         summary=found.sentence,
         tiles=tiles,
-        note=" ".join((*tell_setting(advice), *tell_limits(advice))),
+        note=" ".join((*told, *tell_limits(advice))),
         sections=sections,
     )
 
@@ -70,6 +71,6 @@ def _points(advice: Advice) -> list[tuple[str, str, str]]:
     ]
 
 
-def write_page(advice: Advice, path: Path) -> None:
+def write_page(advice: Advice, path: Path, setting: Iterable[str] | None = None) -> None:
     """Write the page; raise `config.invalid` where that cannot be."""
-    write_file(path, render(advice).encode())
+    write_file(path, render(advice, setting).encode())

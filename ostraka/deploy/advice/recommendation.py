@@ -4,15 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ostraka.common.console.texts import epsilon_text
-from ostraka.deploy.advice.comparison import WayFigures
+from ostraka.deploy.advice.comparison import OFFERED, WayFigures
 from ostraka.deploy.advice.measures import Figure
 from ostraka.deploy.advice.splits import Amounts
 
 WORTH = 0.01
 """Of the figure that ways are judged by: a point less is worth no budget."""
-SURE = 0.5
-"""Standard errors that a gain is above none. A gain that is likely real is worth trying before own records
-are kept to; below half an error it is as likely chance."""
+SURE = 0.25
+"""Standard errors by which a gain must be above none: it is then more likely real than not, three to two.
+With more, own records are kept to where others help; it was set on the tables that
+`python -m benchmarks.advice --tuning` runs."""
+TIED = 1.0
+"""Standard errors behind the best within which a way is as good: the one-standard-error rule of Breiman and
+others (1984)."""
+STEADIEST = ("gradients", "moments", "bins", "boost")
+"""Sums, of which the first that is as good as the best is taken: fewer values take less noise and are less
+often good by chance. Votes come last: they pay for labels, and leave no model."""
 FEW_LABELS = 10
 """Bought labels, up to which their number is the reason."""
 NAMES = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "r2": "R^2"}
@@ -26,7 +33,7 @@ class Recommendation:
         way: "sums", "votes" or "nothing".
         variant: of the way.
         sentence: what to do, and why.
-        commands: to run, in their order; none where nothing is to be done.
+        commands: to run, in their order; none where nothing is to be done, or nobody said of which files.
     """
 
     way: str
@@ -36,15 +43,27 @@ class Recommendation:
 
 
 def recommend(ways: Sequence[WayFigures], judged: Figure, amounts: Amounts, epsilon: float) -> Recommendation:
-    """Return the way that gains most, or nothing where none surely gains a point."""
-    private = [one for one in ways if one.way in ("sums", "votes")]
+    """Return the steadiest way of those that gain most, or nothing where none is likely to gain a point."""
+    offered = [one for one in ways if one.way in OFFERED]
     trivial = next(one for one in ways if one.way == "nothing")
-    best = max(private, key=lambda one: one.gain, default=None)
-    if best is None or best.gain < WORTH or best.gain < SURE * best.gain_error:
-        return _do_nothing(ways, best, judged, amounts, epsilon)
-    if best.figure(judged).estimate - trivial.figure(judged).estimate < WORTH:
-        return _do_nothing(ways, best, judged, amounts, epsilon)
-    return Recommendation(best.way, best.variant, _praise(best, ways, judged), _commands(best, epsilon))
+    worth = [one for one in offered if _is_worth(one, trivial, judged)]
+    tied = [one for one in worth if one.behind <= TIED * one.behind_error]
+    # Where what gains most may do so by chance, none is tied with it.
+    best = min(tied, key=_rank, default=max(worth, key=lambda one: one.gain, default=None))
+    if best is None:
+        nearest = max(offered, key=lambda one: one.gain, default=None)
+        return _do_nothing(ways, nearest, judged, amounts, epsilon)
+    return Recommendation(best.way, best.variant, _praise(best, ways, judged))
+
+
+def _is_worth(one: WayFigures, trivial: WayFigures, judged: Figure) -> bool:
+    """Whether a way gains a point over own records and over the most frequent class, not by chance."""
+    over_trivial = one.figure(judged).estimate - trivial.figure(judged).estimate
+    return one.gain >= max(WORTH, SURE * one.gain_error) and over_trivial >= WORTH
+
+
+def _rank(one: WayFigures) -> int:
+    return STEADIEST.index(one.variant) if one.variant in STEADIEST else len(STEADIEST)
 
 
 def _base(ways: Sequence[WayFigures]) -> WayFigures:
@@ -69,7 +88,8 @@ def name_way(one: WayFigures) -> str:
 
 
 def _tell(one: WayFigures, judged: Figure) -> str:
-    return value_text(one.figure(judged).estimate, judged)
+    value = value_text(one.figure(judged).estimate, judged)
+    return f"an R^2 of {value}" if judged == "r2" else f"{value} {NAMES[judged]}"
 
 
 def value_text(value: float, judged: Figure) -> str:
@@ -84,10 +104,11 @@ def points_text(value: float, judged: Figure) -> str:
 
 def _praise(best: WayFigures, ways: Sequence[WayFigures], judged: Figure) -> str:
     base = _base(ways)
+    error = points_text(best.gain_error, judged).removeprefix("+")
     return (
-        f"Use {name_way(best)}: {_tell(best, judged)} {NAMES[judged]} is expected, where {name_way(base)} "
-        f"has {_tell(base, judged)} ({points_text(best.gain, judged)}, standard error "
-        f"{value_text(best.gain_error, judged)})."
+        f"Use {name_way(best)}: {_tell(best, judged)} is expected, where {name_way(base)} "
+        f"has {value_text(base.figure(judged).estimate, judged)} ({points_text(best.gain, judged)}, "
+        f"standard error {error})."
     )
 
 
@@ -99,14 +120,16 @@ def _do_nothing(
     trivial = next(one for one in ways if one.way == "nothing")
     if base.figure(judged).estimate - trivial.figure(judged).estimate < 0:
         yours = "not even your own records tell more than the most frequent class"
-    told = f"Do nothing: {yours} ({_tell(base, judged)} {NAMES[judged]}"
+    told = f"Do nothing: {yours} ({_tell(base, judged)}"
     if best is not None:
-        told += f"; {name_way(best)}, the best of the rest, {_tell(best, judged)}"
-    told += f"). {_reason(ways, amounts, epsilon)}"
+        told += (
+            f"; {name_way(best)}, the best of the rest, {value_text(best.figure(judged).estimate, judged)}"
+        )
+    told += f"). {_reason(ways, judged, amounts, epsilon)}"
     return Recommendation("nothing", "", told)
 
 
-def _reason(ways: Sequence[WayFigures], amounts: Amounts, epsilon: float) -> str:
+def _reason(ways: Sequence[WayFigures], judged: Figure, amounts: Amounts, epsilon: float) -> str:
     pooled = next(one for one in ways if one.way == "pooled")
     votes = next((one for one in ways if one.way == "votes"), None)
     if pooled.gain < WORTH:
@@ -118,18 +141,7 @@ def _reason(ways: Sequence[WayFigures], amounts: Amounts, epsilon: float) -> str
         reasons.append("there are too few records for teachers to vote")
     elif votes.labels < FEW_LABELS:
         reasons.append(f"votes buy {votes.labels:.0f} labels")
+    trivial = next(one for one in ways if one.way == "nothing")
+    if judged == "balanced_accuracy" and trivial.accuracy is not None:
+        reasons.append(f"only {1 - trivial.accuracy.estimate:.0%} are not of the most frequent class")
     return f"{', and '.join(reasons)}: more records, more sites or a larger epsilon would."
-
-
-def _commands(best: WayFigures, epsilon: float) -> tuple[str, ...]:
-    budget = f"--epsilon {epsilon_text(epsilon)}"
-    if best.way == "sums":
-        return (
-            f"ostraka query fit --site SITE --pool POOL --labelled OWN --learner {best.variant} {budget} "
-            "--out runs/fit",
-        )
-    return (
-        f"ostraka party train --site SITE --data RECORDS --teachers {best.settings['teachers']}",
-        "ostraka query label --site SITE --pool POOL --out runs/label "
-        f"--mechanism {best.settings['mechanism']}",
-    )

@@ -16,7 +16,7 @@ from ostraka.common.datasets.reading import Origin
 from ostraka.common.datasets.table_files import Frame, Table, frame_table, is_table, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError, printable
 from ostraka.common.task import Task
-from ostraka.common.task.table_proposal import propose_task
+from ostraka.common.task.table_proposal import TargetKind, propose_task
 
 MIN_RECORDS = 60
 """Of a table: a quarter is measured on, and with fewer than 15 records one is worth seven points."""
@@ -44,6 +44,7 @@ class AdviceRecords:
         y: class indices (n,), labels of 0 and 1 (n, labels), or numbers (n,).
         rows: of the whole table, of which these are a sample.
         notes: what a person should know of the table, a sentence each.
+        encoded: whether features are an encoder's, and no longer the task's.
     """
 
     task: Task
@@ -51,6 +52,7 @@ class AdviceRecords:
     y: NDArray[Any] = field(repr=False)
     rows: int
     notes: tuple[str, ...] = ()
+    encoded: bool = False
 
     def __len__(self) -> int:
         return len(self.X)
@@ -63,11 +65,16 @@ class AdviceRecords:
     @property
     def categories(self) -> tuple[Category, ...]:
         """Which features are the indicators of one column."""
-        return categories_of(self.task)
+        return () if self.encoded else categories_of(self.task)
 
     @classmethod
     def read(
-        cls, source: Path | str | Frame, labels: Sequence[str], *, leave_out: Sequence[str] = ()
+        cls,
+        source: Path | str | Frame,
+        labels: Sequence[str],
+        *,
+        leave_out: Sequence[str] = (),
+        target: TargetKind | None = None,
     ) -> "AdviceRecords":
         """Read a table and the task that it makes, as `task init --from-public` does.
 
@@ -85,6 +92,7 @@ class AdviceRecords:
             source=table.origin,
             public=True,
             point_is_decimal=table.reading.point_is_decimal,
+            target=target,
         )
         task = proposal.task()
         _require_features(len(task.features), table.origin)
@@ -95,12 +103,7 @@ class AdviceRecords:
             known = (y != UNKNOWN).all(axis=1)
             X = X[known]
             y = y[known]
-        if len(X) < MIN_RECORDS:
-            raise OstrakaError(
-                ErrorCode.DATA_TOO_FEW,
-                f"{table.origin} has {len(X)} labelled records, and advice needs {MIN_RECORDS}: models learn "
-                "from some of them and are measured on others; bring more, or public ones like them.",
-            )
+        require_records(len(X), str(table.origin))
         found = cls(task, X, y, len(X), proposal.notes)
         found.require_no_leak()
         return found
@@ -155,6 +158,16 @@ def _require_features(features: int, origin: Origin) -> None:
             ErrorCode.DATA_SHAPE,
             f"{origin} makes {features:,} features, and advice tries up to {MAX_FEATURES:,}: leave columns "
             "out with --leave-out, or give the most telling ones.",
+        )
+
+
+def require_records(found: int, what: str) -> None:
+    """Raise `data.too_few` where so many labelled records are too few to advise on."""
+    if found < MIN_RECORDS:
+        raise OstrakaError(
+            ErrorCode.DATA_TOO_FEW,
+            f"{what} has {found} labelled records, and advice needs {MIN_RECORDS}: models learn "
+            "from some of them and are measured on others; bring more, or public ones like them.",
         )
 
 

@@ -43,6 +43,7 @@ class Amounts:
         test: that models are measured on.
         private: of all sites together, as the federation would have them.
         shown: of these, that the table has: each stands for `weight` of them.
+        queries: that may be asked, where the pool stands for a larger one; None: the pool.
     """
 
     own: int
@@ -50,6 +51,7 @@ class Amounts:
     test: int
     private: int
     shown: int
+    queries: int | None = None
 
     @property
     def weight(self) -> float:
@@ -90,6 +92,7 @@ class Split:
         sites: of each site.
         test: that models are measured on.
         seed: of what is drawn within the split.
+        teachers: that each site declares; None: as many as its records make.
     """
 
     records: AdviceRecords = field(repr=False)
@@ -99,6 +102,7 @@ class Split:
     sites: tuple[NDArray[np.int64], ...] = field(repr=False)
     test: NDArray[np.int64] = field(repr=False)
     seed: int
+    teachers: tuple[int, ...] | None = None
 
     def take(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[Any]]:
         """Return features and labels of rows."""

@@ -25,8 +25,11 @@ def mu_of(epsilon: float) -> float:
     return math.sqrt(2 * gaussian_budget(epsilon, DELTA))
 
 
-def try_sums(split: Split, epsilon: float) -> Iterator[Attempt]:
-    """Yield each learner whose plan fits; the noise is a guardian's in size, and NumPy's in kind."""
+def try_sums(split: Split, epsilon: float, mu: float) -> Iterator[Attempt]:
+    """Yield each learner whose plan fits; the noise is a guardian's in size, and NumPy's in kind.
+
+    An epsilon pays for sums that are `mu`-Gaussian differentially private, for all rounds together.
+    """
     problem = split.problem()
     X, y = split.take(split.private)
     rows = Rows(np.zeros((len(X), 0), np.float32), X, y)
@@ -34,7 +37,7 @@ def try_sums(split: Split, epsilon: float) -> Iterator[Attempt]:
     for place, (name, learner) in enumerate(LEARNERS.items()):
         clock = Clock()
         try:
-            plan = learner.plan(problem, mu_of(epsilon))
+            plan = learner.plan(problem, mu)
             if (name == "bins" and plan.columns > MAX_BINNED) or plan.rounds > MAX_ROUNDS:
                 continue
             random = np.random.default_rng([split.seed, place, round(1e6 * epsilon)])

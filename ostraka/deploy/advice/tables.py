@@ -1,6 +1,6 @@
 """Advice as people read it: one table, and one recommendation."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
 
@@ -10,7 +10,7 @@ from ostraka.common.learning.gain import Interval
 from ostraka.common.privacy.guarantees import DELTA
 from ostraka.deploy.advice.advise import Advice
 from ostraka.deploy.advice.comparison import WayFigures
-from ostraka.deploy.advice.recommendation import NAMES, points_text
+from ostraka.deploy.advice.recommendation import NAMES, WORTH, points_text
 
 LOCAL = "What is printed here tells of the table: unless that is public, keep it to yourself."
 NOTES = 3
@@ -18,9 +18,9 @@ NOTES = 3
 MINUTE_S = 60
 
 
-def show(advice: Advice, console: Console) -> None:
-    """Print what was tried, what to expect of each way, and what to do."""
-    for sentence in tell_setting(advice):
+def show(advice: Advice, console: Console, setting: Iterable[str] | None = None) -> None:
+    """Print what was tried, what to expect of each way, and what to do; `setting` is who has what."""
+    for sentence in tell_setting(advice) if setting is None else setting:
         console.print(sentence, soft_wrap=True)
     console.print(table_of(head(advice), rows(advice), "Expected, with 95% intervals of one outcome"))
     console.print(advice.recommendation.sentence, soft_wrap=True)
@@ -60,14 +60,18 @@ def tell_setting(advice: Advice) -> Iterator[str]:
 def tell_limits(advice: Advice) -> Iterator[str]:
     """Yield what stands apart from the recommendation, and what it is worth."""
     randomised = [one for one in advice.ways if one.way == "randomised labels"]
-    if randomised:
+    if randomised and randomised[0].gain >= WORTH:
         gain = points_text(randomised[0].gain, advice.judged_by)
         yield (
             "Where everybody may see the features and labels alone are secret, randomised labels gain "
             f"{gain} (docs/label-dp.md)."
         )
     yield LOCAL
-    yield f"It took {advice.seconds / MINUTE_S:.1f} minutes of the processor."
+    yield f"It took {_duration(advice.seconds)} of the processor."
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} seconds" if seconds < MINUTE_S else f"{seconds / MINUTE_S:.1f} minutes"
 
 
 def head(advice: Advice) -> Sequence[str]:

@@ -1,6 +1,6 @@
 """Votes of teachers: trained on slices of each site, counted on the pool, and bought by a searched plan."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from ostraka.common.learning.accuracy import POSITIVE
 from ostraka.common.mechanism import Binary, GnMax, Mechanism
 from ostraka.common.mechanism.arguments import mechanism_text
 from ostraka.common.mechanism.confident import CheckedArgmax
-from ostraka.common.planning.search.allowance import NewBudget
+from ostraka.common.planning.search.allowance import Choice, NewBudget
 from ostraka.common.planning.search.families import families
 from ostraka.common.planning.search.forecast import Forecaster
 from ostraka.common.planning.search.search import Outcome, Search, best_of_each, worst_rates
@@ -31,6 +31,9 @@ MIN_TEACHERS = 10
 """Of all sites: fewer pay for no label at any epsilon that protects somebody."""
 MAX_TRAINED = 250
 """Teachers that are trained of all that would vote: each stands for so many more."""
+MAX_DRAWN = 50
+"""Teachers that are trained of those that a federation declares, on draws that overlap."""
+DECLARED = "declared teachers"
 SEARCHED = 300
 """Queries that a plan is searched on: a share of right labels is known within three points by them."""
 MODEL = "logistic_regression"
@@ -78,9 +81,6 @@ def elect(split: Split, records: int, most: int = MAX_TRAINED) -> Electorate | N
         return None
     clock = Clock()
     share = min(1.0, most / total)
-    task = split.records.task
-    X_pool, truth = split.take(split.pool)
-    guard = VoteGuard(task.outputs, multi_label=task.multi_label)
     parts: list[Slice] = []
     stands_for: list[float] = []
     for site, (rows, teachers) in enumerate(zip(split.sites, counted, strict=True)):
@@ -91,21 +91,49 @@ def elect(split: Split, records: int, most: int = MAX_TRAINED) -> Electorate | N
             X, y = split.take(rows[part][: max(records, 1)] if trained < teachers else rows[part])
             parts.append(Slice(X, y, (split.seed, site, number)))
             stands_for.append(teachers / trained)
+    counts = _count_votes(split, parts, stands_for)
+    return Electorate(total, max(counted), counts, split.take(split.pool)[1], clock.seconds())
+
+
+def elect_declared(split: Split) -> Electorate | None:
+    """Return the teachers that sites declare; None where they are too few.
+
+    Each that is trained learns from a draw of at most half of what is shown, so that teachers differ, and
+    stands for others: no table of one site holds what all sites have.
+    """
+    declared = split.teachers or ()
+    total = sum(declared)
+    if total < MIN_TEACHERS:
+        return None
+    clock = Clock()
+    rows = split.private
+    taken = max(1, min(split.amounts.private // total, len(rows) // 2))
+    trained = min(total, MAX_DRAWN)
+    parts = []
+    for number in range(trained):
+        drawn = np.random.default_rng([split.seed, number]).choice(rows, taken, replace=False)
+        parts.append(Slice(*split.take(drawn), (split.seed, 0, number)))
+    counts = _count_votes(split, parts, [total / trained] * trained)
+    return Electorate(total, max(declared), counts, split.take(split.pool)[1], clock.seconds())
+
+
+def _count_votes(split: Split, parts: Sequence[Slice], stands_for: Sequence[float]) -> NDArray[np.float64]:
+    """Return the votes on the pool of a teacher for each part, which stands for so many."""
+    task = split.records.task
+    X_pool, _ = split.take(split.pool)
+    guard = VoteGuard(task.outputs, multi_label=task.multi_label)
     fitted = fit_estimators(parts, MODEL, task.outputs, lambda done, total: None)
     votes = fitted.predict(X_pool, guard)
     ballots = votes >= POSITIVE if task.multi_label else votes[..., None] == np.arange(task.outputs)
-    counts = np.einsum("t,tqk->qk", np.asarray(stands_for), ballots)
-    return Electorate(total, max(counted), counts, truth, clock.seconds())
+    counts: NDArray[np.float64] = np.einsum("t,tqk->qk", np.asarray(stands_for), ballots)
+    return counts
 
 
-def search_plan(electorate: Electorate, epsilon: float) -> Outcome | None:
-    """Return the mechanism that buys the most right labels; None where no label is bought."""
+def search_plan(electorate: Electorate, queries: int, choices: Sequence[Choice]) -> Outcome | None:
+    """Return the mechanism that buys the most right labels of so many queries; None where it buys none."""
     sample = electorate.sample()
     forecaster = Forecaster(sample)
-    search = Search(
-        forecaster, len(electorate.counts), KEPT * forecaster.noiseless(), worst_rates(sample.classes)
-    )
-    choices = NewBudget(epsilon, DELTA).choices(1.0)
+    search = Search(forecaster, queries, KEPT * forecaster.noiseless(), worst_rates(sample.classes))
     found = [one for _, one in best_of_each(search, families(sample), choices, {}) if search.good(one)]
     best = max(found, key=search.rank, default=None)
     return best if best is not None and int(best.asked) else None
@@ -144,18 +172,24 @@ def _release_labels(
     return np.all(np.asarray(passed), axis=1), said.astype(np.int64)
 
 
+def new_budget(epsilon: float) -> Sequence[Choice]:
+    """Return what a budget lets be spent that is yet to be set, for one record replaced."""
+    return NewBudget(epsilon, DELTA).choices(1.0)
+
+
 class VotePlans:
     """Plans by teachers and epsilon: searched on the first split, and used on all."""
 
-    def __init__(self) -> None:
-        """Begin with none."""
+    def __init__(self, choices: Callable[[float], Sequence[Choice]] = new_budget) -> None:
+        """Begin with none; `choices` are what an epsilon lets be spent."""
+        self._choices = choices
         self._found: dict[tuple[int, float], Outcome | None] = {}
 
-    def plan(self, records: int, electorate: Electorate, epsilon: float) -> Outcome | None:
-        """Return the plan of teachers of so many records."""
+    def plan(self, records: int, electorate: Electorate, epsilon: float, queries: int) -> Outcome | None:
+        """Return the plan of teachers of so many records for so many queries."""
         key = (records, epsilon)
         if key not in self._found:
-            self._found[key] = search_plan(electorate, epsilon)
+            self._found[key] = search_plan(electorate, queries, self._choices(epsilon))
         return self._found[key]
 
 
@@ -164,6 +198,16 @@ def try_votes(
 ) -> Iterator[Attempt]:
     """Yield a student for each number of teachers and epsilon; nothing for records with a number each."""
     if split.records.kind == "number":
+        return
+    queries = split.amounts.queries or len(split.pool)
+    if split.teachers is not None:
+        electorate = elect_declared(split)
+        if electorate is None:
+            return
+        records = split.amounts.private // electorate.teachers
+        for epsilon in epsilons:
+            plan = plans.plan(0, electorate, epsilon, queries)
+            yield _try_plan(split, DECLARED, records, electorate, epsilon, plan)
         return
     seen = set()
     for records in SLICES:
@@ -175,11 +219,18 @@ def try_votes(
         if electorate is None:
             continue
         for epsilon in epsilons:
-            yield _try_plan(split, records, electorate, epsilon, plans.plan(records, electorate, epsilon))
+            plan = plans.plan(records, electorate, epsilon, queries)
+            variant = f"about {records} records a teacher"
+            yield _try_plan(split, variant, records, electorate, epsilon, plan)
 
 
 def _try_plan(
-    split: Split, records: int, electorate: Electorate, epsilon: float, plan: Outcome | None
+    split: Split,
+    variant: str,
+    records: int,
+    electorate: Electorate,
+    epsilon: float,
+    plan: Outcome | None,
 ) -> Attempt:
     clock = Clock()
     kind = split.records.kind
@@ -195,16 +246,29 @@ def _try_plan(
     X = np.concatenate([own_X, split.records.X[split.pool[bought]]])
     y = np.concatenate([own_y, answers])
     predict = fit_linear(kind, outputs, X, y) if len(X) else say_most_frequent(split)
-    settings: dict[str, Any] = {"teachers": electorate.most, "total": electorate.teachers, "records": records}
+    settings: dict[str, Any] = {
+        "teachers": electorate.most,
+        "total": electorate.teachers,
+        "records": records,
+        "learned": len(bought),
+    }
     if plan is not None:
         settings["mechanism"] = mechanism_text(plan.mechanism)
         settings["order"] = plan.order
     return Attempt(
         "votes",
-        f"about {records} records a teacher",
+        variant,
         epsilon,
         measure_model(split, predict),
-        len(bought),
+        _labels_paid(len(bought), len(electorate.counts), plan),
         clock.seconds() + electorate.seconds,
         settings,
     )
+
+
+def _labels_paid(learned: int, pool: int, plan: Outcome | None) -> int:
+    """Return how many labels come back where more may be asked than the pool has here."""
+    if plan is None:
+        return 0
+    asked = min(pool, int(plan.asked))
+    return round(learned * plan.asked / asked) if asked else 0

@@ -15,6 +15,12 @@ mechanisms = {json.dumps(MECHANISMS)}
 """
 
 
+KEPT = """
+# How long answers are kept for a run that asks for them again; then their digests are.
+keep_answers_days = 90
+"""
+
+
 def policy_draft(role: str) -> str:
     """Return the table for a site of this role, as TOML; nothing for roles that have no policy."""
-    return DRAFT if role in ("guardian", "party") else ""
+    return {"guardian": DRAFT + KEPT, "party": DRAFT}.get(role, "")

@@ -11,10 +11,11 @@ from ostraka.client.run.asking_options import ENCRYPTED_BATCH_SIZE
 from ostraka.common.datasets.table_files import kind_of
 from ostraka.common.files.archives import check_zip_file
 
-TaskKind = Literal["single", "multilabel"]
+TaskKind = Literal["single", "multilabel", "number"]
 
 BY_TASK: Mapping[TaskKind, Mapping[str, Any]] = {
     "single": {},
+    "number": {},
     "multilabel": {"mechanism": "tau", "parties": 10, "queries": 100, "batch_size": 25},
 }
 """Settings that a task's kind changes: every label costs, so more teachers answer fewer queries."""
@@ -65,14 +66,19 @@ def default_check(mechanism: str, votes: int) -> Mapping[str, float]:
 
 
 def task_kind(data: str) -> TaskKind:
-    """Whether an .npz has several labels per record; any other data, or none that can be read, have one."""
+    """Return what a record of an .npz has: one class, several labels, or a number.
+
+    Any other data, or none that can be read, have one class.
+    """
     path = Path(data)
     if kind_of(path) != ".npz":
         return "single"
     try:
         check_zip_file(path)
         with np.load(path, allow_pickle=False) as arrays:
-            several = [arrays[name].ndim == 2 for name in ("y", "y_train") if name in arrays]
+            found = [arrays[name] for name in ("y", "y_train") if name in arrays]
     except (OSError, ValueError, EOFError, BadZipFile, MemoryError):
         return "single"
-    return "multilabel" if any(several) else "single"
+    if any(y.ndim == 2 for y in found):
+        return "multilabel"
+    return "number" if any(y.dtype.kind == "f" for y in found) else "single"

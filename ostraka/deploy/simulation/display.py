@@ -9,6 +9,7 @@ from rich.progress import Progress, TaskID
 from rich.table import Table
 
 from ostraka.client.console import Bars, ProgressLines
+from ostraka.client.fitting.tables import NUMBER_HEAD
 from ostraka.client.report.tables import rounds_table
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.session import meter
@@ -16,9 +17,11 @@ from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.console.screen import Screen, table_of
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.learning.accuracy import METRICS, share
+from ostraka.deploy.simulation.number_quality import NumberQuality, number_rows
 from ostraka.deploy.simulation.quality import LabelCount, QuerierQuality, quality_rows
 from ostraka.deploy.simulation.report import (
     SimulationReport,
+    advise,
     bound_words,
     guarantee_words,
     headline,
@@ -100,6 +103,8 @@ def show(report: SimulationReport, page: Path) -> None:
     if report.student_guarantee is not None:
         console.print(dp_sgd_words(asdict(report.student_guarantee)))
     console.print(f"Report: {page}", soft_wrap=True)
+    if told := advise(report):
+        console.print(told, soft_wrap=True)
 
 
 def _units(report: SimulationReport) -> Table:
@@ -121,6 +126,8 @@ def _units(report: SimulationReport) -> Table:
 
 
 def _quality(report: SimulationReport) -> Table:
+    if isinstance(report.quality, NumberQuality):
+        return table_of(("model", *NUMBER_HEAD), number_rows(report.quality), "On test records")
     head = (f"student ({report.student})" if report.queries else "model", *METRICS.values())
     return table_of(head, quality_rows(report.quality), "On test records")
 

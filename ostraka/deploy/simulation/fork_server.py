@@ -22,6 +22,7 @@ import sys
 import traceback
 from dataclasses import dataclass
 from importlib import import_module
+from typing import TextIO
 
 from ostraka.deploy.simulation.child import die_with
 from ostraka.deploy.simulation.processes import MESSAGE, THREADS, Order
@@ -144,14 +145,24 @@ def _become_new(new: NewProcess) -> None:
         del sys.modules[name]
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    for output in (sys.stdout, sys.stderr):
-        os.dup2(new.log, output.fileno())
+    sys.stdout = _written_to(new.log, sys.stdout)
+    sys.stderr = _written_to(new.log, sys.stderr)
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     os.chdir(new.order.folder)
     os.environ.clear()
     os.environ.update(new.order.environment)
     _draw_and_compute_alone()
     sys.argv = ["ostraka", *new.order.arguments]
+
+
+def _written_to(log: int, output: TextIO) -> TextIO:
+    """Return a stream in place of `output`, whose file descriptor is the log's from now on.
+
+    The old one remembers of its file that one can seek in it, and fails where the log is a pipe or terminal.
+    """
+    os.dup2(log, output.fileno())
+    buffering = 1 if output is sys.stderr else -1
+    return os.fdopen(output.fileno(), "w", buffering, output.encoding, errors=output.errors, closefd=False)
 
 
 def _draw_and_compute_alone() -> None:

@@ -1,24 +1,27 @@
 """A report as one HTML page that opens without a network."""
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from ostraka.client.fitting.tables import NUMBER_HEAD
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.console.options import flat_fields, settings_keys
-from ostraka.common.learning.accuracy import share
+from ostraka.common.learning.accuracy import METRICS, share
 from ostraka.common.page import templates
 from ostraka.common.page.drawing import draw
 from ostraka.common.privacy.filters import filter_text
 from ostraka.deploy.simulation import plots
+from ostraka.deploy.simulation.number_quality import NumberQuality, number_rows
 from ostraka.deploy.simulation.quality import quality_rows, split_words
 from ostraka.deploy.simulation.report import (
     SimulationReport,
     UnitSpending,
+    advise,
     bound_words,
     guarantee_words,
     headline,
@@ -39,7 +42,7 @@ PLOTS: Mapping[str, Plot] = {
     for plot in (
         *(plots.accuracy, plots.holdings, plots.labels, plots.label_shares, plots.epsilons),
         *(plots.throughput, plots.steps, plots.comparison, plots.balanced_accuracies),
-        *(plots.average_precisions, plots.areas, plots.turns, plots.rounds),
+        *(plots.average_precisions, plots.areas, plots.turns, plots.rounds, plots.numbers),
     )
 }
 """Every plot of the page by its name."""
@@ -60,15 +63,16 @@ def render(report: SimulationReport, draw: Callable[[Plot, SimulationReport], st
         title=f"Ostraka simulation {report.id}",
         summary=headline(report),
         warnings=warnings(report),
-        setting=" ".join([_summary(report), split_sentence(report), *report.notes]),
+        setting=" ".join([_summary(report), split_sentence(report), *report.notes, advise(report)]),
         command=command_of(report.settings),
         tiles=_tiles(report),
         note=_warning(report),
         held=draw_all([(plots.holdings, _holdings(report))]),
         gained=draw_all([*_labels_and_accuracy(report), *_turns(report)]),
         quality=draw_all(_quality(report)),
-        compared=quality_rows(report.quality),
-        compared_by_name=[name for name, _ in report.quality.rows],
+        compared_head=_compared_head(report),
+        compared=_compared(report),
+        compared_by_name=[] if _is_number(report) else [name for name, _ in report.quality.rows],
         model=_model(report),
         student_guarantee=dp_sgd_words(asdict(promised)) if promised else "",
         per_label=_per_label(report),
@@ -90,7 +94,24 @@ def data_dependent_heading(report: SimulationReport) -> str:
     return f"{notion(report.bound)} epsilon ({bound_words(report.bound)}), {promise_words(report.guarantee)}"
 
 
+def _is_number(report: SimulationReport) -> bool:
+    return isinstance(report.quality, NumberQuality)
+
+
+def _compared_head(report: SimulationReport) -> Sequence[str]:
+    return ("model", *NUMBER_HEAD) if _is_number(report) else ("student", *METRICS.values())
+
+
+def _compared(report: SimulationReport) -> Iterable[Sequence[str]]:
+    if isinstance(report.quality, NumberQuality):
+        return number_rows(report.quality)
+    return quality_rows(report.quality)
+
+
 def _labels_and_accuracy(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
+    if _is_number(report):
+        yield plots.numbers, "On test records, with 95% intervals."
+        return
     if not report.queries:
         yield plots.accuracy, "Accuracy on test records."
         return
@@ -103,6 +124,8 @@ def _labels_and_accuracy(report: SimulationReport) -> Iterable[tuple[Plot, str]]
 
 
 def _quality(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
+    if isinstance(report.quality, NumberQuality):
+        return
     compared = ", ".join(name for name, _ in (*report.quality.rows, *report.quality.others))
     yield plots.comparison, f"On test records: {compared}."
     each = "label" if report.labels else "class"
@@ -112,6 +135,8 @@ def _quality(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
 
 
 def _per_label(report: SimulationReport) -> Iterable[tuple[str, ...]]:
+    if isinstance(report.quality, NumberQuality):
+        return
     columns = [metrics.labels for _, metrics in report.quality.rows]
     for each in zip(*columns, strict=True):
         shares = ((one.balanced_accuracy, one.auc, one.average_precision) for one in each)
@@ -130,12 +155,13 @@ def _turns(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
 
 def _holdings(report: SimulationReport) -> str:
     what = "labels" if report.labels else "records"
-    kind = "label" if report.labels else "class"
+    kind = "range of the number" if _is_number(report) else "label" if report.labels else "class"
     return f"Every party's {what} by {kind}; split: {split_words(report.settings.records)}."
 
 
 def _tiles(report: SimulationReport) -> Iterable[tuple[str, str]]:
-    if not report.queries:
+    quality = report.quality
+    if isinstance(quality, NumberQuality) or not report.queries:
         yield from _tiles_of_sums(report)
         return
     yield "queries answered", f"{report.answered} of {report.queries}"
@@ -146,14 +172,13 @@ def _tiles(report: SimulationReport) -> Iterable[tuple[str, str]]:
         yield "labelled by the student", f"{report.by_student}"
     if report.implied:
         yield "labels implied, not asked", f"{report.implied}"
-    yield "student before", f"{report.student_accuracy_before:.1%}"
-    yield "student after", f"{report.student_accuracy_after:.1%}"
-    yield "all teachers, not private", f"{report.quality.ensemble.accuracy:.1%}"
-    yield "balanced, before", f"{report.student_balanced_accuracy_before:.1%}"
-    yield "balanced, after", f"{report.student_balanced_accuracy_after:.1%}"
-    drawn = report.quality.model
-    if drawn is not None:
-        yield "a model of sums, same budget", f"{drawn.metrics.accuracy:.1%}"
+    yield "student before", f"{quality.own.accuracy:.1%}"
+    yield "student after", f"{quality.after.accuracy:.1%}"
+    yield "all teachers, not private", f"{quality.ensemble.accuracy:.1%}"
+    yield "balanced, before", f"{quality.own.balanced_accuracy:.1%}"
+    yield "balanced, after", f"{quality.after.balanced_accuracy:.1%}"
+    if quality.model is not None and quality.model.metrics is not None:
+        yield "a model of sums, same budget", f"{quality.model.metrics.accuracy:.1%}"
     if report.units:
         largest = max(unit.epsilon_data_dependent for unit in report.units)
         worst = max(unit.epsilon_worst_case for unit in report.units)
@@ -169,8 +194,12 @@ def _tiles(report: SimulationReport) -> Iterable[tuple[str, str]]:
 
 def _tiles_of_sums(report: SimulationReport) -> Iterable[tuple[str, str]]:
     quality = report.quality
-    for name, metrics in (*quality.rows, *quality.others):
-        yield name, f"{metrics.accuracy:.1%}"
+    if isinstance(quality, NumberQuality):
+        for name, figures in quality.rows:
+            yield f"R^2, {name}", f"{figures.r2.estimate:.1%}"
+    else:
+        for name, metrics in (*quality.rows, *quality.others):
+            yield name, f"{metrics.accuracy:.1%}"
     if quality.model is not None:
         yield "sums released", f"{quality.model.rounds} of {quality.model.rounds_planned}"
     if report.units:

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ostraka.client.fitting.accuracy import measure_model
+from ostraka.client.fitting.accuracy import NumberFigures, measure_model, measure_numbers, plain_regression
 from ostraka.client.fitting.fit_options import FitOptions
 from ostraka.client.fitting.fitting import FitResult, FittingRun, fit
 from ostraka.client.fitting.problems import KnownRecords
@@ -22,11 +23,12 @@ from ostraka.client.sums.sum_store import SumStore
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.accuracy import Metrics, measure
-from ostraka.common.mechanism import Mechanism
+from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy.gaussian import gaussian_budget
 from ostraka.common.sums.questions import Rows
 from ostraka.common.task import Task
 from ostraka.deploy.simulation.federation import QUERY
+from ostraka.deploy.simulation.number_quality import NumberQuality
 from ostraka.deploy.simulation.quality import SumModel
 from ostraka.deploy.simulation.querying_party import RUN, QueryOutcome, SimulationContext
 from ostraka.deploy.simulation.settings import Settings
@@ -39,11 +41,23 @@ LEARN = "learn from sums"
 """The step in which parties are asked for sums."""
 
 
-def learn_from_sums(context: SimulationContext) -> tuple[QueryOutcome, SumModel, Mechanism]:
-    """Have the querying party learn from sums; return what it came to, and by which mechanism.
+@dataclass(frozen=True)
+class Learned:
+    """What a querying party learned from sums over the services.
 
-    Raises what `fit` raises.
+    Attributes:
+        result: the fit.
+        model: of sums, as the report tells of it.
+        plan: of the sums.
     """
+
+    result: FitResult = field(repr=False)
+    model: SumModel
+    plan: Plan
+
+
+def learn_from_sums(context: SimulationContext) -> Learned:
+    """Have the querying party learn from sums; raise what `fit` raises."""
     settings = context.settings
     site = context.federation.site(QUERY)
     options = FitOptions(
@@ -51,6 +65,7 @@ def learn_from_sums(context: SimulationContext) -> tuple[QueryOutcome, SumModel,
         epsilon=affordable_epsilon(settings),
         quorum=settings.least_parties,
         variant=settings.plan.variant,
+        ballots=settings.plan.ballots,
     )
 
     def report(done: int, total: int) -> None:
@@ -59,7 +74,7 @@ def learn_from_sums(context: SimulationContext) -> tuple[QueryOutcome, SumModel,
     pool, own, test = (site / f"{name}.npz" for name in ("pool", "labelled", "test"))
     with context.watch.step(LEARN):
         result = fit(site, pool, own, options, site / RUN, test=test, run=FittingRun(on_progress=report))
-    return _outcome(context, result), _model_of(result), _mechanism_of(result.run)
+    return Learned(result, _model_of(result), _plan_of(result.run))
 
 
 def affordable_epsilon(settings: Settings) -> float:
@@ -83,16 +98,16 @@ def draw_model(settings: Settings, split: Split, task: Task) -> SumModel | None:
     if len(task.features) > DRAWN_FEATURES:
         return None
     try:
-        return _draw(settings.budgets, split, task)
+        return _draw(settings.budgets, split, task, tell_pool=settings.plan.encoding == "plain")
     except OstrakaError:
         # It was not asked for, and must not end what was.
         return None
 
 
-def _draw(budgets: BudgetSettings, split: Split, task: Task) -> SumModel:
+def _draw(budgets: BudgetSettings, split: Split, task: Task, *, tell_pool: bool) -> SumModel:
     known = KnownRecords.read(task, SiteEncoder(), split.pool, split.labelled, split.test)
     mu = math.sqrt(2 * gaussian_budget(budgets.epsilon, budgets.delta))
-    problem = known.problem(sum(map(len, split.shards)), tell_pool=True)
+    problem = known.problem(sum(map(len, split.shards)), tell_pool=tell_pool)
     chosen = ChosenPlan.make("auto", problem, mu)
     source = LocalSums(_rows(task, split.shards), chosen.plan.sigmas, np.random.default_rng())
     fitted = chosen.choice.learner.fit(problem, chosen.plan, source)
@@ -132,11 +147,27 @@ def constant_metrics(split: Split, task: Task) -> Metrics:
     return measure(y, np.broadcast_to(said, (len(y), len(said))), task.classes)
 
 
+def measure_number_models(split: Split, task: Task, learned: Learned) -> NumberQuality:
+    """Return how well the model of sums predicts, beside own numbers, all of them, and their mean."""
+    accuracy = learned.result.accuracy
+    own = split.labelled.numbers()
+    all_records = _rows(task, (*split.shards, split.labelled))
+    y = split.test.numbers()
+    pooled = plain_regression().fit(all_records.X, all_records.y).predict(task.prepare(split.test.X))
+    return NumberQuality(
+        own=accuracy.own,
+        after=accuracy.model,
+        pooled=measure_numbers(y, pooled),
+        constant=measure_numbers(y, np.full(len(y), own.mean())),
+        model=learned.model,
+    )
+
+
 def _rows(task: Task, shards: Sequence[Dataset]) -> Rows:
     """Return the records of all shards; a label that is not known counts as 0, as parties count it."""
     codes = np.concatenate([shard.X.reshape(len(shard), -1) for shard in shards])
-    y = np.concatenate([shard.labels() for shard in shards])
-    return Rows(codes, task.prepare(codes), np.maximum(y, 0))
+    y = np.concatenate([shard.targets() for shard in shards])
+    return Rows(codes, task.prepare(codes), y if task.target is not None else np.maximum(y, 0))
 
 
 def _tell(report: FitReport, warnings: Sequence[str]) -> dict[str, Any]:
@@ -158,19 +189,19 @@ def _model_of(result: FitResult) -> SumModel:
         epsilon=max(cost.epsilon for cost in state.costs),
         rounds_planned=state.rounds,
         tells=state.tells,
-        metrics=result.accuracy.model,
+        metrics=None if isinstance(result.accuracy.model, NumberFigures) else result.accuracy.model,
         gain=result.accuracy.gain,
         **_tell(state.report, state.warnings),
     )
 
 
-def _mechanism_of(run: Path) -> Mechanism:
+def _plan_of(run: Path) -> Plan:
     store = SumStore.load(run)
     assert store is not None  # noqa: S101 - sums were asked for
-    return store.plan.mechanism
+    return store.plan
 
 
-def _outcome(context: SimulationContext, result: FitResult) -> QueryOutcome:
+def outcome_of_sums(context: SimulationContext, result: FitResult) -> QueryOutcome:
     """Return what is told of a querying party that asked no query."""
     names = len(context.task.classes)
     nothing = np.empty((0, names) if context.task.multi_label else 0, np.int64)

@@ -8,6 +8,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from ostraka.common.learning.accuracy import METRICS
+from ostraka.common.learning.gain import Interval
 from ostraka.common.mechanism import BOUND
 from ostraka.common.page.drawing import (
     BLUE,
@@ -22,6 +23,7 @@ from ostraka.common.page.drawing import (
     figure_of,
     slant,
 )
+from ostraka.deploy.simulation.number_quality import NumberQuality
 from ostraka.deploy.simulation.report import (
     SimulationReport,
     UnitSpending,
@@ -52,6 +54,25 @@ def accuracy(report: SimulationReport) -> Figure:
     if report.gain is not None:
         draw_level(axes, 1, report.gain.majority, "most frequent class")
     return _of_shares(axes, "accuracy")
+
+
+def numbers(report: SimulationReport) -> Figure:
+    """Plot how well everybody that is compared predicts numbers, with intervals."""
+    quality = report.quality
+    compared = quality.rows if isinstance(quality, NumberQuality) else ()
+    figure = Figure(figsize=(WIDTH, 1 + 0.4 * len(compared)), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    _draw_intervals(left, [(name, one.r2) for name, one in compared], "R^2")
+    _draw_intervals(right, [(name, one.mean_absolute_error) for name, one in compared], "mean absolute error")
+    left.invert_yaxis()
+    return figure
+
+
+def _draw_intervals(axes: Axes, found: Sequence[tuple[str, Interval]], what: str) -> None:
+    for name, one in found:
+        reach = [[one.estimate - one.low], [one.high - one.estimate]]
+        axes.errorbar([one.estimate], [name], xerr=reach, color=BLUE, ecolor=GREY, fmt="o", capsize=3)
+    axes.set(xlabel=what)
 
 
 def holdings(report: SimulationReport) -> Figure:
@@ -171,7 +192,8 @@ OTHERS = (GREEN, RED)
 def comparison(report: SimulationReport) -> Figure:
     """Plot everybody that is compared, by each metric."""
     axes = axes_of(WIDTH, 3.2)
-    compared = (*report.quality.rows, *report.quality.others)
+    quality = report.class_quality
+    compared = (*quality.rows, *quality.others)
     series = [
         (name, colour, [getattr(metrics, metric) for metric in METRICS])
         for colour, (name, metrics) in zip((*COLOURS, *OTHERS), compared, strict=False)
@@ -213,7 +235,7 @@ def rounds(report: SimulationReport) -> Figure:
     axes = axes_of(4.6, 3)
     numbers = [0, *(one.round for one in report.rounds)]
     for metric, colour in (("accuracy", BLUE), ("balanced_accuracy", GREEN)):
-        values = [getattr(report.quality.own, metric), *(getattr(one, metric) for one in report.rounds)]
+        values = [getattr(report.class_quality.own, metric), *(getattr(one, metric) for one in report.rounds)]
         axes.plot(numbers, values, color=colour, marker="o", label=METRICS[metric])
     axes.set_xticks(numbers)
     axes.set(xlabel="rounds of labels", ylabel="on test records")
@@ -222,11 +244,12 @@ def rounds(report: SimulationReport) -> Figure:
 
 
 def _by_label(report: SimulationReport, metric: str, title: str) -> Figure:
-    names = [label.name for label in report.quality.after.labels]
+    quality = report.class_quality
+    names = [label.name for label in quality.after.labels]
     axes = axes_of(max(WIDTH, width_of(names)), 3)
     series = [
         (name, colour, [getattr(label, metric) for label in metrics.labels])
-        for colour, (name, metrics) in zip(COLOURS, report.quality.rows, strict=True)
+        for colour, (name, metrics) in zip(COLOURS, quality.rows, strict=True)
     ]
     draw_groups(axes, names, series)
     axes.set(ylim=(0, 1), ylabel=title)

@@ -29,7 +29,7 @@ class SumModel(FrozenModel):
         records: in the sums, each counted with its weight.
         tells: what parties are told of the querying party's own records.
         notes: what the querying party must know, in sentences.
-        metrics: of the model.
+        metrics: of a model of classes or labels; None for numbers, as is `gain`.
         gain: over own records alone, and over the most frequent class.
     """
 
@@ -42,8 +42,8 @@ class SumModel(FrozenModel):
     records: float
     tells: tuple[str, ...]
     notes: tuple[str, ...]
-    metrics: Metrics
-    gain: Gain
+    metrics: Metrics | None = None
+    gain: Gain | None = None
 
 
 class Quality(FrozenModel):

@@ -147,7 +147,7 @@ def ask(context: SimulationContext) -> QueryOutcome:
     site = context.federation.site(QUERY)
     pool, queries = _pool(site, context)
     options = plan_options(context.settings)
-    return _ask(context, site, pool, options, queries, context.split.truth[: len(queries)])
+    return _ask(context, site, pool, options, queries, context.split.true_classes[: len(queries)])
 
 
 def _ask(
@@ -226,11 +226,11 @@ def retrain_on(context: SimulationContext, site: Path, pool: Path, labelling: La
 
 def choice_of(settings: Settings) -> Choice:
     """Who learns, and how."""
-    denoising = settings.learning.learner == "denoise-ssl"
     return Choice(
         student=settings.learning.learner,
+        second=settings.learning.second_student,
         steps=settings.learning.steps,
-        clusters=settings.records.clusters if denoising else None,
+        clusters=settings.records.clusters if settings.learning.clusters_pool else None,
         epsilon=settings.learning.student_epsilon,
         delta=settings.learning.student_delta,
     )
@@ -419,7 +419,7 @@ def _accuracy_alone(site: Path, seed: int) -> float:
 def _take_turn(context: SimulationContext, site: Path, party: str, turn: int) -> QueryOutcome:
     queries = np.arange(context.settings.records.queries)
     rows = queries + turn * len(queries)
-    truth = context.split.truth[rows]
+    truth = context.split.true_classes[rows]
     pool = site / "pool.npz"
     save(context.split.pool.take(rows), pool)
     others = tuple(name for name in context.settings.sites if name != party)

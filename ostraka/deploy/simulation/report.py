@@ -7,14 +7,17 @@ from ostraka.client.run.asking_options import Adjacency
 from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
 from ostraka.client.training.leading import TrainingReport
 from ostraka.common.console.texts import list_words
-from ostraka.common.learning.gain import Gain
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.gain import Gain, Interval
 from ostraka.common.learning.verdict import STUDENT, doubts, tell_gain
 from ostraka.common.mechanism import BOUND, Mechanism
 from ostraka.common.plan.choices import BALLOTS, ENCODING, ENFORCE, TALLY
+from ostraka.common.planning.search.floor import POINT, RARE_REST
 from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS
 from ostraka.common.sharing.ballots import BallotFormat, RandomizedLabels, RandomizedLabelSets
 from ostraka.common.validation import FrozenModel
 from ostraka.deploy.simulation.defaults import TaskKind
+from ostraka.deploy.simulation.number_quality import NumberQuality, doubt_numbers, tell_numbers
 from ostraka.deploy.simulation.quality import (
     ClassCount,
     Holding,
@@ -169,7 +172,8 @@ class SimulationReport(FrozenModel):
     ``guarantee`` is what every epsilon protects, a "record" (DP) or a "label" alone (label-DP); "none" where
     teachers learned together by ttac.
     ``implied`` labels were not asked for, nor charged, because others imply that they are absent.
-    ``classes`` counts queries by true class, ``labels`` answers by label: one of them is empty. Student and
+    ``classes`` counts queries by true class, ``labels`` answers by label: one of them is empty. Of a number
+    ``classes`` are ranges of it, and there are no student metrics but its own ``quality``. Student and
     label metrics of a multi-label task are means over labels. ``turns`` are of several querying parties in
     the order in which they asked; student metrics are then means over them. ``rounds`` are of labels
     that were asked for in several. ``gain`` is of the one querying party that asked once, and
@@ -199,15 +203,15 @@ class SimulationReport(FrozenModel):
     label_accuracy: float | None
     label_balanced_accuracy: float | None
     student: str
-    student_accuracy_before: float
-    student_accuracy_after: float
-    student_balanced_accuracy_before: float
-    student_balanced_accuracy_after: float
+    student_accuracy_before: float | None
+    student_accuracy_after: float | None
+    student_balanced_accuracy_before: float | None
+    student_balanced_accuracy_after: float | None
     records: RecordSplit
     notes: tuple[str, ...]
     gain: Gain | None
     student_guarantee: DpSgdGuarantee | None
-    quality: Quality
+    quality: Quality | NumberQuality
     turns: tuple[QuerierQuality, ...]
     rounds: tuple[RoundQuality, ...]
     training: TrainingReport | None
@@ -217,6 +221,15 @@ class SimulationReport(FrozenModel):
     units: tuple[UnitSpending, ...]
     seconds: dict[str, float]
     throughput: Throughput
+
+    @property
+    def class_quality(self) -> Quality:
+        """Figures of classes or labels; raises `data.missing` for a report of numbers, which has none."""
+        if isinstance(self.quality, Quality):
+            return self.quality
+        raise OstrakaError(
+            ErrorCode.DATA_MISSING, "The report is of numbers and has no figures of classes: plot `numbers`."
+        )
 
 
 def switch_words(report: SimulationReport) -> str:
@@ -246,7 +259,7 @@ def model_words(model: SumModel) -> str:
 
 
 def _tell_drawn(model: SumModel | None) -> Iterator[str]:
-    if model is None or model.asked:
+    if model is None or model.asked or model.gain is None:
         return
     gain = model.gain
     yield (
@@ -264,23 +277,56 @@ def split_sentence(report: SimulationReport) -> str:
         f"{total} records: {found.labelled} the querying party's own, {found.pool} its pool, {found.test} to"
         f" test on, {found.parties} with {len(report.holdings)} parties."
     )
-    asked = report.quality.ensemble_records
-    if asked == found.test:
+    quality = report.quality
+    if isinstance(quality, NumberQuality) or quality.ensemble_records == found.test:
         return told
+    asked = quality.ensemble_records
     return f"{told} The teachers without privacy are tested on {asked} of the {found.test}, drawn at random."
 
 
 def warnings(report: SimulationReport) -> tuple[str, ...]:
     """Return what keeps the figures from meaning what they seem to mean; none for most reports."""
     found = report.gain
+    if isinstance(report.quality, NumberQuality):
+        return tuple(doubt_numbers(report.quality, report.records.test))
     told = () if found is None else doubts(found, "test records", *_who(report))
     return (*_one_class(report), *told)
 
 
+def advise(report: SimulationReport) -> str:
+    """Return one line on which way gained most over own data alone, or that none did; empty if unmeasured."""
+    found = report.gain
+    if found is None or not isinstance(report.quality, Quality):
+        return ""
+    model = report.quality.model
+    asked = "the model of sums" if model is not None and model.asked else "the student of released labels"
+    ways = {asked: _over_own(found)}
+    if model is not None and model.gain is not None and not model.asked:
+        ways[f"a model of sums ({model.learner})"] = _over_own(model.gain)
+    name = max(ways, key=lambda way: ways[way].estimate)
+    gained = ways[name]
+    if gained.estimate < POINT:
+        told = "do nothing; no way gained a point over own data alone."
+    else:
+        sure = "" if gained.low > 0 else ", which may be chance"
+        told = f"take {name}; it gained most over own data alone, {100 * gained.estimate:.1f} points{sure}."
+    return f"Advice: {told} This is one split: `ostraka advise` tries every way on several."
+
+
+def _over_own(gain: Gain) -> Interval:
+    """Return the gain over own data, else over the most frequent class; balanced where that is nearly all."""
+    balanced = gain.majority > 1 - RARE_REST
+    over = gain.balanced_over_own if balanced else gain.over_own
+    return gain.over_majority if over is None else over
+
+
 def _student(report: SimulationReport) -> Iterator[str]:
     found = report.gain
-    before = report.student_accuracy_before
-    after = report.student_accuracy_after
+    if isinstance(report.quality, NumberQuality):
+        yield from tell_numbers(report.quality, report.records.test)
+        return
+    before = report.quality.own.accuracy
+    after = report.quality.after.accuracy
     what = "labels of test records" if report.labels else "test records"
     who = "student" if report.queries else "model"
     if found is None:

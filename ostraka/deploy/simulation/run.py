@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ostraka.client.session.meter import StepProgress
 from ostraka.client.training.leading import TrainingReport
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.imports import without_collection
 from ostraka.common.learning.accuracy import Metrics
-from ostraka.common.mechanism import Mechanism, labelling
+from ostraka.common.mechanism import labelling
+from ostraka.common.plan.plan import Plan
 from ostraka.common.task import Task
 from ostraka.deploy.simulation.affordable import check_affordable, tell_affordable
 from ostraka.deploy.simulation.federation import CORES, GUARDIAN, QUERY, Federation
@@ -27,11 +29,22 @@ from ostraka.deploy.simulation.models import (
     constant_metrics,
     draw_model,
     learn_from_sums,
+    measure_number_models,
     measure_pooled,
+    outcome_of_sums,
+)
+from ostraka.deploy.simulation.number_quality import (
+    NumberQuality,
+    count_numbers,
+    name_ranges,
+    number_ranges,
 )
 from ostraka.deploy.simulation.plan import plan_of, plan_options
 from ostraka.deploy.simulation.processes import Start, Supervisor, forking
 from ostraka.deploy.simulation.quality import (
+    ClassCount,
+    Holding,
+    LabelCount,
     Quality,
     QuerierQuality,
     RoundQuality,
@@ -55,6 +68,7 @@ from ostraka.deploy.simulation.querying_party import (
     Stopwatch,
     ask,
     ask_in_rounds,
+    choice_of,
     run_queriers,
 )
 from ostraka.deploy.simulation.report import (
@@ -72,6 +86,7 @@ from ostraka.deploy.simulation.split import Split, split_data
 from ostraka.guardian.admin.confidential import UnitReport, totals
 
 TRAIN = "train the teachers"
+POOL_RECORDS = "learn from all records without privacy"
 COUNTED = ("queries", "asked", "answered", "by_student", "implied")
 """What is added up over all querying parties."""
 LATER = ("sklearn.linear_model", "ostraka.client.students.files", "ostraka.common.estimators.skops_files")
@@ -87,24 +102,20 @@ class SimulationOutcome:
     Attributes:
         started_unix_s: when labelling began.
         training: how teachers learned together; None where each learned alone.
-        asked: what each querying party came to, in the order in which they asked.
-        ensemble: figures of all teachers together, asked without privacy.
-        ensemble_records: test records that these figures are of.
+        asked: what each querying party came to, in the order in which they asked; none of a number.
         rounds: what each round of labels came to; none where all was asked at once.
-        model: of sums, and `mechanism` what released them, or votes; `pooled` figures of all records.
         units: what every party was charged.
+        plan: of the votes, or of the sums.
+        quality: figures on test records.
     """
 
     started_unix_s: float
     training: TrainingReport | None
     asked: Sequence[QueryOutcome]
-    ensemble: Metrics
-    ensemble_records: int
     rounds: Sequence[RoundQuality]
     units: Sequence[UnitReport]
-    model: SumModel | None
-    mechanism: Mechanism
-    pooled: Metrics | None
+    plan: Plan
+    quality: Quality | NumberQuality
 
 
 def simulate(
@@ -131,8 +142,8 @@ def simulate(
         split = split_data(settings)
         _check_task(settings, split)
         settings = settings.for_pool(len(split.pool))
-        several = split.truth.ndim == 2
-        classes = split.truth.shape[1] if several else len(np.unique(split.truth))
+        settings = settings.of_numbers() if split.kind == "number" else settings
+        classes = _count_classes(split)
         check_affordable(settings, classes)
         split = replace(split, notes=(*split.notes, *tell_affordable(settings, classes)))
     threads = {"OMP_NUM_THREADS": str(max(1, CORES // settings.records.parties))}
@@ -154,6 +165,17 @@ def simulate(
     return report
 
 
+def _count_classes(split: Split) -> int:
+    """Return how many classes or labels a record may have, 1 for a number."""
+    match split.kind:
+        case "number":
+            return 1
+        case "multilabel":
+            return int(split.truth.shape[1])
+        case "single":
+            return len(np.unique(split.truth))
+
+
 def _claim(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -173,7 +195,8 @@ def _prepare(
     with watch.step("provision the sites"):
         federation.provision()
         task = federation.place(split)
-        plan_of(settings, len(split.pool), task)  # refuses what does not fit before anything is trained
+        if not settings.learning.sums:
+            plan_of(settings, len(split.pool), task)  # refuses what does not fit before anything is trained
     if settings.teaching.joint:
         with watch.step("start the guardian"):
             federation.serve_guardian()
@@ -209,14 +232,17 @@ def _get_ready(federation: Federation) -> None:
 
 
 def _check_task(settings: Settings, split: Split) -> None:
-    several = split.truth.ndim == 2
-    found = "multilabel" if several else "single"
+    found = split.kind
+    several = found == "multilabel"
     if settings.records.task not in (None, found):
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
             f"Setting task: {settings.records.task} was asked, and the records of {settings.records.data} "
             f"are {found}; correct it or bring other data.",
         )
+    if found == "number":
+        _require_sums(settings)
+        return
     if settings.learning.dependencies and not several:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
@@ -232,31 +258,63 @@ def _check_task(settings: Settings, split: Split) -> None:
         )
 
 
+def _require_sums(settings: Settings) -> None:
+    if not settings.learning.sums:
+        raise OstrakaError(
+            ErrorCode.TASK_NUMERIC,
+            f"The records of {settings.records.data} have a number each, and votes are for classes: simulate"
+            " with --learn auto, which learns numbers from sums, or name a column of classes as --label.",
+        )
+
+
 def _ask(context: SimulationContext, training: TrainingReport | None) -> SimulationOutcome:
     started = time.time()
     settings = context.settings
     rounds: Sequence[RoundQuality] = ()
-    mechanism = settings.plan_mechanism
-    pooled = None
-    model: SumModel | None
+    asked: Sequence[QueryOutcome] = ()
+    quality: Quality | NumberQuality
     if settings.learning.sums:
-        one, model, mechanism = learn_from_sums(context)
-        asked: Sequence[QueryOutcome] = (one,)
-        with context.watch.step("learn from all records without privacy"):
-            pooled = measure_pooled(context.split, context.task)
+        learned = learn_from_sums(context)
+        plan = learned.plan
+        if context.split.kind == "number":
+            with context.watch.step(POOL_RECORDS):
+                quality = measure_number_models(context.split, context.task, learned)
+        else:
+            asked = (outcome_of_sums(context, learned.result),)
+            with context.watch.step(POOL_RECORDS):
+                pooled = measure_pooled(context.split, context.task)
+            quality = _quality(context, asked, learned.model, pooled)
     else:
         asked, rounds = _ask_queriers(context)
+        plan = plan_of(settings, settings.records.queries, context.task)
         with context.watch.step("draw sums of the same budget"):
             model = draw_model(settings, context.split, context.task)
+        quality = _quality(context, asked, model, None)
+    with context.watch.step("compute what the votes cost"):
+        context.federation.end_guardian()
+    units = totals(context.federation.site(GUARDIAN))
+    return SimulationOutcome(started, training, asked, rounds, units, plan, quality)
+
+
+def _quality(
+    context: SimulationContext,
+    asked: Sequence[QueryOutcome],
+    model: SumModel | None,
+    pooled: Metrics | None,
+) -> Quality:
+    """Return how good the student or model is, beside all teachers together, whom nobody else may ask."""
     with context.watch.step("ask the teachers without privacy"):
         sites = [context.federation.site(name) for name in context.settings.sites]
         tested = sample_tested(context.split.test, context.settings.records.seed)
         ensemble = ensemble_metrics(sites, context.task, tested)
-    with context.watch.step("compute what the votes cost"):
-        context.federation.end_guardian()
-    units = totals(context.federation.site(GUARDIAN))
-    return SimulationOutcome(
-        started, training, asked, ensemble, len(tested), rounds, units, model, mechanism, pooled
+    return Quality(
+        own=mean_metrics([one.before for one in asked]),
+        after=mean_metrics([one.after for one in asked]),
+        ensemble=ensemble,
+        ensemble_records=len(tested),
+        pooled=pooled,
+        model=model,
+        constant=constant_metrics(context.split, context.task),
     )
 
 
@@ -266,7 +324,7 @@ def _ask_queriers(context: SimulationContext) -> tuple[tuple[QueryOutcome, ...],
     if context.settings.learning.label_rounds > 1:
         site = context.federation.site(QUERY)
         options = plan_options(context.settings)
-        one, rounds = ask_in_rounds(context, site, context.split.truth, options)
+        one, rounds = ask_in_rounds(context, site, context.split.true_classes, options)
         return (one,), rounds
     return (ask(context),), ()
 
@@ -281,34 +339,31 @@ def report_on(
 ) -> SimulationReport:
     """Return the report of a simulation of records that were shared out as ``split``."""
     asked = outcome.asked
-    truth = np.concatenate([one.truth for one in asked])
-    released = np.concatenate([one.released for one in asked])
-    classes = () if task.multi_label else count_classes(task.classes, truth, released)
-    labels = count_labels(task.classes, truth, released) if task.multi_label else ()
+    classes, labels = _count_answers(split, task, asked)
     guarantee: Guarantee = "none" if settings.teaching.training == "ttac" else settings.plan.adjacency
-    before = mean_metrics([one.before for one in asked])
-    after = mean_metrics([one.after for one in asked])
+    quality = outcome.quality
+    before, after = (quality.own, quality.after) if isinstance(quality, Quality) else (None, None)
     promised = [one.guarantee for one in asked if one.guarantee is not None]
     return SimulationReport(
         id=name,
         version=version("ostraka"),
         settings=settings,
-        task="multilabel" if task.multi_label else "single",
-        mechanism=outcome.mechanism,
+        task=split.kind,
+        mechanism=outcome.plan.mechanism,
         guarantee=guarantee,
         enforce=settings.budgets.enforce,
         bound=settings.charged_bound,
         notions=notions(settings.charged_bound, guarantee),
         encoding=settings.plan.encoding,
         tally=settings.plan.tally,
-        ballots=plan_of(settings, settings.records.queries, task).ballots,
+        ballots=outcome.plan.ballots,
         head=settings.teachers_head,
-        teachers=settings.votes,
+        teachers=settings.records.parties * settings.teachers,
         **{name: sum(getattr(one, name) for one in asked) for name in COUNTED},
         ended_early=any(one.ended_early for one in asked),
         label_accuracy=label_accuracy([*classes, *labels]),
         label_balanced_accuracy=balanced_accuracy(classes, labels),
-        student=settings.learning.learner,
+        student=choice_of(settings).name,
         **_accuracies("before", before),
         **_accuracies("after", after),
         notes=split.notes,
@@ -320,19 +375,11 @@ def report_on(
         ),
         gain=asked[0].gain if len(asked) == 1 else None,
         student_guarantee=max(promised, key=lambda one: one.epsilon) if promised else None,
-        quality=Quality(
-            own=before,
-            after=after,
-            ensemble=outcome.ensemble,
-            ensemble_records=outcome.ensemble_records,
-            pooled=outcome.pooled,
-            model=outcome.model,
-            constant=constant_metrics(split, task),
-        ),
+        quality=quality,
         turns=tuple(map(_turn, asked)) if settings.learning.queriers else (),
         rounds=tuple(outcome.rounds),
         training=outcome.training,
-        holdings=count_holdings(settings.sites, split.shards, len(task.classes)),
+        holdings=_holdings(settings, split, task),
         classes=classes,
         labels=labels,
         units=tuple(_unit(unit, settings, guarantee, outcome.started_unix_s) for unit in outcome.units),
@@ -341,10 +388,33 @@ def report_on(
     )
 
 
-def _accuracies(when: str, student: Metrics) -> dict[str, Any]:
+def _count_answers(
+    split: Split, task: Task, asked: Sequence[QueryOutcome]
+) -> tuple[tuple[ClassCount, ...], tuple[LabelCount, ...]]:
+    """Return counts by class, or by label; of a number its ranges, of which nobody asks."""
+    if split.kind == "number":
+        return name_ranges(number_ranges(_all_numbers(split))), ()
+    truth = np.concatenate([one.truth for one in asked])
+    released = np.concatenate([one.released for one in asked])
+    if task.multi_label:
+        return (), count_labels(task.classes, truth, released)
+    return count_classes(task.classes, truth, released), ()
+
+
+def _all_numbers(split: Split) -> NDArray[np.float64]:
+    return np.concatenate([shard.numbers() for shard in split.shards])
+
+
+def _holdings(settings: Settings, split: Split, task: Task) -> tuple[Holding, ...]:
+    if split.kind == "number":
+        return count_numbers(settings.sites, split.shards, number_ranges(_all_numbers(split)))
+    return count_holdings(settings.sites, split.shards, len(task.classes))
+
+
+def _accuracies(when: str, student: Metrics | None) -> dict[str, Any]:
     return {
-        f"student_accuracy_{when}": student.accuracy,
-        f"student_balanced_accuracy_{when}": student.balanced_accuracy,
+        f"student_accuracy_{when}": None if student is None else student.accuracy,
+        f"student_balanced_accuracy_{when}": None if student is None else student.balanced_accuracy,
     }
 
 

@@ -38,9 +38,9 @@ def iid(records: int, parties: int, random: np.random.Generator) -> Shards:
 
 
 def label_sorted(
-    y: NDArray[np.int64], parties: int, similarity: float, random: np.random.Generator
+    y: NDArray[np.int64 | np.float64], parties: int, similarity: float, random: np.random.Generator
 ) -> Shards:
-    """`similarity` percent of the records at random, the others sorted by class and cut in pieces.
+    """`similarity` percent of the records at random, the others sorted by class or number and cut in pieces.
 
     Dodwadmath and Stich 2022, section 3.
 

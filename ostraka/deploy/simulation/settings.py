@@ -13,7 +13,11 @@ from ostraka.common.mechanism.arguments import make_mechanism, split_mechanism
 from ostraka.common.mechanism.mechanism import INVALID_PLAN
 from ostraka.common.privacy import ORDERS
 from ostraka.common.validation import FrozenModel
-from ostraka.deploy.simulation.defaults import JOINT_TRAINING_MODEL, default_check, default_parameters
+from ostraka.deploy.simulation.defaults import (
+    JOINT_TRAINING_MODEL,
+    default_check,
+    default_parameters,
+)
 from ostraka.deploy.simulation.schemes import check_epsilons, check_shares, level_epsilons
 from ostraka.deploy.simulation.settings_parts import (
     ONE_LABEL,
@@ -108,6 +112,15 @@ class Settings(FrozenModel):
         """Return these settings for a pool of `pool` records, all asked about where parties count records."""
         counted = self.learning.label_dp is not None and self.plan_mechanism.by_record
         return self.model_copy(update={"queries": pool}) if counted else self
+
+    @property
+    def teachers(self) -> int:
+        """Teachers of each party: a number has none, as nobody votes on it."""
+        return 0 if self.records.task == "number" else self.teaching.teachers
+
+    def of_numbers(self) -> "Settings":
+        """Return these settings for records that have a number each."""
+        return self.model_copy(update={"task": "number"})
 
     @property
     def votes(self) -> int:

@@ -67,9 +67,9 @@ def _problem(error: ValidationError, options: Collection[str], config: Path | No
 
 def _find_unused(settings: Settings, given: Collection[str], named: Named) -> str | None:
     """Which of the settings that were given would change nothing, in a sentence; None where all do."""
-    clustered = settings.plan.kind == "noise_cluster" or settings.learning.learner == "denoise-ssl"
+    clustered = settings.plan.kind == "noise_cluster" or settings.learning.clusters_pool
     if "clusters" in given and not clustered:
-        return f"{named('clusters')} is for mechanism noise_cluster and label_dp denoise-ssl; leave it out."
+        return f"{named('clusters')} is for mechanism noise_cluster and student denoise-ssl; leave it out."
     if "label_epsilon" in given and not settings.plan.randomizes:
         return (
             f"{named('label_epsilon')} is for labels that are randomised; give label_dp, such as denoise-ssl."

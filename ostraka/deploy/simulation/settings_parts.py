@@ -6,7 +6,12 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from ostraka.client.run.asking_options import Adjacency
-from ostraka.client.students.registry import VOTES_STUDENTS, VotesStudent
+from ostraka.client.students.registry import (
+    DOUBTING_STUDENTS,
+    VOTES_STUDENTS,
+    DoubtingStudent,
+    VotesStudent,
+)
 from ostraka.common.console.options import KEY, Completion
 from ostraka.common.mechanism import BOUND
 from ostraka.common.mechanism.arguments import split_mechanism
@@ -41,7 +46,7 @@ class RecordSettings(SettingsPart):
         default=None, description="The task of the records; default: proposed from all of them."
     )
     task: TaskKind | None = Field(
-        default=None, description="single or multilabel; default: whichever the data are."
+        default=None, description="single, multilabel or number; default: whichever the data look like."
     )
     split: Scheme = Field(
         default="iid",
@@ -256,6 +261,11 @@ class StudentSettings(SettingsPart):
         "boost, gradients, or auto, which chooses.",
     )
     student: VotesStudent | None = Field(default=None, description=f"Student: {VOTES_STUDENTS}.")
+    second_student: DoubtingStudent | None = Field(
+        default=None,
+        description="Second student, of the label that the first predicts for every record of the pool: "
+        f"{DOUBTING_STUDENTS}.",
+    )
     student_epsilon: float | None = Field(
         default=None, gt=0, description="dp-sgd: epsilon of the student for the records it learns from."
     )
@@ -298,6 +308,8 @@ class StudentSettings(SettingsPart):
             )
         if self.label_dp is not None and self.student is not None and self.label_dp not in STUDENT_OF:
             raise ValueError(f"label_dp {self.label_dp} is a student by itself; leave out student")
+        if self.label_dp is not None and self.second_student is not None and self.label_dp not in STUDENT_OF:
+            raise ValueError(f"label_dp {self.label_dp} is a student by itself; leave out second_student")
         if self.steps is not None and self.learner == "supervised":
             raise ValueError("steps are of students that are networks; name one, such as student vat")
         return self
@@ -306,6 +318,7 @@ class StudentSettings(SettingsPart):
     def _models_of_sums_take_no_labels(self) -> "StudentSettings":
         chosen = {
             "student": self.student is not None,
+            "second_student": self.second_student is not None,
             "label_rounds": self.label_rounds > 1,
             "dependencies": self.dependencies,
             "queriers": self.queriers is not None,
@@ -341,6 +354,11 @@ class StudentSettings(SettingsPart):
         if self.label_dp is None:
             return self.student or "supervised"
         return self.student or STUDENT_OF.get(self.label_dp) or self.label_dp
+
+    @property
+    def clusters_pool(self) -> bool:
+        """Whether a student divides the pool into clusters."""
+        return "denoise-ssl" in (self.learner, self.second_student)
 
 
 def suiting(label_dp: str | None, *, several: bool) -> Mapping[str, Any]:

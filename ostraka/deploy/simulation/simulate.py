@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from ostraka.client.run.labels import Labels
+    from ostraka.deploy.simulation.number_quality import NumberQuality
+    from ostraka.deploy.simulation.quality import Quality
     from ostraka.deploy.simulation.report import SimulationReport
 
 RUNS = Path("runs")
@@ -53,18 +55,13 @@ class Report:
     @property
     def tables(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         """Rows for data frames: `units`, their `spending`, `quality`, `classes`, `labels`, `parties`."""
-        from ostraka.common.learning.accuracy import METRICS
-
         found = self.values
         return {
             "units": [unit.model_dump(exclude={"history"}) for unit in found.units],
             "spending": [
                 {"unit": unit.name} | point.model_dump() for unit in found.units for point in unit.history
             ],
-            "quality": [
-                {"student": name} | {metric: getattr(metrics, metric) for metric in METRICS}
-                for name, metrics in (*found.quality.rows, *found.quality.others)
-            ],
+            "quality": list(_quality_rows(found.quality)),
             "classes": [count.model_dump() for count in found.classes],
             "labels": [count.model_dump() for count in found.labels],
             "parties": [holding.model_dump() for holding in found.holdings],
@@ -107,6 +104,23 @@ class Report:
             for unit in self.tables["units"]
         ]
         return html_table(str(self), ("party", "group", *epsilons), rows)
+
+
+def _quality_rows(quality: "Quality | NumberQuality") -> Iterator[Mapping[str, Any]]:
+    """Yield the figures of everybody that is compared."""
+    from ostraka.common.learning.accuracy import METRICS
+    from ostraka.deploy.simulation.number_quality import NumberQuality
+
+    if isinstance(quality, NumberQuality):
+        for name, one in quality.rows:
+            yield {
+                "model": name,
+                "r2": one.r2.estimate,
+                "mean_absolute_error": one.mean_absolute_error.estimate,
+            }
+        return
+    for name, metrics in (*quality.rows, *quality.others):
+        yield {"student": name} | {metric: getattr(metrics, metric) for metric in METRICS}
 
 
 def simulate(

@@ -43,7 +43,7 @@ def _of_guardian(settings: Settings) -> Tables:
 def _of_party(settings: Settings) -> Tables:
     training = {
         "data": "data.npz",
-        "teachers": settings.teaching.teachers,
+        "teachers": settings.teachers,
         "seed": settings.records.seed,
         "variant": settings.teachers_variant,
         "thresholds": settings.teaching.thresholds,

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from ostraka.common.datasets import TEST_FRACTION, Dataset, digits, load, load_splits
 from ostraka.common.datasets.label_columns import default_names
+from ostraka.common.datasets.number_format import NumberFormat
 from ostraka.common.datasets.table_files import is_table, kind_of, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task, load_task
 from ostraka.common.task.table_proposal import propose_task
+from ostraka.deploy.simulation.defaults import TaskKind, task_kind
 from ostraka.deploy.simulation.schemes import Shards, by_values, dirichlet, iid, label_sorted, with_consent
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.settings_parts import RecordSettings
@@ -34,13 +36,14 @@ def shard_rows(data: Dataset, settings: Settings, random: np.random.Generator) -
         shards = _keep_persons(shards, data.ids, random)
     sizes = [len(rows) for rows in shards]
     least = int(np.argmin(sizes))
-    teachers = settings.teaching.teachers
-    if sizes[least] < teachers:
+    teachers = settings.teachers
+    if sizes[least] < max(1, teachers):
+        shared, asked = (f", for {teachers} teachers", "teachers or parties") if teachers else ("", "parties")
         raise OstrakaError(
             ErrorCode.DATA_TOO_FEW,
             f"The data are too few: split {records.split} gives {settings.sites[least]} {sizes[least]} of "
-            f"{len(data)} records, for {teachers} teachers. Ask for fewer teachers or parties, try another "
-            "seed or a milder split, or bring more.",
+            f"{len(data)} records{shared}. Ask for fewer {asked}, try another seed or a milder split, or "
+            "bring more.",
         )
     return shards
 
@@ -61,7 +64,7 @@ def _keep_persons(shards: Shards, ids: tuple[str, ...] | None, random: np.random
 
 def _shards(data: Dataset, records: RecordSettings, random: np.random.Generator) -> Shards:
     if records.similarity is not None:
-        return label_sorted(_classes(data, records), records.parties, records.similarity, random)
+        return label_sorted(_require_one(data, records), records.parties, records.similarity, random)
     if records.alpha is not None:
         return dirichlet(_classes(data, records), records.parties, records.alpha, random)
     if records.by is not None:
@@ -81,11 +84,22 @@ def _by_column(data: Dataset, records: RecordSettings, column: str) -> Shards:
         ) from error
 
 
-def _classes(data: Dataset, records: RecordSettings) -> NDArray[np.int64]:
+def _require_one(data: Dataset, records: RecordSettings) -> NDArray[np.int64 | np.float64]:
+    """Return the class or number of each record; raise `config.invalid` where it has several labels."""
     if data.multi_label:
         raise _invalid(
             f"Setting split: {records.split} is by class, and the records of {records.data} have several "
             "labels each; split by column or iid."
+        )
+    return data.targets()
+
+
+def _classes(data: Dataset, records: RecordSettings) -> NDArray[np.int64]:
+    _require_one(data, records)
+    if data.numeric:
+        raise _invalid(
+            f"Setting split: {records.split} is by class, and the records of {records.data} have a number"
+            " each; split label-sorted, by column or iid."
         )
     return data.labels()
 
@@ -117,7 +131,8 @@ class Split:
         labelled: what the querying party starts with.
         pool: its queries, without labels; of several querying parties those of the first, then of the next.
             Where features are shared, these are the records of all parties.
-        truth: int64 labels of the pool, (Q,), or (Q, k) where multi-label, which only the report may see.
+        truth: int64 labels of the pool, (Q,), or (Q, k) where multi-label, or numbers (Q,), which only the
+            report may see.
         test: what students are measured on.
         task: the task that says what the records hold, or None where it is inferred from arrays.
         notes: what a person should know of the records' columns and classes, a sentence each.
@@ -126,10 +141,22 @@ class Split:
     shards: tuple[Dataset, ...]
     labelled: Dataset
     pool: Dataset
-    truth: NDArray[np.int64]
+    truth: NDArray[np.int64 | np.float64]
     test: Dataset
     task: Task | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def true_classes(self) -> NDArray[np.int64]:
+        """The `truth` where it is of classes or labels."""
+        return self.truth.astype(np.int64, copy=False)
+
+    @property
+    def kind(self) -> TaskKind:
+        """What a record has: one class, several labels, or a number."""
+        if self.test.numeric:
+            return "number"
+        return "multilabel" if self.test.multi_label else "single"
 
 
 def split_data(settings: Settings) -> Split:
@@ -151,7 +178,8 @@ def split_data(settings: Settings) -> Split:
         raise _too_few(
             f"{wanted} labelled and unlabeled records were asked for and {len(ours)} are there", "queries"
         )
-    if len(theirs) < settings.votes:
+    settings = settings.of_numbers() if ours.numeric else settings
+    if len(theirs) < settings.records.parties * settings.teachers:
         raise _too_few(f"{settings.votes} teachers share {len(theirs)} records", "teachers or parties")
     labelled, pool, test = np.split(random.permutation(len(ours)), [settings.records.labelled, wanted])
     rows = shard_rows(theirs, settings, random)
@@ -164,7 +192,7 @@ def split_data(settings: Settings) -> Split:
         shards=tuple(held),
         labelled=ours.take(labelled),
         pool=replace(asked, y=None, ids=_distinct(asked.ids)),
-        truth=asked.labels(),
+        truth=asked.targets(),
         test=ours.take(test),
         task=task,
         notes=notes,
@@ -196,6 +224,7 @@ def _task(records: RecordSettings) -> tuple[Task | None, tuple[str, ...]]:
         source=records.data,
         public=True,
         point_is_decimal=table.reading.point_is_decimal,
+        target=None if records.task is None else "number" if records.task == "number" else "class",
     )
     return proposal.task(), proposal.notes
 
@@ -205,11 +234,14 @@ def _sources(
 ) -> tuple[Dataset, Dataset, int]:
     """Return the records that the querying party and the parties draw on, and how many nobody has."""
     if _has_test_records(settings.records.data):
-        train, test = load_splits(settings.records.data, settings.records.label_columns)
+        train, test = load_splits(
+            settings.records.data, settings.records.label_columns, target=_number_format(settings.records)
+        )
         return test, train, 0
     whole = _records(settings.records, task)
-    whole.labels()
-    whole = replace(whole, classes=whole.classes or _class_names(whole))
+    whole.targets()
+    if not whole.numeric:
+        whole = replace(whole, classes=whole.classes or _class_names(whole))
     ours = settings.drawn + round(TEST_FRACTION * len(whole))
     order = random.permutation(len(whole))
     theirs = _of_others(order[ours:], order[:ours], whole.ids)
@@ -229,7 +261,16 @@ def _of_others(
 def _records(records: RecordSettings, task: Task | None) -> Dataset:
     if task is not None:
         return task.load(records.data)
-    return digits() if records.data == DIGITS else load(records.data, records.label_columns)
+    if records.data == DIGITS:
+        return digits()
+    data = load(records.data, records.label_columns, target=_number_format(records))
+    return data.without_gaps(records.data)
+
+
+def _number_format(records: RecordSettings) -> NumberFormat | None:
+    """Return how arrays write a number a record; None where they have classes or labels."""
+    numeric = (records.task or task_kind(records.data)) == "number"
+    return NumberFormat() if numeric else None
 
 
 def _class_names(data: Dataset) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from ostraka.common.privacy.guarantees import notion
-from ostraka.protos.ostraka.v1 import admin_pb2
+from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
 LABELS = ("label", "")
 """As guardians say that they release labels, those of earlier versions by saying nothing."""
@@ -13,6 +13,11 @@ LABELS = ("label", "")
 def unit_text(named: Any) -> str:
     """Return the name of a unit, of its budget or its charge, and what its epsilons promise."""
     return f"{named.party}/{named.group} ({notion(named.adjacency)})"
+
+
+def records_text(group: common_pb2.Group) -> str:
+    """Return how many records a group has, and how many of them its sums are over where these are fewer."""
+    return f"{group.records}, {group.summed_records} in sums" if group.summed_records else str(group.records)
 
 
 def release_text(answered: int, asked: int, released: str) -> str:

@@ -9,7 +9,7 @@ from ostraka.common.console.cli import write_json
 from ostraka.common.console.commands import CommandGroup
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.exports import plain
-from ostraka.guardian.admin.texts import day
+from ostraka.guardian.admin.texts import day, records_text
 from ostraka.guardian.commands.operation_commands import add_operations, command_of
 from ostraka.guardian.commands.options_and_output import Json, Site, Wide, say, tell
 from ostraka.guardian.operations.federation import PartyName, Revoke
@@ -34,7 +34,7 @@ def show(site: Site, party: PartyName, json: Json = None) -> None:
     tell(
         {"parties": found},
         ("group", "records", "teachers", "teachers a record touches"),
-        [(g.name, str(g.records), str(g.teachers), str(g.copies or 1)) for g in info.groups],
+        [(g.name, records_text(g), str(g.teachers), str(g.copies or 1)) for g in info.groups],
         json,
     )
     if json != "-":

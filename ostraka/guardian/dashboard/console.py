@@ -16,7 +16,7 @@ from ostraka.common.page.templates import environment
 from ostraka.common.privacy.filters import filter_text
 from ostraka.common.privacy.guarantees import notion
 from ostraka.guardian.admin.client import admin_call, odd
-from ostraka.guardian.admin.texts import amount_left, day, event_text, minute, unit_text
+from ostraka.guardian.admin.texts import amount_left, day, event_text, minute, records_text, unit_text
 from ostraka.guardian.ledger import Cipher
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
@@ -124,6 +124,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "percent": percent,
     "day": day,
     "minute": minute,
+    "records": records_text,
     "notion": notion,
     "filter_text": filter_text,
     "details": audit_details,

@@ -78,6 +78,8 @@ def _problem_of_groups(manifest: common_pb2.Manifest) -> str | None:
         return "needs at least one group, each with a name of its own in small letters, digits and hyphens"
     if any(group.records < 1 for group in groups):
         return "needs at least one record a group"
+    if any(group.summed_records > group.records for group in groups):
+        return "sums over more records of a group than it has"
     if not any(group.teachers for group in groups):
         return _problem_of_records_alone(manifest)
     if any(group.teachers < 1 for group in groups):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from pydantic import Field
@@ -18,11 +18,16 @@ from ostraka.common.privacy.filters import GAUSSIAN, filter_text
 from ostraka.common.privacy.guarantees import BOUND, DELTA, NOTIONS
 from ostraka.common.validation import FrozenModel
 
+if TYPE_CHECKING:
+    from ostraka.common.mechanism import RecordSums
+
 
 class CandidateOptions(FrozenModel):
     """The federation that would ask, and the budget of its parties."""
 
-    classes: int = Field(ge=2, description="Classes, or labels of a multi-label task.")
+    classes: int | None = Field(
+        default=None, ge=2, description="Classes, or labels of a multi-label task; sums need none."
+    )
     parties: int = Field(ge=1, description="Number of answering parties.")
     epsilon: float = Field(description="Epsilon of every party's budget.")
     delta: float = Field(default=DELTA, description="Delta of every party's budget.")
@@ -34,10 +39,10 @@ class CandidateOptions(FrozenModel):
         default=None, description="Filter of the budget; default: proposed, with --search renyi."
     )
     queries: int | None = Field(
-        default=None, ge=1, description="Number of queries; default: as in --votes, else 1000."
+        default=None, ge=1, description="Number of queries; default: as in --votes, else 1000; of sums 1."
     )
     max_votes_per_person: int = Field(
-        default=1, ge=1, description="Votes that one unit can change in a query."
+        default=1, ge=1, description="Votes that one unit can change in a query; its records in a sum."
     )
     adjacency: str = Field(
         default="record",
@@ -53,6 +58,15 @@ class CandidateOptions(FrozenModel):
         if self.order is not None:
             return (self.order,)
         return {"renyi": ORDERS, "gaussian": (GAUSSIAN,), None: (*ORDERS, GAUSSIAN)}[self.filter]
+
+    @property
+    def labels(self) -> int:
+        """Classes, or labels, of a task that is voted on; raises `config.invalid` where nobody says."""
+        if self.classes is None:
+            raise OstrakaError(
+                ErrorCode.CONFIG_INVALID, "Nobody says how many classes there are: give --classes."
+            )
+        return self.classes
 
     @property
     def voters(self) -> int | None:
@@ -73,7 +87,7 @@ def plan(
     plot: options.Plot = None,
     json: options.Json = None,
 ) -> None:
-    """Predict what labelling costs a record of each party, and propose the order of its budget.
+    """Predict what labels or sums cost a record of each party, and propose the order of its budget.
 
     With --search, find the mechanism, noise and order that give the most right labels for it.
     """
@@ -89,7 +103,7 @@ def _plan(
     asked: CandidateOptions, mechanism: str | None, votes: Path | None, plot: Path | None, json: str | None
 ) -> None:
     """Plan one mechanism."""
-    from ostraka.common.mechanism.arguments import read_mechanism
+    from ostraka.common.mechanism.arguments import read_mechanism, read_sums
     from ostraka.common.planning.candidate import Candidate
     from ostraka.common.planning.plot import draw
     from ostraka.guardian.noise import ExactNoise
@@ -103,10 +117,14 @@ def _plan(
         )
     if mechanism is None:
         raise options.missing_mechanism()
+    sums = read_sums(mechanism)
+    if sums is not None:
+        _plan_sums(asked, sums, votes, plot, json)
+        return
     chosen = read_mechanism(mechanism)
-    chosen.check_classes(asked.classes)
+    chosen.check_classes(asked.labels)
     charged = asked.adjacency if asked.adjacency in chosen.adjacencies else chosen.adjacencies[0]
-    candidate = Candidate(chosen, asked.classes, float(asked.max_votes_per_person))
+    candidate = Candidate(chosen, asked.labels, float(asked.max_votes_per_person))
     simulated = None if votes is None else read_votes(votes, candidate, asked.voters)
     planned = planned_by(
         candidate,
@@ -132,6 +150,29 @@ def _plan(
         tables.show(figures)
 
 
+def _plan_sums(
+    asked: CandidateOptions, sums: "RecordSums", votes: Path | None, plot: Path | None, json: str | None
+) -> None:
+    """Plan sums over records, by epsilon up to that of the budget."""
+    from ostraka.common.planning.plot import draw
+    from ostraka.guardian.planning.sums import plan_sums, show
+
+    if votes is not None or asked.teachers is not None:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, f"--votes and --teachers are of votes, and {sums.kind} sums records."
+        )
+    persons = float(asked.max_votes_per_person)
+    planned = plan_sums(sums, asked.epsilon, asked.delta, asked.orders, asked.queries or 1, persons)
+    notion = NOTIONS[asked.adjacency]
+    if plot is not None:
+        title = f"{sums.kind}: epsilon ({notion}), {filter_text(planned.figures['budget']['order'])}"
+        draw(plot, planned.curves, [asked.epsilon], f"{title}, delta {asked.delta:g}", counted="sums")
+    figures = planned.figures | {"parties": asked.parties, "adjacency": asked.adjacency, "notion": notion}
+    write_json(figures, json)
+    if json != "-":
+        show(figures)
+
+
 def _search(
     asked: CandidateOptions,
     kind: str | None,
@@ -150,7 +191,7 @@ def _search(
     budget = NewBudget(asked.epsilon, asked.delta, float(asked.max_votes_per_person), orders)
     wanted = Wanted(
         budget=budget,
-        classes=asked.classes,
+        classes=asked.labels,
         teachers=asked.voters,
         queries=asked.queries,
         kind=kind,
@@ -168,7 +209,9 @@ def _search(
         )
     write_json(found, json)
     if json != "-":
-        show(found, Screen())
+        screen = Screen()
+        show(found, screen)
+        screen.print(found["advice"], soft_wrap=True)
 
 
 def _check_budget(asked: CandidateOptions) -> None:

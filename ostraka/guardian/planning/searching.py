@@ -15,7 +15,7 @@ from ostraka.common.planning.plot import check_picture, draw_frontier
 from ostraka.common.planning.search.allowance import Allowance, NewBudget, Rate
 from ostraka.common.planning.search.families import Family, families
 from ostraka.common.planning.search.forecast import Forecast, Forecaster
-from ostraka.common.planning.search.result import figures, lines
+from ostraka.common.planning.search.result import figures, lines, tell_advice
 from ostraka.common.planning.search.search import (
     Outcome,
     Place,
@@ -84,7 +84,10 @@ def search(
     several = None if known is None else known.multi_label
     sample, held = options.sample(votes, wanted.classes, wanted.teachers, several=several)
     forecaster = Forecaster(sample)
-    found = _search_by(wanted.bound, forecaster, wanted.queries or held or QUERIES, options.least(forecaster))
+    queries = wanted.queries or held or QUERIES
+    found = replace(
+        _search_by(wanted.bound, forecaster, queries, options.least(forecaster)), floor=options.floor(sample)
+    )
     tried = families(sample, wanted.kind)
     points = _points(wanted, found, tried, on_step)
     if not points[-1].outcomes:
@@ -98,6 +101,7 @@ def search(
         _commands(wanted, points[-1].outcomes[0], found.queries),
         bound=wanted.bound,
         votes="assumed" if votes is None else f"of {votes}",
+        advice=tell_advice(points[-1].outcomes[0], found.floor, ADVISE),
     )
 
 
@@ -113,7 +117,9 @@ def _points(
     """Return the frontier. What is slow to charge begins where theorem6, which is not, is best."""
     begin: dict[int, Place] = {}
     if wanted.bound == "exact":
-        quick = _search_by("theorem6", found.forecaster, found.queries, found.least_accuracy)
+        quick = replace(
+            _search_by("theorem6", found.forecaster, found.queries, found.least_accuracy), floor=found.floor
+        )
         places = best_of_each(quick, tried, wanted.budget.choices(1.0), {})
         begin = {i: place for i, (place, _) in enumerate(places)}
     points = frontier(found, tried, wanted.budget, on_step, begin)
@@ -140,6 +146,8 @@ def _commands(wanted: Wanted, best: Outcome, queries: int) -> list[list[str]]:
     ]
 
 
+ADVISE = ("ostraka", "advise", "RECORDS", "--label", "LABEL", "--parties", "N", "--epsilon", "E")
+"""What says what labels are worth to whoever has own records."""
 CHARGED: dict[BOUND, int] = {"theorem6": 100, "exact": 40}
 """Queries of a sample that settings are compared by, fewer where each takes longer."""
 REPORTED = 400

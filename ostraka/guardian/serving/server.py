@@ -35,7 +35,7 @@ from ostraka.guardian.noise import NoisePrefetcher, NoiseSource, ScheduledNoise,
 from ostraka.guardian.policy import PolicyInForce, load_policy
 from ostraka.guardian.serving.metrics import GuardianMetrics
 from ostraka.guardian.serving.service import ROLES, GuardianService
-from ostraka.guardian.serving.timers import beating, following, sweeping
+from ostraka.guardian.serving.timers import Forgetter, beating, following, forgetting, sweeping
 from ostraka.guardian.sessions import Coordinator
 from ostraka.protos.ostraka.v1 import admin_pb2_grpc, guardian_pb2_grpc
 
@@ -139,7 +139,8 @@ def running(
             watch_agent(served, agent)
             agent.serve(bound.address)
         try:
-            with sweeping(coordinator.expire), bound.handshakes.watching():
+            forgetter = Forgetter(ledger, in_force, clock)
+            with sweeping(coordinator.expire), forgetting(forgetter.forget), bound.handshakes.watching():
                 yield bound.address
         finally:
             bound.server.stop(DRAIN_S).wait()

@@ -1,4 +1,6 @@
-"""What a guardian does on timers: renews its lease, ends old batches, takes newer revocation lists."""
+"""What a guardian does on timers: renews its lease, ends old batches, drops old answers, takes newer
+revocation lists.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,14 @@ from contextlib import AbstractContextManager, contextmanager
 
 import structlog
 
+from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity.revocation import Revocations
 from ostraka.guardian.ledger import Ledger, LedgerReader
 from ostraka.guardian.ledger.ledger import LEASE_S
 from ostraka.guardian.ledger.members import revocations as applied_revocations
+from ostraka.guardian.ledger.sessions.forgetting import drop_answers
+from ostraka.guardian.policy import Policies
 
 INTERVAL_S = LEASE_S / 3
 
@@ -88,6 +93,48 @@ def sweeping(
         return True
 
     return _repeat("sweep", interval_s, sweep)
+
+
+FORGET_INTERVAL_S = 3600.0
+"""Answers are kept for days."""
+
+
+class Forgetter:
+    """Drops answers that the policy keeps no longer, looking at each time of the past once.
+
+    A clock that was ahead for a while, and is right again, has it look again from the right time on.
+    """
+
+    def __init__(self, ledger: Ledger, policies: Policies, clock: Clock) -> None:
+        self._ledger = ledger
+        self._policies = policies
+        self._clock = clock
+        self._since_ms = 0
+
+    def forget(self) -> None:
+        """Drop what is old enough now."""
+        kept_ms = self._policies.current().keep_answers_ms
+        if kept_ms is None:
+            return
+        before = int(self._clock.now() * 1000) - kept_ms
+        while (last := self._ledger.write(drop_answers, before, self._since_ms).last_unix_ms) is not None:
+            self._since_ms = last
+        self._since_ms = before
+
+
+def forgetting(
+    forget: Callable[[], object], *, interval_s: float = FORGET_INTERVAL_S
+) -> AbstractContextManager[None]:
+    """Call `forget` every `interval_s` seconds within the block; a ledger that is away is tried again."""
+
+    def act() -> bool:
+        try:
+            forget()
+        except OstrakaError as exc:
+            structlog.get_logger().warning("guardian.answers_not_dropped", code=exc.code)
+        return True
+
+    return _repeat("forget", interval_s, act)
 
 
 FOLLOW_INTERVAL_S = 5.0

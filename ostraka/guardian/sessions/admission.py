@@ -66,7 +66,7 @@ def admit(
     check_signers(signed, revocations)
     stored = {site: parse_manifest(manifest) for site, manifest in signed.items()}
     chosen = {site: _participant(plan, stored[site], signed[site]) for site in plan.parties}
-    check_guarantee(chosen.values(), policy)
+    check_guarantee(plan, chosen.values(), policy)
     check_heads(plan, chosen.values(), policy)
     cohorts = all_cohorts(plan, chosen.values(), stored)
     budgets = ledger.read(budgets_of, plan, cohorts)

@@ -53,6 +53,10 @@ class Share:
         """Whether both carry the same bytes."""
         return hmac.compare_digest(self.sha256, other.sha256)
 
+    def drop_values(self) -> "Share":
+        """Return what tells a retry of it from another share, and holds nothing of it."""
+        return Share(self.values[:0, :0].copy(), self.sha256)
+
 
 @dataclass
 class Collecting:
@@ -77,7 +81,8 @@ class Frozen:
 
     Attributes:
         parties: whose shares are summed.
-        shares: what came by then, also of others, by site.
+        shares: what came by then, also of others, by site; of those that are not to be summed, or no more,
+            their digests alone.
         refused: whose ballots are no votes; the audit log names them all.
     """
 
@@ -129,6 +134,11 @@ class Dead:
 
 State = Collecting | Frozen | Dead
 """`Frozen` stands for all that follow it."""
+
+
+def _keep_values(shares: Mapping[str, Share], *, among: frozenset[str]) -> Mapping[str, Share]:
+    """Return shares with the values of these sites alone: what nobody sums any more need not be kept."""
+    return {site: share if site in among else share.drop_values() for site, share in shares.items()}
 
 
 @dataclass(eq=False)
@@ -319,7 +329,7 @@ class Batch:
                 bury()
                 self.state = Dead()
                 raise _quorum_lost(fewest, self.plan.quorum)
-            frozen = Frozen(parties, state.shares, state.refused)
+            frozen = Frozen(parties, _keep_values(state.shares, among=parties), state.refused)
             self.state = frozen
             return frozen
 
@@ -349,7 +359,8 @@ class Batch:
             else:
                 total = self.plan.modulus.sum([request.values, *summed.halves])
                 outcome = draw(total, self.attendance.of(summed.parties))
-                drawn = Drawn(**vars(summed), outcome=outcome)
+                digests = _keep_values(summed.shares, among=frozenset())
+                drawn = Drawn(summed.parties, digests, summed.refused, request.drop_values(), outcome)
             # Kept before it is stored: the ledger may have stored it although its answer was lost.
             self.state = drawn
             answers = commit(drawn.outcome)

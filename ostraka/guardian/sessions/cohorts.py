@@ -62,10 +62,10 @@ def cohort_messages(manifest: common_pb2.Manifest, mechanism: Mechanism) -> list
     Sums over records are of each group's apart, whichever teachers had them; no teacher takes part.
     """
     if mechanism.sums_records:
-        return [_message([group], teachers=0) for group in manifest.groups]
+        return [_message([group], 0, mechanism) for group in manifest.groups]
     if manifest.mixed:
-        return [_message(manifest.groups, manifest.groups[0].teachers)]
-    return [_message([group], group.teachers) for group in manifest.groups]
+        return [_message(manifest.groups, manifest.groups[0].teachers, mechanism)]
+    return [_message([group], group.teachers, mechanism) for group in manifest.groups]
 
 
 def cohorts_of(
@@ -100,19 +100,24 @@ def cohorts_of(
 def _voters(cohort: common_pb2.Cohort, groups: Mapping[str, common_pb2.Group], mechanism: Mechanism) -> int:
     named = [groups[name] for name in cohort.groups]
     if mechanism.by_record:
-        return sum(group.records for group in named)
+        return sum(_records(group, mechanism) for group in named)
     by_gradient = isinstance(mechanism, JointTraining) and mechanism.gradient_radius is not None
     if by_gradient and cohort.teachers:
         return sum(group.records * max(1, group.copies) for group in named)
     return cohort.teachers
 
 
-def _message(groups: Iterable[common_pb2.Group], teachers: int) -> common_pb2.Cohort:
+def _records(group: common_pb2.Group, mechanism: Mechanism) -> int:
+    """Return how many of its records take part: a party may sum over some of each person's alone."""
+    return group.summed_records or group.records if mechanism.sums_records else group.records
+
+
+def _message(groups: Iterable[common_pb2.Group], teachers: int, mechanism: Mechanism) -> common_pb2.Cohort:
     cohort = common_pb2.Cohort(teachers=teachers, weight=ONE_VOTE_STEPS)
     for group in groups:
         cohort.groups.append(group.name)
         cohort.copies.append(max(1, group.copies))
-        cohort.records.append(group.records)
+        cohort.records.append(_records(group, mechanism))
     return cohort
 
 

@@ -19,6 +19,7 @@ from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.shares import RowSums
 from ostraka.guardian.ledger import Charge, Ledger, StoredSession
 from ostraka.guardian.ledger.sessions import batches, endings, releases, session_opening
+from ostraka.guardian.ledger.store import kept_answers
 from ostraka.guardian.ledger.units import balances
 from ostraka.guardian.noise import NoisePrefetcher
 from ostraka.guardian.policy import Policies, Policy
@@ -310,12 +311,14 @@ class Coordinator:
         """Return the sum that a round of a training released, little-endian int64 in lattice steps.
 
         Raises:
-            OstrakaError: `session.unknown`, `batch.out_of_order` where none was released.
+            OstrakaError: `session.unknown`, `batch.out_of_order` where none was released, `batch.forgotten`
+                where it is dropped.
         """
         _, stored = load_batch_of(self._ledger, lead, session_id, batch_id)
         if stored is None or stored.answers is None:
             raise nothing_released()
-        return guardian_pb2.ReleaseReply.FromString(stored.answers).update.data
+        answers = kept_answers.require(stored.answers, batch_id)
+        return guardian_pb2.ReleaseReply.FromString(answers).update.data
 
     def close_session(self, querier: Identity, session_id: str) -> None:
         """Close a session; its open batches are dead."""

@@ -60,6 +60,7 @@ def plan_reply(plan: Plan, admitted: Admitted, policy: Policy, asker: Identity) 
         voters=float(voters),
         scale=float(share),
         fits=_count_releasable(plan, paying.values(), policy) if all(shown.values()) else None,
+        encodings=policy.encodings,
     )
 
 

@@ -106,7 +106,7 @@ def check_enforcement(budgets: Iterable[Budget], enforce: str) -> None:
 def check_still_allowed(plan: Plan, grant: common_pb2.Grant, policy: Policy) -> None:
     """Raise `policy.refused` if a policy that was applied since the grant does not allow its session."""
     check_policy(plan, policy)
-    check_guarantee(grant.participants, policy)
+    check_guarantee(plan, grant.participants, policy)
     check_heads(plan, grant.participants, policy)
     if grant.enforce != policy.enforce:
         raise OstrakaError(
@@ -181,8 +181,10 @@ def check_abstains(plan: Plan, manifest: common_pb2.Manifest) -> None:
 
     `task.mismatch` unless they are some, not all, of the task's labels, `plan.invalid` for a mechanism or
     tally that needs the votes of every party on every label. A party that abstains from all labels that the
-    plan chose is no trouble: it takes no part.
+    plan chose is no trouble: it takes no part. Sums over records leave out labels that are not known.
     """
+    if plan.mechanism.sums_records:
+        return
     silent = len(plan.columns_of(manifest.abstains))
     if not manifest.abstains or (plan.labels and silent in (0, plan.classes)):
         return

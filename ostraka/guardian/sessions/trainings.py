@@ -45,13 +45,22 @@ def check_learned(plan: Plan, manifest: common_pb2.Manifest) -> None:
 
 
 def is_unguaranteed(plan: Plan, grant: common_pb2.Grant) -> bool:
-    """Whether what a session releases has no formal guarantee: sums or votes of teachers of ttac."""
+    """Whether what a session releases has no formal guarantee: sums of ttac, or votes of its teachers.
+
+    No teacher takes part in sums over records.
+    """
     learned = (participant.together == Ttac.together for participant in grant.participants)
-    return not plan.mechanism.guaranteed or any(learned)
+    voted = not plan.mechanism.sums_records and any(learned)
+    return not plan.mechanism.guaranteed or voted
 
 
-def check_guarantee(participants: Iterable[common_pb2.Participant], policy: Policy) -> None:
-    """Raise `policy.refused` for teachers without a formal guarantee, unless the policy allows ttac."""
+def check_guarantee(plan: Plan, participants: Iterable[common_pb2.Participant], policy: Policy) -> None:
+    """Raise `policy.refused` for teachers without a formal guarantee, unless the policy allows ttac.
+
+    Sums over records ask none of them.
+    """
+    if plan.mechanism.sums_records:
+        return
     for participant in participants:
         if participant.together == Ttac.together and not policy.allows_unguaranteed:
             raise OstrakaError(

@@ -16,7 +16,7 @@ from ostraka.common.sharing.shares import SEED_BYTES
 from ostraka.common.verified.attestation import share_digest
 from ostraka.common.verified.evaluation import Point
 from ostraka.common.verified.layout import Layout
-from ostraka.common.verified.parts import Part, context_of, join_ballots, parts_of
+from ostraka.common.verified.parts import AnyPart, context_of, join_ballots, parts_of
 from ostraka.common.verified.verifier import Submission, accepts, count_shares
 from ostraka.guardian.sessions.attestations import RefusedBallot
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -76,7 +76,7 @@ class VerifiedBallots:
         self._refused: list[str] = []
         self.attestable: dict[str, RefusedBallot] = {}
         self._schedules = {one.participant.site: one for one in ticket.schedule}
-        self._parts: dict[str, tuple[Part, ...]] = {}
+        self._parts: dict[str, tuple[AnyPart, ...]] = {}
 
     @property
     def verified(self) -> bool:
@@ -170,7 +170,7 @@ class VerifiedBallots:
         shape = self._ticket.size, plan.mechanism.width(plan.classes)
         return join_ballots(parts, count_shares(self.layouts(site), submission), plan.modulus, shape)
 
-    def _parts_of(self, site: str) -> tuple[Part, ...]:
+    def _parts_of(self, site: str) -> tuple[AnyPart, ...]:
         """Return what a party proves, computed once: every call of it asks again."""
         if site not in self._parts:
             schedule = self._schedules[site]

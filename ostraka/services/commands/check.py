@@ -84,6 +84,10 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
     if by_record:
         lines.append("  Its teachers did not learn from whole persons yet: run `ostraka party train` again.")
     policy = load_section(site, "policy", PartyPolicy)
+    if policy.allows_sums and persons and persons.most > given.votes_per_person:
+        summed = persons.count_within(given.votes_per_person)
+        each = "one record" if given.votes_per_person == 1 else f"at most {given.votes_per_person} records"
+        lines.append(f"  Sums are over {each} of each, {summed} of {found.records} (max_votes_per_person).")
     if found.teachers == 0:
         lines.append("  Its records answer sums alone; it takes no part in votes of teachers.")
     elif found.teachers is not None:

@@ -34,13 +34,6 @@ def check_policy(task: Task, records: Dataset, policy: PartyPolicy, votes_per_pe
     if policy.label_counts is not None or policy.randomized_labels:
         named = "label_counts" if policy.label_counts is not None else "randomized_labels"
         require_votes(persons, votes_per_person, f"{named} in [policy] has each record count")
-    if policy.allows_sums:
-        # What a person moves a sum by is charged, and so are votes: who has no use for sums need not pay it.
-        what = (
-            "sums, which mechanisms in [policy] allows, have each record count (to answer votes alone, allow"
-            " no sums there)"
-        )
-        require_votes(persons, votes_per_person, what)
     return persons
 
 

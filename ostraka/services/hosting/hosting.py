@@ -97,16 +97,21 @@ class Loader:
             teachers.vote_on_zeros(terms.declared.cohorts, queries)
         encrypted = terms.head and encoding_of(terms.head) in self.policy.encodings
         heads = heads_of(ensemble) if encrypted else ()
-        return Hosted(manifest, terms, teachers, self._records(ensemble), heads)
+        records = self._records(ensemble)
+        if records is not None:
+            for place, group in enumerate(manifest.groups):
+                summed = int((records.groups == place).sum())
+                group.summed_records = summed if summed < group.records else 0
+        return Hosted(manifest, terms, teachers, records, heads)
 
     def _records(self, ensemble: "Ensemble") -> Records | None:
         """Return the labelled records that the party told of, where they may answer themselves.
 
         A party that names no file of them answers no sums, and votes all the same.
 
-        Raises `config.invalid` for counts of several labels, which no mechanism asks for, for somebody who
-        has more records than the party says that one person changes votes, and for a party whose records may
-        answer nothing though it has no teachers; `task.numeric` for votes by numbers.
+        Raises `config.invalid` for counts of several labels, which no mechanism asks for, for counts where
+        somebody has more records than the party says that one person changes votes, and for a party whose
+        records may answer nothing though it has no teachers; `task.numeric` for votes by numbers.
         """
         votes = self.policy.label_counts is not None or self.policy.randomized_labels
         if not votes and not self.policy.allows_sums:
@@ -132,9 +137,10 @@ class Loader:
             structlog.get_logger().warning("party.no_records_for_sums")
             return None
         file = self.folder / section.required_data
-        data = self.task.load(file)
-        check_policy(self.task, data, self.policy, self.votes_per_person)
-        return Records.of(data, file, self.task, ensemble.manifest, ensemble.encoder)
+        data = self.task.load(file, ignored=section.abstains)
+        persons = check_policy(self.task, data, self.policy, self.votes_per_person)
+        summed = None if persons is None else persons.choose(self.votes_per_person, data.ids or ())
+        return Records.of(data, file, self.task, ensemble.manifest, ensemble.encoder, summed=summed)
 
     def _require_teachers(self, ensemble: "Ensemble", otherwise: str) -> None:
         if not ensemble.manifest.teachers:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from ostraka.common.datasets import Dataset
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.encoders import Encoder
 from ostraka.common.mechanism import RandRes, RandResLabels
@@ -23,6 +24,8 @@ from ostraka.services.teachers.record_lookup import Known
 
 NOT_DRAWN = -1
 """In place of a label that a record does not answer."""
+NO_GROUP = -1
+"""In place of the group of a record that is in no sum: enough others of the same person are."""
 _WORD_BYTES = 8
 
 
@@ -88,10 +91,12 @@ class Records:
 
     Attributes:
         X: float32 (N, F), as `Task.prepare` gives them, and queries are.
-        y: int64 class indices, shape (N,); of several labels 0 and 1, (N, labels); or numbers, float64 (N,).
+        y: int64 class indices, shape (N,); of several labels 0 and 1, (N, labels), or `UNKNOWN` where the
+            party abstains; or numbers, float64 (N,).
         cohorts: each record's, int64, shape (N,): those of a cohort vote on the same queries.
         classes: number of classes, or of labels; 1 where `y` are numbers.
-        groups: each record's, int64, shape (N,), by its place in the manifest: sums are of each's records.
+        groups: each record's, int64, shape (N,), by its place in the manifest, or `NO_GROUP`: sums are of
+            each's records.
         codes: as the task's columns hold them, float32 (N, columns), NaN where a value is missing.
         features: that models take, float32 (N, F'), and sums are of: `X`, or what the public encoder makes of
             it.
@@ -119,12 +124,14 @@ class Records:
         manifest: TeachersManifest,
         encoder: Encoder | None = None,
         random: Callable[[int], bytes] = secrets.token_bytes,
+        summed: NDArray[np.bool_] | None = None,
     ) -> Self:
         """Return the records that a party's manifest tells of, of the file `path`, in a random order.
 
-        Which of the records with equal features answers a query then says nothing about their labels, by
-        which a file may be sorted. Raises `config.invalid` for other records than the guardian is told of,
-        and `model.invalid` where the `encoder` does not take them.
+        Those that `summed` (N,) leaves out are in no sum; none: all are. By a random order, which of the
+        records with equal features answers a query says nothing about their labels, by which a file may be
+        sorted. Raises `config.invalid` for other records than the guardian is told of, and `model.invalid`
+        where the `encoder` does not take them.
         """
         declared = {group.name: group.records for group in manifest.groups}
         levels = (GROUP,) * len(data) if list(declared) == [GROUP] else data.consent or ()
@@ -140,10 +147,15 @@ class Records:
         groups = np.array([place[level] for level in levels], dtype=np.int64)[order]
         cohort = {group: i for i, cohort in enumerate(manifest.cohorts) for group in cohort.groups}
         cohorts = np.array([cohort[group] for group in declared], dtype=np.int64)[groups]
+        if summed is not None:
+            groups = np.where(summed[order], groups, NO_GROUP)
         codes = data.X.reshape(len(data), -1)[order]
+        y = data.targets()[order]
+        if manifest.abstains:
+            y[:, list(manifest.abstains)] = UNKNOWN
         X = task.prepare(codes)
         features = X if encoder is None else encoder.encode(X)
-        return cls(X, data.targets()[order], cohorts, task.outputs, groups, codes, features)
+        return cls(X, y, cohorts, task.outputs, groups, codes, features)
 
     def nearest(self, centres: NDArray[np.float32], scheduled: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Count records by nearest centre and class, (centres, classes).

@@ -14,7 +14,7 @@ from ostraka.common.task.checks import require_labels
 from ostraka.common.task.persons import Persons
 from ostraka.common.validation import problem_text
 from ostraka.services.admission.policy import PartyPolicy, PartySection
-from ostraka.services.hosting.contributions import check_policy, require_votes
+from ostraka.services.hosting.contributions import check_policy
 from ostraka.services.teachers.config import TrainingSection, is_file
 from ostraka.services.teachers.preparation import abstentions
 
@@ -69,8 +69,6 @@ class TrainingInput:
             require_labels(task.labels, records, source)
         policy = load_section(site, "policy", PartyPolicy)
         persons = check_policy(task, records, policy, party.max_votes_per_person)
-        if not section.teachers:
-            require_votes(persons, party.max_votes_per_person, "without teachers each record counts")
         return cls(
             site=site,
             task=task,

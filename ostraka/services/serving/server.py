@@ -1,6 +1,5 @@
 """The answering party's server: the calls it serves, wired together and served until told to stop."""
 
-import signal
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -152,9 +151,8 @@ def serve(folder: Path, *, ready_file: Path | None = None, insecure: bool = Fals
         OstrakaError: `config.invalid`, `task.mismatch`, `model.invalid`, `ledger.*`, `server.port_in_use`,
             `server.insecure_refused`, `server.device_gone`, or what the guardian refuses the manifest with.
     """
-    stop = stop_on_signal()
     orders = Orders()
-    signal.signal(signal.SIGHUP, lambda *_: orders.put("reload"))
+    stop = stop_on_signal(hang_up=lambda: orders.put("reload"))
     with running(folder, stop=stop, orders=orders, insecure=insecure) as address:
         if ready_file is not None and not stop.is_set():
             write_ready(ready_file, address)

@@ -15,7 +15,7 @@ from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.shares import SEED_BYTES, fresh_seed, split
-from ostraka.common.verified.parts import Part, context_of
+from ostraka.common.verified.parts import AnyPart, context_of
 from ostraka.common.verified.prover import Prover
 from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.services.admission.grants import Permission
@@ -54,11 +54,11 @@ class VerifiedBallots:
 
     Attributes:
         parts: what is proved.
-        votes: of the cohorts of each part, unweighted, (queries, width).
+        votes: of the cohorts of each part, as it takes them, (queries, width).
         random: takes a number of bytes.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[AnyPart, ...]
     votes: tuple[NDArray[np.float64], ...] = field(repr=False)
     random: Callable[[int], bytes] = secrets.token_bytes
 

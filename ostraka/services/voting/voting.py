@@ -14,7 +14,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.task import Task
-from ostraka.common.verified.parts import parts_of
+from ostraka.common.verified.parts import vote_parts
 from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.services.admission.grants import Permission
 from ostraka.services.hosting.hosting import Hosted
@@ -93,7 +93,7 @@ class _Batch:
         everybody = range(len(permission.scheduled))
         if permission.plan.ballots == "unverified":
             return UnverifiedBallots(self._votes(hosted, everybody, random, weighted=True))
-        parts = parts_of(permission.plan, permission.participant, permission.scheduled)
+        parts = vote_parts(permission.plan, permission.participant, permission.scheduled)
         votes = (self._votes(hosted, part.cohorts, random, weighted=False) for part in parts)
         return VerifiedBallots(parts, tuple(votes), random)
 

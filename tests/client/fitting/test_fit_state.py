@@ -23,6 +23,7 @@ STATE = FitState(
     reason="It was asked for.",
     rounds=4,
     tells=(),
+    tells_pool=True,
     warnings=(),
     costs=(),
 )

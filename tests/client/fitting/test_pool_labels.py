@@ -51,5 +51,8 @@ def test_labels_are_told_one_by_one_with_the_least_sure(tmp_path: Path) -> None:
 def test_a_number_is_told_in_its_units(tmp_path: Path) -> None:
     target = {"kind": "number", "min": 0, "max": 1}
     (head, *rows), _ = table(tmp_path, "number", 1, {"label": "wage", "target": target})
-    assert head == ["case", "wage", "status"]
+    assert head == ["case", "wage", "low", "high", "status"]
+    for row in rows:
+        number, low, high = map(float, row[1:4])
+        assert 0 <= low <= number <= high <= 1
     assert all(0 <= float(row[1]) <= 1 for row in rows)

@@ -1,6 +1,6 @@
 """Least squares of one noisy sum: what it learns, what it says of itself, and what it refuses."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from ostraka.client.learners.moments import MomentsLearner
 from ostraka.client.learners.pool_check import ALARM
 from ostraka.client.learners.problem import Category, OwnRecords, Problem
 from ostraka.client.students.files import load_student, save_student
+from ostraka.client.sums.local import LocalSums
 from ostraka.client.sums.source import NoisySum
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sums.questions import AnyQuestion, Rows
@@ -85,6 +86,29 @@ def test_a_pool_of_the_same_records_raises_no_alarm() -> None:
         for mu in (LITTLE, 2.0):
             report = drawn.learn(LEARNER, mu).report
             assert report.pool_gram is True, (seed, mu, report.pool_check)
+            assert report.notes == (), "all records are there"
+
+
+@dataclass
+class LazySource:
+    """Answers as if a party had added nothing for its records: the sum lacks them, and is told as of all."""
+
+    source: LocalSums
+    declared: float
+
+    def ask(self, question: AnyQuestion) -> NoisySum:
+        return replace(self.source.ask(question), records=self.declared)
+
+
+@pytest.mark.parametrize("pooled", [True, False])
+def test_a_party_that_adds_nothing_for_its_records_is_noticed(*, pooled: bool) -> None:
+    drawn = draw("classes", 2)
+    problem = drawn.problem if pooled else replace(drawn.problem, pool=None)
+    plan = LEARNER.plan(problem, 1.0)
+    others = LocalSums(drawn.rows.take(slice(1300)), plan.sigmas, np.random.default_rng(0))
+    notes = LEARNER.fit(problem, plan, LazySource(others, 2000.0)).report.notes
+    (told,) = [note for note in notes if "of the 2,000 records that parties declare" in note]
+    assert 1150 < int(told.split()[4].replace(",", "")) < 1450, "noise has a deviation of 41 records at most"
 
 
 def test_probabilities_without_own_records_are_said_to_be_uncalibrated() -> None:

@@ -1,6 +1,6 @@
 """Boosting and gradients: what rounds learn, and what is left of them where they end early."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +9,18 @@ import pytest
 from ostraka.client.learners.boost import BoostLearner
 from ostraka.client.learners.fit import Learner
 from ostraka.client.learners.gradients import FEW_ROUNDS, MANY_ROUNDS, GradientsLearner, count_rounds
+from ostraka.client.learners.moments import MomentsLearner
+from ostraka.client.learners.plan_notes import TOLD_MODELS
 from ostraka.client.learners.problem import Category, OwnRecords, Problem
+from ostraka.client.learners.rounds import Rounds
 from ostraka.client.students.files import load_student, save_student
 from ostraka.client.sums.local import LocalSums
+from ostraka.client.sums.source import NoisySum
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.sums.questions import Rows
+from ostraka.common.sums.codes import ClassCodes
+from ostraka.common.sums.feature_map import FeatureMap
+from ostraka.common.sums.questions import AnyQuestion, MomentsQuestion, Rows
+from ostraka.common.sums.wire import question_bytes
 from tests.client.learners.problems import EndingSource, draw
 
 BOTH = (BoostLearner(), GradientsLearner())
@@ -49,6 +56,19 @@ def test_a_source_that_stops_leaves_the_model_so_far_and_the_report_says_so(lear
     assert fit.model.score(drawn.X, drawn.y) > 0.7
 
 
+@pytest.mark.parametrize(
+    "code", [ErrorCode.BATCH_FORGOTTEN, ErrorCode.GRANT_EXPIRED, ErrorCode.SESSION_ENDED]
+)
+def test_a_session_that_is_over_leaves_the_rounds_so_far(code: ErrorCode) -> None:
+    drawn = draw("classes", 2, features=4, private=10)
+    source = LocalSums(drawn.rows, (1.0,), np.random.default_rng(0))
+    rounds = Rounds(EndingSource(source, 1, code))
+    question = MomentsQuestion(FeatureMap(np.full(4, 0.5), 1.0), ClassCodes(np.eye(2)))
+    assert rounds.ask(question) is not None
+    assert rounds.ask(question) is None
+    assert rounds.answered == 1
+
+
 @pytest.mark.parametrize("learner", BOTH)
 def test_what_needs_somebody_ends_no_training(learner: Learner) -> None:
     drawn = draw("classes", 2, features=4)
@@ -72,6 +92,30 @@ def test_boosting_needs_records_to_count_bins_by() -> None:
     with pytest.raises(OstrakaError) as refused:
         BoostLearner().plan(Problem("classes", 2, 3, 1000), 1.0)
     assert refused.value.code is ErrorCode.DATA_TOO_FEW
+
+
+def test_boosting_of_a_pool_that_shows_no_difference_is_refused() -> None:
+    with pytest.raises(OstrakaError) as refused:
+        BoostLearner().plan(Problem("classes", 2, 3, 1000, np.ones((10, 3))), 1.0)
+    assert refused.value.code is ErrorCode.DATA_TOO_FEW
+    assert "different records" in refused.value.message
+
+
+@pytest.mark.parametrize("learner", [*BOTH, MomentsLearner()])
+def test_every_plan_tells_of_a_missing_pool_and_of_fewer_records_than_features(learner: Learner) -> None:
+    problem = draw("classes", 2, private=30, features=40).problem
+    no_pool, few = learner.plan(replace(problem, pool=None), 1.0).warnings
+    assert "There is no pool" in no_pool
+    assert "fewer records (30) than features (40)" in few
+
+
+@pytest.mark.parametrize("learner", BOTH)
+def test_a_plan_of_rounds_says_that_own_records_have_a_part_in_its_models(learner: Learner) -> None:
+    problem = draw("classes", 2).problem
+    for known in (problem, replace(problem, own=None), replace(problem, tells_pool=False)):
+        assert TOLD_MODELS in learner.plan(known, 1.0).tells
+    nothing = replace(problem, own=None, pool=None)
+    assert GradientsLearner().plan(nothing, 1.0).tells == ()
 
 
 def test_a_category_is_asked_about_at_once_and_what_bends_is_learned() -> None:
@@ -103,3 +147,29 @@ def test_own_gradients_carry_a_model_that_noise_drowns() -> None:
     alone = drawn.learn(GradientsLearner(), 0.003, replace(drawn.problem, own=None))
     joined = drawn.learn(GradientsLearner(), 0.003)
     assert joined.model.score(drawn.X, drawn.y) > 0.3 > alone.model.score(drawn.X, drawn.y)
+
+
+@dataclass
+class NotingSource:
+    """Keeps every question."""
+
+    source: LocalSums
+    asked: list[bytes] = field(default_factory=list)
+
+    def ask(self, question: AnyQuestion) -> NoisySum:
+        self.asked.append(question_bytes(question))
+        return self.source.ask(question)
+
+
+@pytest.mark.parametrize("learner", [*BOTH, MomentsLearner()])
+def test_questions_tell_nothing_of_a_pool_that_parties_may_not_be_told_of(learner: Learner) -> None:
+    drawn = draw("classes", 2, private=200)
+    assert drawn.problem.pool is not None
+    asked = []
+    for pool in (drawn.problem.pool, drawn.problem.pool**3):
+        problem = replace(drawn.problem, pool=pool, tells_pool=False)
+        plan = learner.plan(problem, 1.0)
+        source = NotingSource(drawn.source(plan))
+        learner.fit(problem, plan, source)
+        asked.append(source.asked)
+    assert asked[0] == asked[1]

@@ -6,7 +6,13 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from ostraka.client.run.sum_planning import PlannedSums, SumAsking, plan_sums, require_affordable
+from ostraka.client.run.sum_planning import (
+    PlannedSums,
+    SumAsking,
+    plan_sums,
+    require_affordable,
+    warn_of_unverified,
+)
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Gradients
 from ostraka.common.plan.fields import NONCE_BYTES
@@ -114,3 +120,17 @@ def test_a_budget_that_pays_for_no_sum_is_refused_before_anything_is_asked() -> 
     assert refused.value.code is ErrorCode.BUDGET_TOO_SMALL
     require_affordable(replace(found, fits=1))
     require_affordable(replace(found, fits=None))
+
+
+@pytest.mark.parametrize(
+    ("values", "advice"),
+    [(1024, None), (1025, "give --ballots verified"), (2**15 + 1, "at most 32,768 values can be checked")],
+)
+def test_who_chose_nothing_is_told_that_sums_are_not_verified(values: int, advice: str | None) -> None:
+    plan = SumAsking(TASK, ("a", "b")).plan(
+        Gradients(parameters=values, sigma=1.0), ROUNDS, bytes(NONCE_BYTES)
+    )
+    told = warn_of_unverified(plan, None)
+    assert len(told) == (advice is not None)
+    assert all(f"{values:,} values are not verified" in one and str(advice) in one for one in told)
+    assert not warn_of_unverified(plan, "unverified")

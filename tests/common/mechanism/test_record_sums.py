@@ -7,6 +7,7 @@ import pytest
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Bins, Boost, Gradients, Moments, RecordSums, Statistics
 from ostraka.common.mechanism.record_sums import MAX_VALUES
+from ostraka.common.plan.limits import MAX_VERIFIED_VALUES
 from ostraka.common.plan.plan import Plan
 
 FIELDS: dict[str, Any] = {
@@ -44,10 +45,19 @@ def test_plans_of_sums_come_back_from_their_bytes(mechanism: RecordSums, changes
 
 
 @pytest.mark.parametrize("mechanism", SUMS, ids=lambda mechanism: mechanism.kind)
-def test_sums_have_no_proof_and_are_not_called_verified(mechanism: RecordSums) -> None:
-    assert "has no proof; choose ring_bits 64, or ballots unverified" in refusal(
-        mechanism=mechanism, ring_bits=61
-    )
+def test_sums_are_verified_in_the_field_that_norms_fit(mechanism: RecordSums) -> None:
+    plan = Plan(**FIELDS | {"mechanism": mechanism, "ring_bits": 61})
+    assert plan.ballots == "verified"
+    assert Plan.parse(plan.serialize()) == plan
+    assert "set ring_bits 61" in refusal(mechanism=mechanism, ring_bits=31)
+
+
+def test_no_longer_sum_is_verified_than_a_party_proves_in_seconds() -> None:
+    longest = Gradients(parameters=MAX_VERIFIED_VALUES, sigma=1.0)
+    assert Plan(**FIELDS | {"mechanism": longest, "ring_bits": 61}).ballots == "verified"
+    image = Moments(columns=785, codes=10, sigma=1.0, gram_sigma=1.0)
+    for longer in (Gradients(parameters=MAX_VERIFIED_VALUES + 1, sigma=1.0), image):
+        assert "too long to be verified, and 32768 are the most" in refusal(mechanism=longer, ring_bits=61)
 
 
 @pytest.mark.parametrize(

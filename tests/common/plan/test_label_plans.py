@@ -165,3 +165,4 @@ def test_sums_tell_of_features_unless_all_sites_know_them(adjacency: str) -> Non
     with pytest.raises(OstrakaError) as refused:
         check_protected(plan, "a", shared_features=not known)
     assert refused.value.code is ErrorCode.PLAN_INVALID
+    assert "Sums tell of records of party a whose features" in refused.value.message

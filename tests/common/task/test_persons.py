@@ -1,5 +1,7 @@
 """Whose records are whose."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -42,3 +44,28 @@ def test_records_of_nobody_are_refused(data: Dataset, said: str) -> None:
     with pytest.raises(OstrakaError, match=said) as refused:
         Persons.of(TASK, data)
     assert refused.value.code is ErrorCode.DATA_MISSING
+
+
+def test_at_most_so_many_records_of_each_person_are_chosen() -> None:
+    ids = [f"p{i % 5}" for i in range(40)] + ["rare"]
+    persons = Persons.of(TASK, records(*ids))
+    assert persons is not None
+    chosen = persons.choose(3, ids)
+    counted = dict(Counter(np.array(ids)[chosen].tolist()))
+    assert counted == {**{f"p{i}": 3 for i in range(5)}, "rare": 1}
+    assert persons.count_within(3) == chosen.sum() == 16
+    assert persons.choose(8, ids).all()
+    assert len({tuple(np.flatnonzero(chosen[i:40:5])) for i in range(5)}) > 1, "not everybody's first ones"
+
+
+def test_who_takes_a_person_s_place_changes_nobody_else_s_choice() -> None:
+    others = [f"p{i % 5}" for i in range(40)]
+
+    def chosen_beside(*more: str) -> list[bool]:
+        ids = [*more, *others]
+        persons = Persons.of(TASK, records(*ids))
+        assert persons is not None
+        chosen: list[bool] = persons.choose(2, ids)[len(more) :].tolist()
+        return chosen
+
+    assert chosen_beside("a") == chosen_beside("b", "b", "b") == chosen_beside()

@@ -22,10 +22,9 @@ class CheatingProver(Prover):
 
     def alter(self, change: NDArray[np.int64], part: int = 0) -> None:
         """Add to all digits of a part, in their order, before they are shared."""
-        ring = self._layouts[part].field
-        self._digits[part] = ring.add(self._digits[part], ring.wrap(change))
+        self._digits[part] = self._digits[part] + change
         self.guardian_share = b"".join(
-            layout.field.to_bytes(layout.field.subtract(digits, self._own(i, "digits", *digits.shape)))
+            self._share(layout, i, digits)
             for i, (layout, digits) in enumerate(zip(self._layouts, self._digits, strict=True))
         )
 
@@ -38,15 +37,15 @@ class CheatingProver(Prover):
         factors = expand(ring, "challenge", self._context, part, challenge, layout.constraints, ring.degree)
         limbs = [limb.astype(np.uint64) for limb in layout.extension_limbs]
         matrix = limbs[0] if len(limbs) == 1 else ring.add(limbs[0], ring.rotate(limbs[1], 31))
-        arranged = layout.arrange(self._digits[part])
+        arranged = ring.wrap(layout.arrange(self._digits[part]))
         cells = arranged.shape[1]
         values = ring.add(
             ring.dot(arranged, matrix[:cells]), ring.dot(blinds, matrix[cells : cells + layout.blinds])
         )
-        zeros = [range_product(ring, values[place.wires], place.digit.top) for place in layout.places]
+        zeros = [range_product(ring, values[place.wires], place.digit) for place in layout.places]
         numbers = np.zeros((layout.numbers, layout.proof_values), np.uint64)
         for place in layout.places:
-            add_place(ring, numbers[place.numbers], values[place.wires], place.digit.weight)
+            add_place(ring, numbers[place.numbers], values[place.wires], place.weight)
         zeros.append(norm_differences(layout, ring, numbers))
         total = ring.dot(np.concatenate(zeros).T.copy(), factors)
         quotients = ring.multiply(total, layout.over_vanishing[:, None])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ostraka.common.sharing.prime_field import PrimeField
-from ostraka.common.sharing.statement import Norm, Statement
+from ostraka.common.sharing.statement import Norm, Statement, signed_reach
 from ostraka.common.verified import layout as layouts
 from ostraka.common.verified.layout import Layout
 from ostraka.common.verified.polynomials import quotient_values
@@ -30,14 +30,25 @@ def interpolated(values: list[int], at: int, prime: int) -> int:
 @pytest.mark.parametrize("norm", [None, Norm(1, 70), Norm(2, 4000)], ids=str)
 @pytest.mark.parametrize("most", [1, 4, 50])
 def test_the_quotient_is_that_of_integers(bits: int, most: int, norm: Norm | None) -> None:
-    field = PrimeField(bits)
-    layout = Layout(Statement(rows=3, cells=2, most=most, total=None, norm=norm), field)
+    require_quotient(Statement(rows=3, cells=2, most=most, total=None, norm=norm), PrimeField(bits))
+
+
+@BOTH
+@pytest.mark.parametrize("unit", [1, 11])
+def test_the_quotient_of_signed_numbers_is_that_of_integers(bits: int, unit: int) -> None:
+    norm = Norm(2, 20_000 // unit**2, unit, joint=True)
+    require_quotient(Statement(3, 2, signed_reach(2), None, norm, signed=True), PrimeField(bits))
+
+
+def require_quotient(statement: Statement, field: PrimeField) -> None:
+    most = statement.most
+    layout = Layout(statement, field)
     rng = np.random.default_rng(most)
-    digits = layout.writing.write(rng.integers(0, most // 2 + 2, (3, 2)))
+    digits = layout.writing.write(rng.integers(statement.least // 2, most // 2 + 2, (3, 2)))
     blinds = rng.integers(0, field.prime, (layout.wires, layout.blinds)).astype(np.uint64)
     rho = rng.integers(0, field.prime, (layout.constraints, field.degree)).astype(np.uint64)
     computed = quotient_values(layout, digits, blinds, rho).tolist()
-    wires = np.concatenate([blinds, layout.arrange(digits)], 1).tolist()
+    wires = [own + held for own, held in zip(blinds.tolist(), layout.arrange(digits).tolist(), strict=True)]
     for row, end in enumerate(range(layout.points, layout.points + layout.proof_values)):
         vanishing = 1
         for point in range(layout.blinds, layout.points):
@@ -56,14 +67,16 @@ def constraints(layout: Layout, values: list[int]) -> list[int]:
             range(layout.wires)[place.wires], range(layout.numbers)[place.numbers], strict=True
         ):
             zero = 1
-            for allowed in range(place.digit.top + 1):
+            for allowed in range(place.digit.least, place.digit.top + 1):
                 zero = zero * (values[wire] - allowed) % layout.field.prime
             zeros.append(zero)
-            counts[number] += values[wire] * place.digit.weight
+            counts[number] += values[wire] * place.weight
     if layout.statement.norm is None:
         return zeros
     groups, power = layout.norm_groups, layout.statement.norm.power
-    cells = [counts[start : start + groups] for start in range(0, len(counts), groups)]
+    # The sum of norms that are bounded together comes last, and has no norm of its own.
+    numbers = groups * (layout.statement.cells + 1)
+    cells = [counts[start : start + groups] for start in range(0, numbers, groups)]
     return zeros + [
         sum(count**power for count in row) - written for *row, written in zip(*cells, strict=True)
     ]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ostraka.common.sharing.prime_field import FieldArray, PrimeField
-from ostraka.common.sharing.statement import Norm, Statement
+from ostraka.common.sharing.statement import Norm, Statement, signed_reach
 from ostraka.common.verified.evaluation import Point, verifier_share
 from ostraka.common.verified.expansion import expand
 from ostraka.common.verified.layout import POINTS_BELOW, Layout, gaps_to
@@ -23,6 +23,9 @@ FIELD = TinyField()
 CELLS = FIELD.prime**FIELD.degree
 SUMS = TinyLayout(Statement(rows=90_000, cells=3, most=3, total=3), FIELD)
 NORMS = TinyLayout(Statement(rows=45_000, cells=3, most=3, total=None, norm=Norm(2, 9)), FIELD)
+SIGNED = TinyLayout(
+    Statement(45_000, 3, signed_reach(1), None, Norm(2, 9 * 45_000, joint=True), signed=True), FIELD
+)
 LAYOUTS = pytest.mark.parametrize("layout", [SUMS, NORMS], ids=["sums", "norms"])
 
 
@@ -43,6 +46,11 @@ def histogram(wires: FieldArray) -> NDArray[np.int64]:
 
 def seen_by_guardian(layout: Layout, counts: NDArray[np.int64]) -> FieldArray:
     """Return every wire at the point, put together from both verifier shares."""
+    return values_seen(layout, counts)[: layout.wires]
+
+
+def values_seen(layout: Layout, counts: NDArray[np.int64]) -> FieldArray:
+    """Return all that is put together from both verifier shares; the quotient is a random one."""
     party_seed, blind_seed, point = seed(), seed(), Point(seed())
     prover = Prover([layout], [counts], b"batch", party_seed, blind_seed)
     (share,) = FIELD.from_bytes(prover.guardian_share, 1, layout.writing.size)
@@ -52,7 +60,7 @@ def seen_by_guardian(layout: Layout, counts: NDArray[np.int64]) -> FieldArray:
     own = verifier_share(layout, point.evaluation(layout), share, blinds, unused, claimed)
     told = message([layout], b"batch", party_seed, point)
     total: FieldArray = FIELD.add(own, FIELD.from_bytes(told, layout.message_values, FIELD.degree))
-    return total[: layout.wires]
+    return total
 
 
 @LAYOUTS
@@ -67,7 +75,7 @@ def test_the_wires_that_the_guardian_sees_are_uniform(layout: Layout, votes: str
 def test_they_are_not_uniform_without_blinds(layout: Layout) -> None:
     digits = layout.writing.write(ballots("divided", layout.statement.rows))
     evaluation = Point(seed()).evaluation(layout)
-    bare = FIELD.dot(layout.arrange(digits), evaluation.wire[layout.blinds :])
+    bare = FIELD.dot(FIELD.wrap(layout.arrange(digits)), evaluation.wire[layout.blinds :])
     for place in layout.places:
         assert stats.chisquare(histogram(bare[place.wires])).pvalue < P_VALUE
 
@@ -89,6 +97,18 @@ def test_the_wires_of_a_row_and_its_norm_are_uniform_together(votes: str) -> Non
     for first, second in ((0, 1), (0, 3), (2, 3), (3, 4)):
         pairs = np.stack([wires[lane * groups : (lane + 1) * groups, 0] for lane in (first, second)], 1)
         assert stats.chisquare(histogram(pairs)).pvalue > P_VALUE
+
+
+@pytest.mark.parametrize("votes", ["unanimous", "divided"])
+def test_of_signed_numbers_nothing_is_seen_but_that_their_norms_add_up(votes: str) -> None:
+    """All norms are as large as they may be, or smaller: what is checked of their sum is 0 either way."""
+    counts = ballots(votes, SIGNED.statement.rows) * np.array([1, -1, 1])
+    values = values_seen(SIGNED, counts)
+    for place in SIGNED.places:
+        alone = place.wires.stop - place.wires.start == 1
+        assert alone or stats.chisquare(histogram(values[place.wires])).pvalue > P_VALUE
+    assert len(values) == SIGNED.wires + 2
+    assert not values[-1].any()
 
 
 def small_layout(field: PrimeField) -> Layout:

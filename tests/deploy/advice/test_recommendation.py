@@ -1,5 +1,6 @@
 """What is recommended, by figures that are made up."""
 
+from dataclasses import replace
 from typing import Any
 
 from ostraka.common.learning.gain import Interval
@@ -13,7 +14,6 @@ AMOUNTS = Amounts(own=40, pool=100, test=200, private=1000, shown=1000)
 
 def way(name: WayName, accuracy: float, variant: str = "", error: float = 0.002, **more: Any) -> WayFigures:
     interval = Interval(accuracy, accuracy - 0.05, accuracy + 0.05)
-    settings = more.pop("settings", {})
     return WayFigures(
         name,
         variant,
@@ -21,35 +21,41 @@ def way(name: WayName, accuracy: float, variant: str = "", error: float = 0.002,
         interval,
         interval,
         None,
-        accuracy - 0.8,
-        error,
-        more.pop("labels", 0),
-        0.1,
-        settings,
+        gain=accuracy - 0.8,
+        gain_error=error,
+        behind=0.0,
+        behind_error=error,
+        labels=more.pop("labels", 0),
+        seconds=0.1,
+        settings=more.pop("settings", {}),
     )
 
 
 def advice(*ways: WayFigures, trivial: float = 0.6, pooled: float = 0.9) -> Recommendation:
-    every = (way("nothing", trivial), way("own", 0.8, "linear"), way("pooled", pooled), *ways)
+    best = max(one.gain for one in ways)
+    held = (replace(one, behind=best - one.gain) for one in ways)
+    every = (way("nothing", trivial), way("own", 0.8, "linear"), way("pooled", pooled), *held)
     return recommend(every, "accuracy", AMOUNTS, 2.0)
 
 
-def test_the_way_that_gains_most_is_recommended_with_its_command() -> None:
-    found = advice(way("sums", 0.83, "moments"), way("sums", 0.86, "gradients"))
-    assert (found.way, found.variant) == ("sums", "gradients")
+def test_the_way_that_gains_most_is_recommended() -> None:
+    found = advice(way("sums", 0.83, "gradients"), way("sums", 0.86, "moments"))
+    assert (found.way, found.variant) == ("sums", "moments")
     assert "86.0% accuracy is expected, where your own records alone (linear) has 80.0%" in found.sentence
     assert "+6.0 points" in found.sentence
-    assert "query fit" in found.commands[0]
-    assert "--learner gradients --epsilon 2" in found.commands[0]
 
 
-def test_votes_come_with_the_commands_of_both_sides() -> None:
-    settings = {"teachers": 24, "total": 120, "mechanism": "gnmax:sigma=40"}
-    found = advice(way("votes", 0.85, labels=300, settings=settings), way("sums", 0.83, "moments"))
-    train, label = found.commands
-    assert train == "ostraka party train --site SITE --data RECORDS --teachers 24"
-    assert label.startswith("ostraka query label --site SITE --pool POOL")
-    assert label.endswith("--mechanism gnmax:sigma=40")
+def test_of_ways_that_are_as_good_the_steadiest_is_taken() -> None:
+    votes = way("votes", 0.861, error=0.03, settings={"teachers": 24, "total": 120})
+    tied = advice(way("sums", 0.84, "gradients", error=0.03), way("sums", 0.86, "moments", error=0.03), votes)
+    assert tied.variant == "gradients", "it is within a standard error of the best"
+    assert advice(way("sums", 0.84, "gradients", error=0.01), votes).way == "votes"
+    assert advice(way("sums", 0.855, "boost", error=0.01), votes).way == "sums"
+
+
+def test_the_steadiest_of_ways_that_are_as_good_gains_a_point_itself() -> None:
+    tied = advice(way("sums", 0.809, "gradients", error=0.02), way("sums", 0.813, "moments", error=0.02))
+    assert (tied.way, tied.variant) == ("sums", "moments")
 
 
 def test_own_records_that_do_as_well_are_kept_to() -> None:
@@ -63,14 +69,28 @@ def test_own_records_that_do_as_well_are_kept_to() -> None:
 
 
 def test_a_gain_that_splits_cannot_tell_from_chance_is_none() -> None:
-    assert advice(way("sums", 0.83, "moments", error=0.09)).way == "nothing"
+    assert advice(way("sums", 0.83, "moments", error=0.2)).way == "nothing"
     assert advice(way("sums", 0.83, "moments", error=0.02)).way == "sums"
+
+
+def test_where_what_gains_most_may_do_so_by_chance_the_next_one_is_taken() -> None:
+    votes = way("votes", 0.86, error=0.3, settings={"teachers": 24, "total": 120})
+    found = advice(replace(votes, behind_error=0.0), way("sums", 0.84, "bins", error=0.01))
+    assert (found.way, found.variant) == ("sums", "bins")
 
 
 def test_nothing_beats_the_most_frequent_class() -> None:
     found = advice(way("sums", 0.84, "moments"), trivial=0.9)
     assert found.way == "nothing"
     assert "not even your own records tell more than the most frequent class" in found.sentence
+
+
+def test_rare_classes_are_a_reason() -> None:
+    held = replace(way("sums", 0.79, "moments"), behind=0.0)
+    every = (way("nothing", 0.95), way("own", 0.96, "linear"), way("pooled", 0.99), held)
+    found = recommend(every, "balanced_accuracy", AMOUNTS, 2.0)
+    assert "only 5% are not of the most frequent class" in found.sentence
+    assert "most frequent class" not in recommend(every, "accuracy", AMOUNTS, 2.0).sentence
 
 
 def test_where_even_all_records_help_little_noise_is_not_to_blame() -> None:

@@ -73,6 +73,12 @@ def test_what_is_left_out_leaks_nothing_and_must_be_there() -> None:
     assert caught.value.code is ErrorCode.DATA_MISSING
 
 
+def test_whole_numbers_are_a_quantity_where_somebody_says_so() -> None:
+    rows = table(features(ROWS), visits=np.arange(ROWS) % 5)
+    assert AdviceRecords.read(rows, ["visits"]).kind == "classes"
+    assert AdviceRecords.read(rows, ["visits"], target="number").kind == "number"
+
+
 def test_a_large_table_is_sampled_and_its_rows_are_told() -> None:
     rows = diagnosed(MAX_RECORDS + 500)
     whole = AdviceRecords.read(rows, ["diagnosis"])

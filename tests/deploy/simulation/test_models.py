@@ -40,6 +40,8 @@ def test_a_model_of_a_large_budget_is_nearly_as_good_as_one_of_all_records(shape
     pooled = measure_pooled(split, task)
     assert drawn is not None
     assert pooled is not None
+    assert drawn.metrics is not None
+    assert drawn.gain is not None
     assert not drawn.asked
     assert drawn.records == 600
     assert drawn.metrics.accuracy > pooled.accuracy - 0.15

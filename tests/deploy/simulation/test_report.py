@@ -35,6 +35,7 @@ from ostraka.deploy.simulation.report import (
     SpendingPoint,
     Throughput,
     UnitSpending,
+    advise,
     notions,
     warnings,
 )
@@ -469,3 +470,29 @@ def test_a_model_that_is_no_better_is_told(capsys: pytest.CaptureFixture[str]) -
     shown = capsys.readouterr().out
     assert "Learner moments, of 12 sums" in " ".join(shown.split())
     assert "queries" not in shown
+
+
+def test_it_ends_with_one_line_of_advice(capsys: pytest.CaptureFixture[str]) -> None:
+    won = of_sums(gain=replace(GAIN, over_own=Interval(0.1, 0.05, 0.15)))
+    show(won, Path("page"))
+    last = " ".join(capsys.readouterr().out.split("Report: ")[-1].split())
+    assert "Advice: take the model of sums; it gained most over own data alone, 10.0 points. This" in last
+    perhaps = advise(of_sums(gain=replace(GAIN, over_own=Interval(0.1, -0.05, 0.15))))
+    assert "10.0 points, which may be chance" in perhaps
+    assert "do nothing" in advise(of_sums(gain=replace(GAIN, over_own=Interval(0.005, -0.1, 0.1))))
+    rare = replace(
+        GAIN,
+        majority=0.95,
+        over_own=Interval(0.1, 0.05, 0.15),
+        balanced_over_own=Interval(0.0, -0.1, 0.1),
+    )
+    assert "do nothing" in advise(of_sums(gain=rare)), "of a rare class accuracy tells nothing"
+
+
+def test_a_drawn_model_that_beats_votes_is_advised() -> None:
+    votes = report()
+    better = replace(GAIN, over_own=Interval(0.2, 0.1, 0.3))
+    quality = votes.quality.model_copy(update={"model": DRAWN.model_copy(update={"gain": better})})
+    losing = replace(GAIN, over_own=Interval(-0.02, -0.1, 0.1))
+    made = votes.model_copy(update={"quality": quality, "gain": losing})
+    assert "take a model of sums (moments); it gained most" in advise(made)

@@ -179,6 +179,8 @@ def test_sites_sort_as_they_are_numbered() -> None:
         ({"dependencies": True, "label_dp": "pate-fm"}, "leave dependencies out"),
         ({"label_rounds": 2, "queriers": 1, "label_dp": "ldp-ssl"}, "leave label_rounds and queriers out"),
         ({"label_dp": "denoise-ssl", "student": "vat"}, "leave out student"),
+        ({"label_dp": "ldp-ssl", "second_student": "denoise-ssl"}, "leave out second_student"),
+        ({"learn": "auto", "second_student": "ldp-ssl"}, "leave second_student out"),
         ({"label_dp": "denoise-ssl", "mechanism": "gnmax"}, "goes with mechanism rand_res"),
         ({"label_dp": "pate-fm", "adjacency": "record"}, "goes with adjacency label"),
         ({"label_dp": "pate-fm", "encoding": "ckks"}, "has no encoding ckks"),

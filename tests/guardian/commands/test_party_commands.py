@@ -3,6 +3,7 @@
 import pytest
 
 from tests.guardian.commands.conftest import Admin
+from tests.guardian.federation import group
 
 WHY = ("--reason", "by contract")
 
@@ -21,6 +22,8 @@ def test_add_list_and_show(admin: Admin) -> None:
     assert [group["records"] for group in shown["groups"]] == [100]
     assert "delta" in admin.text("party", "list")
     assert "a is active since" in admin.text("party", "show", "a")
+    admin.calls.register("a", groups=[group("all", summed_records=40)])
+    assert "100, 40 in sums" in admin.text("party", "show", "a")
 
 
 def test_suspend_and_resume(admin: Admin) -> None:

@@ -7,7 +7,7 @@ from ostraka.common.config import SiteConfig, write_site
 from ostraka.guardian.dashboard import console
 from tests.guardian.admin.support import add_up, label
 from tests.guardian.dashboard.browsing import Browser, browsing, problem
-from tests.guardian.federation import FEDERATION, Calls, Federation
+from tests.guardian.federation import FEDERATION, Calls, Federation, group
 
 
 @pytest.mark.heavy
@@ -33,6 +33,8 @@ def test_sums_among_charges_are_told_in_words(reader: Browser, guardian: Calls) 
     page = reader.text(f"/session/{session}")
     assert "1 of 1, each a sum of 3 x 2 values for a model" in page
     assert "answered" not in page
+    guardian.register("a", groups=[group("all", summed_records=40)])
+    assert "100, 40 in sums" in reader.text("/party/a")
 
 
 def test_a_guardian_that_cannot_be_reached_is_named_in_a_sentence(federation: Federation) -> None:

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.privacy.gaussian import gaussian_epsilon
 from ostraka.guardian.cli import app
 
 CONFIDENT = (
@@ -63,6 +64,51 @@ def test_several_votes_of_a_person_cost_their_square() -> None:
     assert fits[1] == pytest.approx(fits[0] / 4, rel=0.05)
 
 
+SUMS = ("--parties", 3, "--epsilon", 4, "--queries", 50)
+
+
+def test_sums_are_planned_by_epsilon(tmp_path: Path) -> None:
+    plot = tmp_path / "plan.svg"
+    words = ("--mechanism", "moments:columns=65,codes=10,sigma=1,gram_sigma=1.5", *SUMS)
+    planned = json.loads(run(*words, "--plot", plot, "--json", "-").stdout)
+    rows = planned["by_epsilon"]
+    assert [row["epsilon"] for row in rows] == [0.5, 1, 2, 4]
+    for row in rows:
+        assert row["gram_sigma"] == pytest.approx(1.5 * row["sigma"])
+        rho = 50 * (4 / row["sigma"] ** 2 + 2 / row["gram_sigma"] ** 2) / 2
+        assert gaussian_epsilon(rho, 1e-5) == pytest.approx(row["epsilon"], rel=1e-2)
+        assert row["epsilon_by_filter"] <= row["epsilon"]
+        assert row["rounds_that_fit"] == pytest.approx(50 / row["share_of_budget"], abs=1)
+    assert rows[-1]["share_of_budget"] == pytest.approx(1, abs=1e-6)
+    assert rows[-1]["rounds_that_fit"] == 50
+    assert "epsilon 4: sigma" in plot.read_text()
+    said = run(*words).stdout
+    for told in ("50 sums by moments, 2,795 values each", "--filter gaussian", "for ever"):
+        assert told in said
+
+
+def test_noise_of_sums_need_not_be_given_and_persons_need_more() -> None:
+    one, three = (
+        json.loads(
+            run(
+                *("--mechanism", "gradients:parameters=650", *SUMS, "--filter", "renyi"),
+                *("--max-votes-per-person", records, "--json", "-"),
+            ).stdout
+        )
+        for records in (1, 3)
+    )
+    sigmas = [plan["by_epsilon"][-1]["sigma"] for plan in (one, three)]
+    assert sigmas[1] == pytest.approx(3 * sigmas[0], rel=1e-3)
+    # A Renyi filter adds up more than the exact conversion of a Gaussian.
+    assert one["by_epsilon"][-1]["epsilon_by_filter"] > 4
+    assert one["by_epsilon"][-1]["rounds_that_fit"] < 50
+
+
+@pytest.mark.parametrize("mechanism", ["boost:bins=8,outputs=1", "bins:columns=9,codes=2"])
+def test_every_kind_of_sum_is_planned(mechanism: str) -> None:
+    assert run("--mechanism", mechanism, *SUMS).exit_code == 0
+
+
 @pytest.mark.heavy
 def test_simulated_votes_say_what_to_expect(tmp_path: Path) -> None:
     votes = tmp_path / "votes.npy"
@@ -99,11 +145,22 @@ def test_the_published_votes() -> None:
         (("--filter", "gaussian", "--order", 8), ErrorCode.CONFIG_INVALID, "has no order"),
         (("--plot", "plan.pdf"), ErrorCode.CONFIG_INVALID, "no picture"),
         (("--votes", "none.npy"), ErrorCode.DATA_MISSING, "none.npy"),
+        (("--mechanism", "statistics:cells=9"), ErrorCode.PLAN_INVALID, "give columns"),
+        (
+            ("--mechanism", "gradients:parameters=9", "--votes", "none.npy"),
+            ErrorCode.CONFIG_INVALID,
+            "are of votes",
+        ),
     ],
 )
 def test_what_makes_no_plan_is_refused(more: tuple[object, ...], code: ErrorCode, told: str) -> None:
     error = refusal(run(*CONFIDENT, *more))
     assert (error.code, told in error.message) == (code, True)
+
+
+def test_votes_need_classes() -> None:
+    error = refusal(run("--mechanism", "gnmax:sigma=5", "--parties", 3, "--epsilon", 3))
+    assert (error.code, "give --classes" in error.message) == (ErrorCode.CONFIG_INVALID, True)
 
 
 def test_a_task_with_too_many_label_sets_is_refused() -> None:

@@ -48,6 +48,9 @@ def test_people_read_the_best_and_the_commands(tmp_path: Path) -> None:
     text = " ".join(result.stdout.split())
     for told in ("confident: sigma1", "gnmax: sigma", "ostraka guardian budget set", "must not be used"):
         assert told in text
+    last = text.rpartition("Advice: ")[2]
+    assert "ostraka advise RECORDS" in last
+    assert "must not be used" not in last, "it comes last"
     assert "right labels, expected" in plot.read_text()
 
 

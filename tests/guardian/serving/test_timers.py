@@ -1,4 +1,5 @@
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -6,8 +7,10 @@ import pytest
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.ledger import Ledger
-from ostraka.guardian.serving.timers import beating
+from ostraka.guardian.serving import server
+from ostraka.guardian.serving.timers import Forgetter, beating, forgetting
 from tests.fair_clock import HANGS_S
+from tests.guardian.federation import Federation
 from tests.guardian.ledger.support import SEAL, START, cipher, sign
 
 
@@ -38,3 +41,21 @@ def test_a_heartbeat_that_fails_is_tried_again(failing: ErrorCode) -> None:
     with beating(Flaky(), superseded.set, interval_s=1e-3):
         assert superseded.wait(HANGS_S)
     assert len(calls) == 3
+
+
+def test_a_guardian_drops_old_answers_as_long_as_it_serves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls, again = [], threading.Event()
+
+    def forget(forgetter: Forgetter) -> None:
+        calls.append(forgetter)
+        if len(calls) == 1:
+            raise OstrakaError(ErrorCode.LEDGER_UNREACHABLE, "gone")
+        again.set()
+
+    monkeypatch.setattr(Forgetter, "forget", forget)
+    monkeypatch.setattr(server, "forgetting", partial(forgetting, interval_s=1e-3))
+    with Federation(tmp_path).guardian():
+        assert again.wait(HANGS_S)
+    assert len(set(calls)) == 1, "one looks at each time of the past once"

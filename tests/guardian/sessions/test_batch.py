@@ -9,7 +9,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.modulus import RingArray
 from ostraka.common.sharing.shares import RowSums
 from ostraka.guardian.noise import DrawnNoise, ExactNoise
-from ostraka.guardian.sessions.batch import Batch, Collecting, Dead, Drawn, Share, State
+from ostraka.guardian.sessions.batch import Batch, Collecting, Dead, Drawn, Frozen, Share, State
 from ostraka.guardian.sessions.cohorts import Attendance
 from ostraka.guardian.sessions.outcome import Outcome
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -62,6 +62,26 @@ def test_all_in_freezes_at_once(batch: Batch) -> None:
         batch.submit(site, share(10**i))
     assert freeze(batch, SITES, due=False) == frozenset(SITES)
     assert (total(batch, 1000) == 1111).all()
+
+
+def values_kept(batch: Batch) -> set[str]:
+    """Return the sites of which the batch has more than a digest."""
+    assert isinstance(batch.state, Frozen)
+    return {site for site, share in batch.state.shares.items() if share.values.size}
+
+
+def test_shares_that_are_summed_no_more_are_gone_and_retries_are_known(batch: Batch) -> None:
+    for site in SITES:
+        batch.submit(site, share(1))
+    freeze(batch, "ac", due=True)
+    assert values_kept(batch) == {"a", "c"}
+    assert (total(batch, 5) == 7).all()
+    assert values_kept(batch) == set()
+    assert sums(batch, 5) == [], "a retry draws nothing anew"
+    batch.submit("a", share(1))
+    with pytest.raises(OstrakaError) as refused:
+        batch.submit("a", share(2))
+    assert refused.value.code is ErrorCode.BATCH_ALTERED
 
 
 def test_waits_for_missing_shares_until_the_time_comes(batch: Batch) -> None:

@@ -70,6 +70,16 @@ def test_a_weighted_vote_changes_its_weight(weight: int) -> None:
     assert cohort.total == 4 * weight
 
 
+def test_sums_are_over_the_records_that_count() -> None:
+    of = manifest(*GROUPS)
+    of.groups[0].summed_records = 25
+    low, high = found(of, Moments(columns=3, codes=2, sigma=1))
+    assert (low.voters, high.voters) == (25, 60)
+    messages = cohort_messages(of, Moments(columns=3, codes=2, sigma=1))
+    assert [list(message.records) for message in messages] == [[25], [60]]
+    assert [list(message.records) for message in cohort_messages(of, GnMax(sigma=1))] == [[40], [60]]
+
+
 @pytest.mark.parametrize("mixed", [True, False])
 def test_sums_have_a_cohort_a_group_whoever_its_teachers_are(mixed: bool) -> None:
     teachers = 20 if mixed else 4

@@ -45,7 +45,7 @@ def state(federation: Federation, calls: Calls) -> Any:
 
 def test_every_partys_cost_at_its_own_order(guardian: Calls) -> None:
     reply = ask(guardian)
-    assert (reply.enforce, reply.bound) == ("worst_case", "worst_case")
+    assert (reply.enforce, reply.bound, list(reply.encodings)) == ("worst_case", "worst_case", ["plain"])
     assert [party.site for party in reply.parties] == list(PARTIES)
     for party in reply.parties:
         cost = plan().mechanism.worst_case(party.order, classes=4)

@@ -118,7 +118,6 @@ def test_teachers_of_a_version_that_asked_nobody_promise_persons_nothing(tmp_pat
             "[policy]\nrandomized_labels = true\n[party]\nmax_votes_per_person = 2\n",
             "randomized_labels in [policy] has each record count",
         ),
-        ('[policy]\nmechanisms = ["sums"]\n', "(to answer votes alone, allow no sums there)"),
     ],
 )
 @pytest.mark.parametrize("command", ["check", "train"])
@@ -135,6 +134,11 @@ def test_records_that_count_one_by_one_need_as_many_votes(
 def test_so_many_votes_are_enough(tmp_path: Path) -> None:
     more = '[policy]\nlabel_counts = "record"\n[party]\nmax_votes_per_person = 3\n'
     assert checked(party(tmp_path, more))[1]["max_votes_per_person"] == 3
+
+
+def test_a_party_is_told_how_many_records_sums_are_over(tmp_path: Path) -> None:
+    folder = party(tmp_path, '[policy]\nmechanisms = ["sums"]\n[party]\nmax_votes_per_person = 2\n')
+    assert "Sums are over at most 2 records of each, 40 of 60" in checked(folder)[0]
 
 
 def test_training_with_others_needs_as_many_votes_as_a_person_has_records(tmp_path: Path) -> None:

@@ -12,9 +12,12 @@ from typer.testing import CliRunner, Result
 
 from ostraka.common.config import load_section
 from ostraka.common.datasets import from_arrays, save
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import GnMax, Moments, NoiseCluster
 from ostraka.common.plan.plan import Plan
+from ostraka.common.sums.codes import LabelCodes
+from ostraka.common.sums.questions import ColumnStatistic, Rows, StatisticsQuestion
 from ostraka.common.task import Task, write_task
 from ostraka.deploy.site.role_check import teachers as check_teachers
 from ostraka.guardian.members.registration import problem_of
@@ -43,6 +46,7 @@ SUMS = '[policy]\nmechanisms = ["sums"]\n'
 def party(root: Path, task: Task = NUMBER, more: str = SUMS, training: str = "") -> Path:
     folder = party_folder(root / "eretria", f'[training]\ndata = "records.npz"\n{training}{more}')
     y = np.arange(10) * 25.5 if task.target else np.arange(10) % 2
+    y = np.stack([y, y], axis=1) if task.multi_label else y
     data = from_arrays(
         AGES, y, columns=("age",), consent=LEVELS, incomplete=True, numeric=task.target is not None
     )
@@ -165,15 +169,43 @@ def test_records_that_nobody_names_are_asked_for_as_such(tmp_path: Path, device:
     assert refusal.value.code is ErrorCode.CONFIG_INVALID
 
 
-def test_a_person_has_as_many_records_as_may_count(tmp_path: Path) -> None:
-    task = CLASSES.model_copy(update={"id": "pid", "persons": True})
-    folder = party(tmp_path, CLASSES, more="", training="teachers = 0\n")
+def test_sums_are_over_no_more_records_of_a_person_than_may_count(tmp_path: Path, device: Device) -> None:
+    known = {"name": "t", "id": "pid", "persons": True, "classes": ("a", "b"), "input": INPUT}
+    task = Task.model_validate(known)
+    folder = party(tmp_path, CLASSES, training="teachers = 0\n")
     data = CLASSES.load(folder / "records.npz")
-    save(data.with_ids([f"p{row // 5}" for row in range(10)]), folder / "records.npz")
+    persons = ["a", "b", "a", "c", "a", "b", "a", "c", "a", "c"]
+    save(data.with_ids(persons), folder / "records.npz")
     write_task(task, folder / "task.toml")
-    error = refused("train", "--site", folder)
-    assert error.code is ErrorCode.CONFIG_INVALID
-    assert "without teachers each record counts: set it to 5" in error.message
+    assert invoke("train", "--site", folder).exit_code == 0
+    hosted = load(folder, task, device)
+    assert hosted.records is not None
+    summed = {group.name: (group.records, group.summed_records) for group in hosted.manifest.groups}
+    assert summed == {"low": (5, 1), "high": (5, 2)}
+    assert problem_of(hosted.manifest.SerializeToString(), "eretria") is None
+    question = StatisticsQuestion((ColumnStatistic(0, 0, 10, 10),))
+    rows = Rows(hosted.records.codes, hosted.records.features, hosted.records.y)
+    (counts,) = question.blocks(rows.take(hosted.records.groups >= 0))
+    # An age is the record's place, and the last record has none.
+    there = np.append(counts[:9], counts[-1])
+    assert sorted(persons[place] for place in np.flatnonzero(there)) == ["a", "b", "c"]
+
+
+def test_labels_that_a_party_abstains_from_add_nothing_to_sums(tmp_path: Path, device: Device) -> None:
+    task = Task.model_validate({"name": "t", "classes": ("a", "b"), "multi_label": True, "input": INPUT})
+    abstaining = 'teachers = 0\nabstains = ["b"]\n'
+    folder = party(tmp_path, task, training=abstaining)
+    (folder / "records.csv").write_text("age,a\n" + "".join(f"{age},{age % 2}\n" for age in range(10)))
+    site = folder / "site.toml"
+    site.write_text(site.read_text().replace("records.npz", "records.csv"))
+    assert invoke("train", "--site", folder).exit_code == 0
+    records = load(folder, task, device).records
+    assert records is not None
+    assert set(records.y[:, 1]) == {UNKNOWN}
+    assert records.y[:, 0].sum() == 5
+    codes = LabelCodes(np.full(2, 0.25), 1.0)(records.y)
+    assert not codes[:, 1].any()
+    assert codes[:, 0].all()
 
 
 def test_votes_are_refused_and_what_records_answer_is_not(tmp_path: Path, device: Device) -> None:

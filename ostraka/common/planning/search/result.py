@@ -8,6 +8,7 @@ from rich.table import Table
 
 from ostraka.common.console.screen import Screen, table_of
 from ostraka.common.console.texts import epsilon_text
+from ostraka.common.planning.search.floor import FEW_LABELS, Floor
 from ostraka.common.planning.search.search import Outcome, Point, Search
 from ostraka.common.privacy.filters import filter_text
 
@@ -34,11 +35,25 @@ def figures(
         "searched_queries": len(sample.counts),
         "accuracy_without_noise": search.forecaster.noiseless(),
         "least_accuracy": search.least_accuracy,
+        "floor": None if search.floor is None else search.floor.value,
         "best": points[-1].outcomes[0].figures(),
         "mechanisms": [outcome.figures() for outcome in points[-1].outcomes],
         "frontier": [_point(point) for point in points],
         "commands": [shlex.join(command) for command in commands],
     }
+
+
+def tell_advice(best: Outcome, floor: Floor | None, command: Sequence[str]) -> str:
+    """Return one line on what the best plan is worth, with the command that says more."""
+    measure = f"what they are worth beside own records: {shlex.join(command)}"
+    if best.answers < FEW_LABELS:
+        return f"Advice: {best.answers:.0f} labels teach nothing; ask for sums, or none. To see {measure}"
+    if floor is None or best.gain is None:
+        return f"Advice: see {measure}"
+    return (
+        f"Advice: these labels are right {100 * best.gain:.1f} points more often than what is free "
+        f"({floor.words}); before any is paid for, see {measure}"
+    )
 
 
 def lines(points: Sequence[Point]) -> dict[str, list[tuple[float, float]]]:
@@ -52,7 +67,7 @@ def lines(points: Sequence[Point]) -> dict[str, list[tuple[float, float]]]:
 
 
 def show(found: Mapping[str, Any], console: Screen) -> None:
-    """Print what was found."""
+    """Print what was found, but for the advice, which comes last of all that is printed."""
     answers = "labels (balanced over yes and no)" if found["several"] else "labels"
     console.print(
         f"{found['queries']:,} queries, {found['teachers']} teachers, votes {found['votes']}, bound "
@@ -88,7 +103,7 @@ def _outcomes(outcomes: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _frontier(points: Sequence[Mapping[str, Any]]) -> Table:
-    nothing = ("none", "", "0", "0", "0", "")
+    nothing = ("none", "", "0", "0", "0", "", "")
     rows = (
         (epsilon_text(point["epsilon"]), *(_cells(point["best"]) if point["best"] else nothing))
         for point in points
@@ -96,13 +111,15 @@ def _frontier(points: Sequence[Mapping[str, Any]]) -> Table:
     return table_of(("epsilon", "mechanism", "filter", *_COUNTED), rows)
 
 
-_COUNTED = ("asked", "labels", "right", "accuracy")
+_COUNTED = ("asked", "labels", "right", "accuracy", "gain in points")
 
 
 def _cells(one: Mapping[str, Any]) -> Sequence[str]:
     """Return the mechanism, its filter, and what is counted."""
+    gain = "-" if one["gain"] is None else f"{100 * one['gain']:+.1f}"
     counts = (f"{one[name]:,.0f}" for name in ("asked", "labels", "right"))
-    return _mechanism_text(one["mechanism"]), filter_text(one["order"]), *counts, f"{one['accuracy']:.1%}"
+    shares = (f"{one['accuracy']:.1%}", gain)
+    return _mechanism_text(one["mechanism"]), filter_text(one["order"]), *counts, *shares
 
 
 def _mechanism_text(mechanism: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Mechanism
 from ostraka.common.planning.search.allowance import Allowance, Choice, Purse, Rate, worst_rate
 from ostraka.common.planning.search.families import Family
+from ostraka.common.planning.search.floor import POINT, Floor
 from ostraka.common.planning.search.forecast import Forecast, Forecaster
 from ostraka.common.privacy.filters import filter_name, sent_order
 
@@ -86,6 +87,7 @@ class Outcome:
             `right` are right.
         accuracy: of the labels given, as `Forecast.accuracy`.
         enough: the share of one query that is paid for at worst, at most 1.
+        gain: by how much labels are above the search's floor; None: it has none.
     """
 
     mechanism: Mechanism
@@ -95,6 +97,7 @@ class Outcome:
     right: float
     accuracy: float
     enough: float
+    gain: float | None = None
 
     @property
     def order(self) -> float:
@@ -103,8 +106,9 @@ class Outcome:
 
     def rank(self, least: float) -> tuple[float, ...]:
         """Return what is larger for a better outcome: right labels where enough of them are right."""
-        good = self.accuracy >= least and self.right > 0
-        near = min(self.accuracy / least if least else 1.0, 1.0) + self.enough
+        below = 0.0 if self.gain is None else min(self.gain - POINT, 0.0)
+        good = self.accuracy >= least and self.right > 0 and not below
+        near = min(self.accuracy / least if least else 1.0, 1.0) + self.enough + below
         return (1.0, self.right, self.accuracy) if good else (0.0, near, 0.0)
 
     def figures(self) -> dict[str, Any]:
@@ -117,6 +121,7 @@ class Outcome:
             "labels": self.answers,
             "right": self.right,
             "accuracy": self.accuracy,
+            "gain": self.gain,
         }
 
 
@@ -139,12 +144,14 @@ class Search:
         queries: how many may be asked at most.
         least_accuracy: what labels must be right for at least, as `Forecast.accuracy`.
         rates: what queries cost.
+        floor: that labels must be above; None: whatever they are worth is judged elsewhere.
     """
 
     forecaster: Forecaster
     queries: int
     least_accuracy: float
     rates: Rates
+    floor: Floor | None = None
 
     def outcome(self, mechanism: Mechanism, choice: Choice) -> Outcome:
         """Return what one setting gives."""
@@ -160,6 +167,7 @@ class Search:
             right=asked * forecast.right_labels,
             accuracy=forecast.accuracy,
             enough=min(1.0, *(one.rdp / rate.first for rate, one in zip(rates, choice, strict=True))),
+            gain=None if self.floor is None else self.floor.gain(forecast),
         )
 
     def rank(self, outcome: Outcome) -> tuple[float, ...]:
@@ -272,6 +280,8 @@ def no_label(search: Search, families: Sequence[Family], purse: Purse, advice: s
     share = _least_share(search, families, purse)
     if share is None:
         accurate = max(_whole(search, families, purse, float(_MAX_TIMES)), key=lambda one: one.accuracy)
+        if search.floor is not None and (accurate.gain or 0.0) < POINT:
+            return _no_gain(search.floor, accurate.gain or 0.0)
         return OstrakaError(
             ErrorCode.BUDGET_TOO_SMALL,
             f"No budget gives {least}: with hardly any noise these teachers reach {accurate.accuracy:.3g}; "
@@ -284,17 +294,29 @@ def no_label(search: Search, families: Sequence[Family], purse: Purse, advice: s
     )
 
 
+def _no_gain(floor: Floor, gain: float) -> OstrakaError:
+    """Return the error for votes that no budget makes worth anything."""
+    balanced = ", balanced over classes" if floor.balanced else ""
+    return OstrakaError(
+        ErrorCode.BUDGET_TOO_SMALL,
+        "No plan has any gain: with hardly any noise labels are right for "
+        f"{floor.value + gain:.1%}{balanced}, and {floor.words}. Do without votes: keep to own data, have "
+        "better teachers, or learn from sums with `ostraka query fit`.",
+    )
+
+
 def _least_share(search: Search, families: Sequence[Family], purse: Purse) -> float | None:
     """Return how many times the purse suffices without a check, to 2%; None: not even _MAX_TIMES times."""
 
     def enough(share: float) -> bool:
         return any(search.good(one) for one in _whole(search, families, purse, share))
 
+    # First, since where no budget suffices, and noise is not why, every doubling would be tried in vain.
+    if not enough(_MAX_TIMES):
+        return None
     low = 1.0
     high = 2.0
     while not enough(high):
-        if high >= _MAX_TIMES:
-            return None
         low = high
         high = 2 * high
     while high > _PRECISION * low:

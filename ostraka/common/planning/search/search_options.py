@@ -9,6 +9,7 @@ from ostraka.common.console.options import KEY, settings_keys
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 if TYPE_CHECKING:
+    from ostraka.common.planning.search.floor import Floor
     from ostraka.common.planning.search.forecast import Forecaster
     from ostraka.common.planning.search.vote_sample import VoteSample
 
@@ -44,9 +45,17 @@ class SearchOptions(BaseModel):
         f"default {KEPT} of that without noise.",
     )
 
+    own_accuracy: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="search: accuracy of this site's own model alone, which labels must be above; balanced "
+        "over classes where one has more than four fifths of the records.",
+    )
+
     def check(self) -> None:
         """Raise `config.invalid` for options of a search where none is asked for."""
-        for name in ("teacher_accuracy", "positives", "least_accuracy"):
+        for name in ("teacher_accuracy", "positives", "least_accuracy", "own_accuracy"):
             if not self.search and getattr(self, name) is not None:
                 is_key = name in settings_keys(SearchOptions)
                 option = name if is_key else f"--{name.replace('_', '-')}"
@@ -85,6 +94,12 @@ class SearchOptions(BaseModel):
         if self.least_accuracy is not None:
             return self.least_accuracy
         return KEPT * forecaster.noiseless()
+
+    def floor(self, sample: "VoteSample") -> "Floor":
+        """Return what labels must be above."""
+        from ostraka.common.planning.search.floor import Floor
+
+        return Floor.of(sample, self.own_accuracy, assumed=self.teacher_accuracy is not None)
 
     def _positives(self, labels: int) -> float:
         if self.positives is None:

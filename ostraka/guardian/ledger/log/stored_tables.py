@@ -30,6 +30,7 @@ from ostraka.guardian.ledger.log.rows import (
     UnitName,
     UnitTotal,
 )
+from ostraka.guardian.ledger.store import kept_answers
 from ostraka.guardian.ledger.store.schema import (
     batches,
     charges,
@@ -200,7 +201,7 @@ def batch_of(stored: Row[Any]) -> Batch:
         batch=stored.batch_id,
         ticket=sha256(stored.ticket),
         request_digest=stored.request_digest and stored.request_digest.hex(),
-        answers_sha256=None if stored.answers is None else sha256(stored.answers),
+        answers_sha256=None if stored.answers is None else kept_answers.digest_of(stored.answers),
         check_digest=stored.check_digest and stored.check_digest.hex(),
     )
 

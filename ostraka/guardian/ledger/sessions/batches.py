@@ -13,6 +13,7 @@ from ostraka.guardian.ledger.members import limits, manifests
 from ostraka.guardian.ledger.members.manifests import Declared
 from ostraka.guardian.ledger.reader import View
 from ostraka.guardian.ledger.sessions import sessions
+from ostraka.guardian.ledger.store import kept_answers
 from ostraka.guardian.ledger.store.amounts import check_amount
 from ostraka.guardian.ledger.store.schema import batches, charges
 from ostraka.guardian.ledger.store.session_values import StoredBatch, StoredSession
@@ -128,19 +129,22 @@ def insert_batch(
 
 
 def answers_of(row: BatchRow | None, batch_id: int, request_digest: bytes) -> bytes | None:
-    """Return what a row answered to this request; raises `batch.altered` if it answered another one."""
+    """Return what a row answered to this request; None if it was not released.
+
+    Raises `batch.altered` if it answered another one, `batch.forgotten` once its answers are dropped.
+    """
     if row is None or row.state != "released":
         return None
     if row.request_digest != request_digest:
         raise other_content(batch_id)
-    return bytes(row.answers)
+    return kept_answers.require(row.answers, batch_id)
 
 
 def answers(view: View, session_id: str, batch_id: int, request_digest: bytes) -> bytes | None:
     """Return what this request was answered with before, or None if nothing was released yet.
 
     Raises:
-        OstrakaError: `batch.altered` where the batch was released for another request.
+        OstrakaError: as `answers_of`.
     """
     return answers_of(find(view.connection, session_id, batch_id), batch_id, request_digest)
 

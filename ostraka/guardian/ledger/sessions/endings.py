@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Select, func, select, update
 from ostraka.guardian.ledger.members import limits
 from ostraka.guardian.ledger.sessions import batches, evaluations, sessions
 from ostraka.guardian.ledger.sessions.sessions import change_all, find_row, lock_open, set_state
+from ostraka.guardian.ledger.store import kept_answers
 from ostraka.guardian.ledger.store.schema import batches as batch_table
 from ostraka.guardian.ledger.store.schema import charges, meta
 from ostraka.guardian.ledger.store.schema import units as unit_table
@@ -23,10 +24,12 @@ from ostraka.guardian.ledger.units import units
 def settle(tx: Transaction, session: StoredSession, batch_id: int) -> bytes | None:
     """Return a batch's stored answers, or None and make it dead for good: charged for a check, if it had
     one, and at worst to units whose party has evaluated it.
+
+    Raises `batch.forgotten` where it was released and its answers are dropped.
     """
     row = batches.find(tx.connection, session.session_id, batch_id)
     if row is not None and row.state != "ticketed":
-        return None if row.answers is None else bytes(row.answers)
+        return None if row.answers is None else kept_answers.require(row.answers, batch_id)
     kill(tx, session.session_id, batch_id)
     return None
 

@@ -446,16 +446,18 @@ class Manifest(_message.Message):
     def __init__(self, site: _Optional[str] = ..., task_digest: _Optional[bytes] = ..., groups: _Optional[_Iterable[_Union[Group, _Mapping]]] = ..., max_votes_per_person: _Optional[int] = ..., training: _Optional[str] = ..., mixed: _Optional[bool] = ..., head: _Optional[str] = ..., encoder: _Optional[str] = ..., encoder_sha256: _Optional[bytes] = ..., together: _Optional[str] = ..., abstains: _Optional[_Iterable[int]] = ..., shared_features: _Optional[bool] = ..., whole_persons: _Optional[bool] = ...) -> None: ...
 
 class Group(_message.Message):
-    __slots__ = ("name", "records", "teachers", "copies")
+    __slots__ = ("name", "records", "teachers", "copies", "summed_records")
     NAME_FIELD_NUMBER: _ClassVar[int]
     RECORDS_FIELD_NUMBER: _ClassVar[int]
     TEACHERS_FIELD_NUMBER: _ClassVar[int]
     COPIES_FIELD_NUMBER: _ClassVar[int]
+    SUMMED_RECORDS_FIELD_NUMBER: _ClassVar[int]
     name: str
     records: int
     teachers: int
     copies: int
-    def __init__(self, name: _Optional[str] = ..., records: _Optional[int] = ..., teachers: _Optional[int] = ..., copies: _Optional[int] = ...) -> None: ...
+    summed_records: int
+    def __init__(self, name: _Optional[str] = ..., records: _Optional[int] = ..., teachers: _Optional[int] = ..., copies: _Optional[int] = ..., summed_records: _Optional[int] = ...) -> None: ...
 
 class Agreement(_message.Message):
     __slots__ = ("site", "group", "adjacency", "action", "epsilon_before", "epsilon", "number")

@@ -55,7 +55,7 @@ class PlanRequest(_message.Message):
     def __init__(self, plan: _Optional[bytes] = ...) -> None: ...
 
 class PlanReply(_message.Message):
-    __slots__ = ("enforce", "bound", "parties", "teachers", "voters", "scale", "fits")
+    __slots__ = ("enforce", "bound", "parties", "teachers", "voters", "scale", "fits", "encodings")
     ENFORCE_FIELD_NUMBER: _ClassVar[int]
     BOUND_FIELD_NUMBER: _ClassVar[int]
     PARTIES_FIELD_NUMBER: _ClassVar[int]
@@ -63,6 +63,7 @@ class PlanReply(_message.Message):
     VOTERS_FIELD_NUMBER: _ClassVar[int]
     SCALE_FIELD_NUMBER: _ClassVar[int]
     FITS_FIELD_NUMBER: _ClassVar[int]
+    ENCODINGS_FIELD_NUMBER: _ClassVar[int]
     enforce: str
     bound: str
     parties: _containers.RepeatedCompositeFieldContainer[PartyCost]
@@ -70,7 +71,8 @@ class PlanReply(_message.Message):
     voters: float
     scale: float
     fits: int
-    def __init__(self, enforce: _Optional[str] = ..., bound: _Optional[str] = ..., parties: _Optional[_Iterable[_Union[PartyCost, _Mapping]]] = ..., teachers: _Optional[int] = ..., voters: _Optional[float] = ..., scale: _Optional[float] = ..., fits: _Optional[int] = ...) -> None: ...
+    encodings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, enforce: _Optional[str] = ..., bound: _Optional[str] = ..., parties: _Optional[_Iterable[_Union[PartyCost, _Mapping]]] = ..., teachers: _Optional[int] = ..., voters: _Optional[float] = ..., scale: _Optional[float] = ..., fits: _Optional[int] = ..., encodings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class PartyCost(_message.Message):
     __slots__ = ("site", "teachers", "order", "delta", "epsilon", "budget_epsilon", "fits", "group", "together", "rdp_left", "sensitivity", "whole_persons", "records")

@@ -49,6 +49,7 @@ from ostraka.guardian.ledger.archive.file import Closing
 from ostraka.guardian.ledger.log import checkpoint_positions as positions
 from ostraka.guardian.ledger.log import checkpoints
 from ostraka.guardian.ledger.sessions import batches, endings, evaluations, releases, session_opening
+from ostraka.guardian.ledger.sessions.forgetting import drop_answers
 from ostraka.guardian.ledger.site import LEDGER_FILE
 from ostraka.guardian.ledger.store.cipher import KEY_FILE
 from ostraka.guardian.ledger.store.storage import open_storage
@@ -209,6 +210,16 @@ def first(place: Place) -> Archive:
 @pytest.fixture
 def second(place: Place, first: Archive) -> Archive:
     return place.archive("second.jsonl.gz", SECOND_END, first)
+
+
+def test_an_archive_of_dropped_answers_is_the_same(place: Place, first: Archive) -> None:
+    with open_guardian_ledger(place.folder / "pg", place.credentials, ManualClock(SECOND_END)) as ledger:
+        assert ledger.write(drop_answers, int(FIRST_END * 1000)).batches == 1
+    place.archive("again.jsonl.gz", FIRST_END)
+    assert place.lines("again.jsonl.gz")[1:-1] == place.lines("first.jsonl.gz")[1:-1]
+    assert place.check("again.jsonl.gz").batches == first.batches
+    verify(place.where, ca_pem=place.credentials.ca_pem, federation=FEDERATION)
+    assert place.continues(first) > first.checkpoint.sequence
 
 
 def test_archives_have_each_period_once_and_the_ledger_continues(

@@ -1,0 +1,1 @@
+"""Advice held against what happens, on real tables."""

@@ -1,0 +1,88 @@
+"""Federations on real tables: those that constants were set on, and those held out."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Case:
+    """A federation on a table.
+
+    Attributes:
+        table: by name.
+        size: records drawn of it, what the advice does not see included.
+        parties: sites.
+        epsilon: of each.
+        skew: Dirichlet concentration; None: sites are alike.
+    """
+
+    table: str
+    size: int
+    parties: int
+    epsilon: float
+    skew: float | None = None
+
+
+TUNING_CASES = (
+    Case("colleges", 150, 2, 0.5),
+    Case("boston", 500, 4, 4),
+    Case("breast", 569, 4, 2),
+    Case("work", 750, 3, 1),
+    Case("colleges", 770, 5, 4),
+    Case("wages", 1_000, 3, 8),
+    Case("juice", 1_070, 5, 2),
+    Case("juice", 1_070, 5, 8, 0.3),
+    Case("smokers", 1_600, 4, 2),
+    Case("digits", 1_797, 5, 4),
+    Case("digits", 1_797, 10, 8, 0.3),
+    Case("adult", 2_000, 5, 1),
+    Case("trial", 2_100, 7, 4),
+    Case("titanic", 2_200, 10, 1),
+    Case("titanic", 2_200, 40, 8),
+    Case("wages", 3_000, 6, 2),
+    Case("default", 3_000, 5, 8, 0.5),
+    Case("nhanes", 5_000, 20, 2),
+    Case("nhanes", 5_000, 10, 8, 0.3),
+    Case("caravan", 5_800, 10, 4),
+    Case("credit", 8_000, 2, 4),
+    Case("bikes", 8_600, 8, 1),
+    Case("bikes", 8_600, 8, 8),
+    Case("default", 10_000, 10, 2),
+    Case("adult", 12_000, 10, 4),
+    Case("cps", 15_900, 30, 2),
+    Case("credit", 29_000, 20, 1),
+    Case("adult", 48_000, 50, 0.5),
+    Case("adult", 48_000, 50, 2, 0.3),
+    Case("adult", 48_000, 5, 8),
+)
+HELD_CASES = (
+    Case("wine", 120, 2, 1),
+    Case("carseats", 400, 4, 8),
+    Case("arrests", 432, 2, 2),
+    Case("diabetes", 442, 5, 4),
+    Case("heart attacks", 500, 5, 2),
+    Case("recurrences", 686, 3, 4),
+    Case("kidneys", 860, 4, 8),
+    Case("insurance", 1_400, 6, 2),
+    Case("countries", 1_700, 5, 2),
+    Case("governments", 1_800, 6, 4),
+    Case("transfers", 1_940, 4, 1),
+    Case("deaths", 2_000, 6, 4),
+    Case("yeast", 2_400, 10, 4),
+    Case("tests", 2_800, 8, 4),
+    Case("wages of 1976", 3_000, 10, 4),
+    Case("mortgages", 3_000, 5, 1),
+    Case("sentences", 5_000, 10, 2, 0.3),
+    Case("earnings", 5_000, 5, 8),
+    Case("optdigits", 5_600, 10, 2),
+    Case("optdigits", 5_600, 30, 8),
+    Case("politicians", 5_590, 20, 4),
+    Case("deaths", 7_870, 10, 1),
+    Case("deaths", 7_870, 4, 8, 0.3),
+    Case("sentences", 16_900, 20, 1),
+    Case("sentences", 16_900, 5, 8),
+    Case("mortgages", 20_000, 10, 4),
+    Case("inspections", 27_000, 40, 2),
+    Case("earnings", 30_000, 30, 1),
+    Case("mortgages", 50_000, 50, 0.5),
+    Case("mortgages", 50_000, 50, 2, 0.3),
+)

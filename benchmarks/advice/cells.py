@@ -1,0 +1,118 @@
+"""What ways come to on what the advice sees of a case, and on what it does not: measured once, and kept."""
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from pydantic import TypeAdapter
+from threadpoolctl import threadpool_limits
+
+from benchmarks.advice.cases import Case
+from benchmarks.advice.tables import HELD, TUNING
+from benchmarks.caching import digest
+from ostraka.common.files.durable import write_atomic
+from ostraka.deploy.advice.advise import try_ways
+from ostraka.deploy.advice.attempts import Attempt, Clock
+from ostraka.deploy.advice.measures import Figure, judge_by
+from ostraka.deploy.advice.models import try_without_noise
+from ostraka.deploy.advice.options import AdviceOptions
+from ostraka.deploy.advice.records import AdviceRecords
+from ostraka.deploy.advice.splits import Amounts, Split, share_out
+from ostraka.deploy.advice.sums import mu_of, try_sums
+from ostraka.deploy.advice.votes import VotePlans, try_votes
+
+SEEN = 0.4  # of a case's records that the advice sees, but at least 60
+MIN_SEEN = 60
+SEED = 2026  # of the first case
+TEST = 0.3  # of the unseen records
+MAX_TEST = 5_000
+TESTED = 10_000  # records that all draws together are tested on, so that chance seldom makes a way the best
+MIN_DRAWS = 3  # of the unseen records, each with noise of its own
+MAX_DRAWS = 20
+ALL_TEACHERS = 2_000  # trained where what happens is measured: no teacher stands for others
+VERSION = 1  # of what is measured: raise it where ways change
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A case, measured.
+
+    Attributes:
+        judged: the figure that ways are compared by.
+        amounts: of records, as the advice is told.
+        seen: every attempt of the advice, on the records that it sees.
+        happened: every attempt of each draw of the others.
+        seconds: of the processor that the advice took.
+    """
+
+    judged: Figure
+    amounts: Amounts
+    seen: list[Attempt]
+    happened: list[list[Attempt]]
+    seconds: float
+
+
+_CELL = TypeAdapter(Cell)
+
+
+def load_or_measure(case: Case, cache: Path) -> Cell:
+    """Return a case's cell, from the cache where it is there; raise FileNotFoundError for a missing table."""
+    file = cache / f"{case.table.replace(' ', '-')}-{case.size}-{digest(asdict(case), VERSION)}.json"
+    if not file.exists():
+        cell = measure(case)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(file, _CELL.dump_json(cell).decode())
+    return _CELL.validate_json(file.read_bytes())
+
+
+def measure(case: Case) -> Cell:
+    """Try every way on both parts of a case's records."""
+    table, labels = (TUNING | HELD)[case.table]()
+    whole = AdviceRecords.read(table, labels)
+    random = np.random.default_rng([SEED, case.size, case.parties])
+    rows = random.permutation(len(whole))[: case.size]
+    seen, unseen = np.split(rows, [max(MIN_SEEN, round(SEEN * len(rows)))])
+    hidden_amounts = _amounts(len(seen), len(unseen), case)
+    options = AdviceOptions(
+        parties=case.parties,
+        epsilon=case.epsilon,
+        rows_per_party=hidden_amounts.private // case.parties,
+        own=hidden_amounts.own,
+        pool=hidden_amounts.pool,
+        skew=case.skew,
+    )
+    shown = replace(whole, X=whole.X[seen], y=whole.y[seen], rows=len(seen)).sample(0)
+    hidden = replace(whole, X=whole.X[unseen], y=whole.y[unseen], rows=len(unseen))
+    clock = Clock()
+    # As `advise_on` does.
+    with threadpool_limits(1):
+        attempts = try_ways(shown, options, lambda done, total: None)
+        seconds = clock.seconds()
+        happened = happen(hidden, options, hidden_amounts)
+    return Cell(judge_by(shown.kind, shown.y), Amounts.of(shown, options), attempts, happened, seconds)
+
+
+def _amounts(seen: int, unseen: int, case: Case) -> Amounts:
+    """Return what there is of unseen records: the advice is told of as many own ones and as large a pool."""
+    test = min(MAX_TEST, round(TEST * unseen))
+    own = min(200, seen // 10)
+    pool = min(2_000, seen // 5)
+    private = (unseen - test - own - pool) // case.parties * case.parties
+    return Amounts(own, pool, test, private, private)
+
+
+def happen(hidden: AdviceRecords, options: AdviceOptions, amounts: Amounts) -> list[list[Attempt]]:
+    """Return what each way comes to on draws of unseen records."""
+    found = []
+    plans = VotePlans()
+    for draw in range(int(np.clip(TESTED // amounts.test, MIN_DRAWS, MAX_DRAWS))):
+        random = np.random.default_rng([SEED, draw])
+        ends = np.cumsum([amounts.test, amounts.own, amounts.pool, amounts.private])
+        test, own, pool, private, _ = np.split(random.permutation(len(hidden)), ends)
+        split = Split(
+            hidden, amounts, own, pool, share_out(hidden, private, options, random), test, SEED + draw
+        )
+        votes = try_votes(split, (options.epsilon,), plans, ALL_TEACHERS)
+        sums = try_sums(split, options.epsilon, mu_of(options.epsilon))
+        found.append([*try_without_noise(split), *sums, *votes])
+    return found

@@ -1,0 +1,122 @@
+"""A case's advice beside what happened."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from rich.table import Table
+
+from benchmarks.advice.cases import Case
+from benchmarks.advice.cells import Cell
+from ostraka.deploy.advice.comparison import compare_ways
+from ostraka.deploy.advice.recommendation import recommend
+
+POINT = 0.01  # of accuracy, within which a way is as good as the best
+
+
+@dataclass(frozen=True)
+class Held:
+    """A case's advice beside what happened.
+
+    Attributes:
+        case: the federation.
+        judged: the figure that ways are compared by.
+        advised: the recommended way; `best` the one that was best on unseen records.
+        best: of those that Ostraka can do, doing nothing included.
+        expected: of the recommended way, with `low` and `high`.
+        low: of its interval.
+        high: of it.
+        happened: on the first draw of unseen records; `mean` over all draws.
+        mean: of the recommended way.
+        best_mean: of the best.
+        seconds: of the processor that the advice took.
+    """
+
+    case: Case
+    judged: str
+    advised: str
+    best: str
+    expected: float
+    low: float
+    high: float
+    happened: float
+    mean: float
+    best_mean: float
+    seconds: float
+
+    @property
+    def near(self) -> bool:
+        """Whether the recommended way is within a point of the best."""
+        return self.mean >= self.best_mean - POINT
+
+    @property
+    def within(self) -> bool:
+        """Whether the interval holds what happened."""
+        return self.low <= self.happened <= self.high
+
+
+def compare(case: Case, cell: Cell) -> Held:
+    """Hold a case's advice against what happened."""
+    ways = compare_ways(cell.seen, case.epsilon, cell.judged, cell.amounts)
+    found = recommend(ways, cell.judged, cell.amounts, case.epsilon)
+    # Doing nothing is own records alone, by the kind of model that the advice found best on the seen ones.
+    alone = next(one for one in reversed(ways) if one.way in ("own", "nothing"))
+    advised = next((one for one in ways if (one.way, one.variant) == (found.way, found.variant)), alone)
+    means = _means(cell)
+    key = (advised.way, advised.variant)
+    possible = [one for one in means if one[0] in ("sums", "votes")]
+    best = max([*possible, (alone.way, alone.variant)], key=lambda one: means[one])
+    figure = advised.figure(cell.judged)
+    first = next(one for one in cell.happened[0] if (one.way, one.variant) == key)
+    return Held(
+        case,
+        cell.judged,
+        " ".join(key),
+        " ".join(best),
+        figure.estimate,
+        figure.low,
+        figure.high,
+        first.measured.figure(cell.judged),
+        means[key],
+        means[best],
+        cell.seconds,
+    )
+
+
+def _means(cell: Cell) -> dict[tuple[str, str], float]:
+    """Return the mean over draws of each way that was tried on all of them."""
+    values: dict[tuple[str, str], list[float]] = {}
+    for draw in cell.happened:
+        for one in draw:
+            values.setdefault((one.way, one.variant), []).append(one.measured.figure(cell.judged))
+    return {key: float(np.mean(found)) for key, found in values.items() if len(found) == len(cell.happened)}
+
+
+HEAD = ("table", "records", "sites", "epsilon", "skew", "advised", "expected", "happened", "mean", "best", "")
+
+
+def held_cells(held: Held) -> tuple[str, ...]:
+    """Return a case's row."""
+    case = held.case
+    misses = [word for word, fine in (("not near", held.near), ("outside", held.within)) if not fine]
+    return (
+        case.table,
+        f"{case.size:,}",
+        str(case.parties),
+        f"{case.epsilon:g}",
+        "-" if case.skew is None else f"{case.skew:g}",
+        held.advised,
+        f"{held.expected:.3f} ({held.low:.3f} to {held.high:.3f})",
+        f"{held.happened:.3f}",
+        f"{held.mean:.3f}",
+        f"{held.best} {held.best_mean:.3f}",
+        ", ".join(misses),
+    )
+
+
+def table_of_cases(found: Sequence[Held]) -> Table:
+    """Return a row for each case."""
+    table = Table(*HEAD)
+    for held in found:
+        table.add_row(*held_cells(held))
+    return table

@@ -1,0 +1,25 @@
+"""Whether the records that parties declare are in a sum: the constant of mapped records counts them."""
+
+import math
+
+from ostraka.client.learners.pool_check import ALARM
+from ostraka.client.learners.regression import NoisyGram
+
+
+def tell_count(gram: NoisyGram, constant: float, records: float) -> tuple[str, ...]:
+    """Say that a sum holds more or fewer records than parties declare; nothing where noise explains it.
+
+    Args:
+        gram: mean of x x' over the declared records, with noise.
+        constant: of every mapped record, its last value.
+        records: that parties declare.
+    """
+    share = float(gram.values[-1, -1]) / constant**2
+    deviation = gram.deviation / constant**2
+    if math.erfc(abs(share - 1) / (deviation * math.sqrt(2))) >= ALARM:
+        return ()
+    return (
+        f"The sum holds about {max(share, 0) * records:,.0f} of the {records:,.0f} records that parties "
+        "declare: in some of them a value is missing, or a party does not add up what it has. Expect a worse "
+        "model, and ask the parties.",
+    )

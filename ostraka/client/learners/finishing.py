@@ -1,0 +1,104 @@
+"""From scores to a model: probabilities calibrated, and numbers given intervals, on own records."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ostraka.client.learners.calibration import MIN_RECORDS, calibrate, plain_calibration
+from ostraka.client.learners.fit import Model, make_model
+from ostraka.client.learners.intervals import LEAST, LEVEL, conformal_half_width
+from ostraka.client.learners.problem import OwnRecords, Problem, loss_target
+from ostraka.common.estimators.sum_models import Scores
+from ostraka.common.sums.feature_map import Floats
+from ostraka.common.sums.questions import Target
+
+
+@dataclass(frozen=True)
+class Units:
+    """What scores s are: numbers are `scale` s + `shift`, and logits usually `slope` times that.
+
+    Attributes:
+        scale: of the scores.
+        shift: (k,).
+        slope: of logits.
+    """
+
+    scale: float
+    shift: Floats = field(repr=False)
+    slope: float = 1.0
+
+
+def units_of(problem: Problem, target: Target) -> Units:
+    """Return the units of scores that were held against a target: logits, or numbers divided by its scale."""
+    return Units(target.scale, np.full(problem.scores, target.center))
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A model, and what own records did for it.
+
+    Attributes:
+        calibrated_on: own records by which probabilities were calibrated.
+        half_width: of the interval of a number; None where there is none.
+        notes: what must be known of probabilities or intervals, in sentences.
+    """
+
+    model: Model = field(repr=False)
+    calibrated_on: int
+    half_width: float | None
+    notes: tuple[str, ...]
+
+
+def finish_model(problem: Problem, scores: Scores, units: Units, held_out: Floats | None) -> Finished:
+    """Return the model of these scores.
+
+    `held_out` are scores (n, k) of own labelled records, each by a model that it did not join; None: none.
+    """
+    own = problem.labelled
+    if problem.kind == "number":
+        return _finish_number(problem, scores, units, own, held_out)
+    notes = tell_uncalibrated(own)
+    calibration = plain_calibration(problem.scores, units.slope)
+    if own is not None and held_out is not None and not notes:
+        logits = units.scale * held_out + units.shift
+        calibration = calibrate(logits, own.y, loss_target(problem), units.slope)
+    intercepts = calibration.slope * units.shift + calibration.intercepts
+    model = make_model(problem, scores, calibration.slope * units.scale, intercepts)
+    return Finished(model, calibration.records, None, notes)
+
+
+UNCALIBRATED = "probabilities are not calibrated, and only their order is meant."
+
+
+def tell_uncalibrated(own: OwnRecords | None) -> tuple[str, ...]:
+    """Say why own records cannot calibrate probabilities; nothing where they can."""
+    if own is None:
+        return (f"There are no labelled records of your own: {UNCALIBRATED}",)
+    if len(own) < MIN_RECORDS:
+        return (f"You have only {len(own)} labelled records of your own: {UNCALIBRATED}",)
+    if own.y.ndim == 1 and len(np.unique(own.y)) == 1:
+        return (f"All labelled records of your own are of one class: {UNCALIBRATED}",)
+    return ()
+
+
+def _finish_number(
+    problem: Problem, scores: Scores, units: Units, own: OwnRecords | None, held_out: Floats | None
+) -> Finished:
+    half_width = math.inf
+    if own is not None and held_out is not None:
+        said = np.clip(units.scale * held_out[:, 0] + units.shift[0], problem.low, problem.high)
+        half_width = conformal_half_width(np.asarray(own.y, np.float64) - said)
+    model = make_model(problem, scores, units.scale, units.shift, half_width)
+    if math.isinf(half_width):
+        there = 0 if own is None else len(own)
+        note = (
+            f"Intervals of predicted numbers are the target's whole range: it takes {LEAST} labelled records"
+            f" of your own to narrow them, and there are {there}."
+        )
+        return Finished(model, 0, None, (note,))
+    note = (
+        f"Of records like your own labelled ones {LEVEL:.0%} lie within {half_width:.3g} of what the model"
+        f" says, by {len(own or ())} of them that had no part in it."
+    )
+    return Finished(model, 0, half_width, (note,))

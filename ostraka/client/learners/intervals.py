@@ -1,0 +1,27 @@
+"""Intervals of predicted numbers, by how far own records lie from models that they did not join."""
+
+import math
+
+import numpy as np
+
+from ostraka.common.sums.feature_map import Floats
+
+LEVEL = 0.9
+"""Share of records whose number lies within the interval: nine of ten, which few own records can tell."""
+LEAST = math.ceil(LEVEL / (1 - LEVEL) - 1e-9)
+"""Own records without which no distance is exceeded by so few: the largest of 9 is by one in ten."""
+
+
+def conformal_half_width(errors: Floats) -> float:
+    """Return within what of a prediction `LEVEL` of further records lie (split conformal: Lei et al. 2018).
+
+    Args:
+        errors: (n,), how far records lie from a prediction that they had no part in.
+
+    Returns:
+        The ceil((n + 1) LEVEL)-th smallest error; infinity for fewer than `LEAST` records.
+    """
+    rank = math.ceil((len(errors) + 1) * LEVEL - 1e-9)
+    if rank > len(errors):
+        return math.inf
+    return float(np.sort(np.abs(errors))[rank - 1])

@@ -1,0 +1,75 @@
+"""Commands that do what is recommended: at a federation, or in a simulation of one on the same table."""
+
+import math
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ostraka.deploy.advice.comparison import WayFigures
+from ostraka.deploy.advice.options import AdviceOptions
+from ostraka.deploy.advice.splits import Amounts
+
+SIMULATED_PARTIES = (2, 100)
+"""Sites that a simulation may have."""
+_DIGITS = 3
+"""Of an epsilon in a command, rounded down: what is left pays for it."""
+
+
+def simulate_command(
+    best: WayFigures, records: Path, labels: Sequence[str], options: AdviceOptions, amounts: Amounts
+) -> str | None:
+    """Return the command that runs the recommended way over services on the same table.
+
+    None where no simulation has such sites: more records than the table, or too many sites.
+    """
+    fewest, most = SIMULATED_PARTIES
+    if options.rows_per_party is not None or options.skew is not None:
+        return None
+    if not fewest <= options.parties <= most or not amounts.own:
+        return None
+    words = ["ostraka", "simulate", "--data", str(records), "--label", ",".join(labels)]
+    words += ["--parties", str(options.parties), "--labelled", str(amounts.own)]
+    words += ["--queries", str(amounts.pool), "--epsilon", epsilon_word(options.epsilon)]
+    if best.way == "sums":
+        return shlex.join([*words, "--learn", best.variant])
+    settings = best.settings
+    return shlex.join([*words, "--teachers", str(settings["teachers"]), "--mechanism", settings["mechanism"]])
+
+
+@dataclass(frozen=True)
+class Files:
+    """What the querying party's commands name: its folder, its pool, and its own labelled records if any."""
+
+    site: str = "SITE"
+    pool: str = "POOL"
+    labelled: str | None = "OWN"
+
+
+UNNAMED = Files()
+"""Words that a person replaces."""
+
+
+def site_commands(best: WayFigures, epsilon: float, files: Files = UNNAMED) -> tuple[str, ...]:
+    """Return the querying site's command."""
+    if best.way == "sums":
+        words = ["ostraka", "query", "fit", "--site", files.site, "--pool", files.pool]
+        words += [] if files.labelled is None else ["--labelled", files.labelled]
+        budget = ["--epsilon", epsilon_word(epsilon), "--out", "runs/fit"]
+        return (shlex.join([*words, "--learner", best.variant, *budget]),)
+    words = ["ostraka", "query", "label", "--site", files.site, "--pool", files.pool, "--out", "runs/label"]
+    return (shlex.join([*words, "--mechanism", best.settings["mechanism"]]),)
+
+
+def train_command(best: WayFigures) -> tuple[str, ...]:
+    """Return the command of a party whose teachers are to vote; none where no teacher does."""
+    if best.way != "votes":
+        return ()
+    words = ["ostraka", "party", "train", "--site", "PARTY", "--data", "RECORDS", "--teachers"]
+    return (shlex.join([*words, str(best.settings["teachers"])]),)
+
+
+def epsilon_word(epsilon: float) -> str:
+    """Return an epsilon as an option takes it, rounded down to three digits."""
+    unit = 10.0 ** (math.floor(math.log10(epsilon)) - _DIGITS + 1)
+    return f"{math.floor(epsilon / unit * (1 + 1e-12)) * unit:.{_DIGITS}g}"

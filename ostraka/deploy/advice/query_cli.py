@@ -1,0 +1,55 @@
+"""`ostraka query advise`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ostraka.client.run.asking_options import LabelledFile, SiteFolder, TaskFile
+from ostraka.common.console.cli import write_json
+from ostraka.common.console.screen import Screen
+from ostraka.common.planning.options import Json
+
+
+def advise(
+    *,
+    site: SiteFolder,
+    labelled: LabelledFile,
+    pool: Annotated[Path | None, typer.Option(help="Records to label; default: some 2,000.")] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="Spend no more of a party's budget; default: all that is left."),
+    ] = None,
+    parties: Annotated[
+        str | None, typer.Option(help="Parties that would answer, as a,b,c; default all in site.toml.")
+    ] = None,
+    task: TaskFile = None,
+    page: Annotated[Path | None, typer.Option(help="Write a page.")] = None,
+    json: Json = None,
+) -> None:
+    """Say what the parties' records would be worth beside your own, for what is left of their budgets.
+
+    Asks the guardian alone; opens and charges nothing.
+    """
+    from ostraka.common.telemetry import progress
+    from ostraka.deploy.advice.page import write_page
+    from ostraka.deploy.advice.query_advice import advise_query, tell_federation
+    from ostraka.deploy.advice.tables import show
+
+    with progress() as shown:
+        bar = shown.add_task("Trying each way", total=None)
+        found = advise_query(
+            site,
+            labelled,
+            pool,
+            epsilon=epsilon,
+            parties=None if parties is None else tuple(name.strip() for name in parties.split(",")),
+            task_file=task,
+            on_step=lambda done, total: shown.update(bar, completed=done, total=total),
+        )
+    # Shown first: what took minutes is not lost where a file cannot be written.
+    if json != "-":
+        show(found.advice, Screen(), tell_federation(found))
+    write_json(found.as_json(), json)
+    if page is not None:
+        write_page(found.advice, page, tell_federation(found))
