@@ -15,8 +15,9 @@ from ostraka.common.validation import first_problem
 
 SITE_FILE = "site.toml"
 # Tables that are read by their owners with `load_section`.
-SECTIONS = frozenset({"ledger", "party", "policy", "query", "telemetry", "training"})
+SECTIONS = frozenset({"ledger", "party", "policy", "query", "relay", "telemetry", "training"})
 
+RoleName = Literal["guardian", "party", "query", "admin", "relay"]
 NoiseName = Literal["ostraka", "opendp"]
 """What draws a guardian's noise."""
 Model = TypeVar("Model", bound=BaseModel)
@@ -101,7 +102,7 @@ class SiteConfig(BaseModel):
         listen: where to serve, host:port; port 0 lets the system choose; empty for roles that serve
             nothing.
         guardian: the guardian's address, or those of several that share a ledger, separated by commas; empty
-            for the guardian itself.
+            for the guardian itself and for a relay.
         guardian_site: the guardian's site name.
         parties: addresses of the answering parties by site name, for whoever asks them for labels or leads
             their training.
@@ -115,7 +116,7 @@ class SiteConfig(BaseModel):
 
     federation: DnsLabel
     site: DnsLabel
-    role: Literal["guardian", "party", "query", "admin"]
+    role: RoleName
     listen: Address = ""
     guardian: Addresses = ""
     guardian_site: DnsLabel = "guardian"
@@ -126,9 +127,9 @@ class SiteConfig(BaseModel):
 
     @model_validator(mode="after")
     def _complete(self) -> "SiteConfig":
-        if self.role in ("guardian", "party") and not self.listen:
+        if self.role in ("guardian", "party", "relay") and not self.listen:
             raise ValueError(f"listen is missing: say where this {self.role} serves")
-        if self.role != "guardian" and not self.guardian:
+        if self.role not in ("guardian", "relay") and not self.guardian:
             raise ValueError("guardian is missing: give the guardian's address")
         if self.role != "guardian" and "noise" in self.model_fields_set:
             raise ValueError(f"noise is drawn by the guardian: take the line out of this {self.role}'s file")
@@ -150,10 +151,11 @@ ROLES = {
     "party": "an answering party",
     "query": "a querying site",
     "admin": "an administrator",
+    "relay": "a relay",
 }
 
 
-def require_role(folder: Path, role: Literal["guardian", "party", "query", "admin"]) -> None:
+def require_role(folder: Path, role: RoleName) -> None:
     """Raise `config.invalid` for a folder that acts in another role, naming the one that is wanted."""
     found = _read(folder).get("role", role)
     if found != role:

@@ -106,6 +106,7 @@ class ErrorCode(StrEnum):
     NOISE_NO_ENTROPY = "noise.no_entropy"
     NOISE_SELF_TEST = "noise.self_test"
     PARTY_CAP_REACHED = "party.cap_reached"
+    PARTY_DETACHED = "party.detached"
     PARTY_NOT_ENCRYPTED = "party.not_encrypted"
     PARTY_NO_TEACHERS = "party.no_teachers"
     PARTY_REMOVED = "party.removed"
@@ -123,6 +124,11 @@ class ErrorCode(StrEnum):
     PROCESS_FAILED = "process.failed"
     QUORUM_LOST = "quorum.lost"
     RAY_UNREACHABLE = "ray.unreachable"
+    RELAY_INTERCEPTED = "relay.intercepted"
+    RELAY_QUOTA = "relay.quota"
+    RELAY_REPLACED = "relay.replaced"
+    RELAY_UNREACHABLE = "relay.unreachable"
+    RELAY_UPGRADE_REFUSED = "relay.upgrade_refused"
     RUN_ASKED_BEFORE = "run.asked_before"
     RUN_MISMATCH = "run.mismatch"
     SERVER_BUSY = "server.busy"
@@ -183,6 +189,7 @@ _STATUS_OF_GROUP = {
     "process": "INTERNAL",
     "quorum": "FAILED_PRECONDITION",
     "ray": "UNAVAILABLE",
+    "relay": "UNAVAILABLE",
     "run": "FAILED_PRECONDITION",
     "server": "UNAVAILABLE",
     "session": "FAILED_PRECONDITION",
@@ -211,11 +218,13 @@ _STATUS_OF_CODE = {
     ErrorCode.MANIFEST_DAILY_LIMIT: "RESOURCE_EXHAUSTED",
     ErrorCode.MESSAGE_TOO_LARGE: "RESOURCE_EXHAUSTED",
     ErrorCode.PARTY_CAP_REACHED: "RESOURCE_EXHAUSTED",
+    ErrorCode.PARTY_DETACHED: "UNAVAILABLE",
     ErrorCode.PARTY_UNKNOWN: "NOT_FOUND",
     ErrorCode.PARTY_UNREACHABLE: "UNAVAILABLE",
     ErrorCode.POLICY_DAILY_LIMIT: "RESOURCE_EXHAUSTED",
     ErrorCode.POLICY_INVALID: "INVALID_ARGUMENT",
     ErrorCode.POLICY_OPEN_LIMIT: "RESOURCE_EXHAUSTED",
+    ErrorCode.RELAY_QUOTA: "RESOURCE_EXHAUSTED",
     ErrorCode.SERVER_INSECURE_REFUSED: "FAILED_PRECONDITION",
     ErrorCode.SERVER_TIMEOUT: "DEADLINE_EXCEEDED",
     ErrorCode.SESSION_UNKNOWN: "NOT_FOUND",

@@ -32,6 +32,7 @@ for name, target, summary in (
     ("party", "ostraka.services.cli:app", "Train teachers and answer with them."),
     ("lead", "ostraka.client.training.cli:lead", "Lead joint training of several parties' teachers."),
     ("query", "ostraka.deploy.querying:app", "Label a pool, retrain on it, and report."),
+    ("relay", "ostraka.relay.cli:app", "Pass callers on to sites that only call out."),
     ("site", "ostraka.deploy.site.cli:app", "Make this site's keys, check it, and install its certificates."),
     ("task", "ostraka.deploy.task.cli:app", "Make, check and explain the task that all sites agree on."),
     ("advise", "ostraka.deploy.advice.cli:advise", "Say what learning together is worth, before any of it."),

@@ -27,6 +27,7 @@ from ostraka.common.errors import OstrakaError
 from ostraka.common.files.open_files import allow_open_files
 from ostraka.common.identity import Credentials, Identity, Role
 from ostraka.common.learning.encoders import Encoder, load_encoder
+from ostraka.common.relay.agent_process import relayed
 from ostraka.common.rpc import open_async_channel, open_channel
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.common.rpc.watcher import Target
@@ -61,6 +62,12 @@ def load_class_task(what: str, folder: Path, file: Path | None = None) -> Task:
 @contextmanager
 def connect_guardian(site: SiteConfig, clock: Clock, retry: Retry) -> Iterator[GuardianPeer]:
     """Connect to the guardian over mTLS; calls under way end when the block is left."""
+    with relayed(site) as (called, _), _connect_guardian(called, clock, retry) as guardian:
+        yield guardian
+
+
+@contextmanager
+def _connect_guardian(site: SiteConfig, clock: Clock, retry: Retry) -> Iterator[GuardianPeer]:
     credentials = Credentials.of(site)
     credentials.check_valid(clock)
     connect = partial(open_channel, credentials, expected=guardian_of(site), clock=clock)
@@ -72,10 +79,11 @@ def connect_guardian(site: SiteConfig, clock: Clock, retry: Retry) -> Iterator[G
 def connect(site: SiteConfig, sites: tuple[str, ...], clock: Clock, retry: Retry) -> Iterator[Peers]:
     """Connect to the guardian and the parties `sites` over mTLS; calls under way end with the block."""
     with ExitStack() as stack:
+        site, _ = stack.enter_context(relayed(site))
         pool = stack.enter_context(threads(len(sites) + len(HEADS)))
         yield Peers(
-            guardian=stack.enter_context(connect_guardian(site, clock, retry)),
-            voters=stack.enter_context(connect_parties(site, sites, Voter, clock, retry, pool)),
+            guardian=stack.enter_context(_connect_guardian(site, clock, retry)),
+            voters=stack.enter_context(_connect_parties(site, sites, Voter, clock, retry, pool)),
             parties=stack.enter_context(_connect_encrypted(site, sites, clock, retry)),
             permissions=Permissions(Credentials.of(site), guardian_of(site), clock),
             pool=pool,
@@ -90,6 +98,14 @@ def connect_parties(
 
     The `pool` looks into connections that failed.
     """
+    with relayed(site) as (called, _), _connect_parties(called, sites, kind, clock, retry, pool) as parties:
+        yield parties
+
+
+@contextmanager
+def _connect_parties(
+    site: SiteConfig, sites: Collection[str], kind: type[A], clock: Clock, retry: Retry, pool: Executor
+) -> Iterator[dict[str, A]]:
     credentials = Credentials.of(site)
     parties = dict[str, A]()
     allow_open_files(len(sites))

@@ -40,6 +40,7 @@ class Role(StrEnum):
     PARTY = "party"
     QUERY = "query"
     ADMIN = "admin"
+    RELAY = "relay"
 
 
 def check_name(name: str) -> str:

@@ -11,7 +11,8 @@ from ostraka.common.config import split_address
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.common.identity.credentials import TLS_CERT, TLS_KEY
-from ostraka.common.rpc.proxies import proxy_of
+from ostraka.common.rpc.http_connect import END, MAX_ANSWER_BYTES, status_of
+from ostraka.common.rpc.proxies import grpc_proxy, proxy_of
 from ostraka.common.rpc.retry import ENDED
 from ostraka.common.rpc.status import Ended, from_call
 from ostraka.common.rpc.watcher import Target, target_of
@@ -39,6 +40,11 @@ REFUSED = (
 )
 
 
+DETACHED = (
+    "is not attached to the relay there; look at its log, or have its operator run `ostraka site check`."
+)
+UNRECOGNIZED_NAME = "UNRECOGNIZED_NAME"
+"""How OpenSSL's reason ends for the alert by which a relay says that nobody of that name is attached."""
 _RUNS = "check that it runs and that the address is right"
 
 
@@ -54,7 +60,7 @@ def diagnose(target: Target) -> OstrakaError:
     try:
         if target.credentials is not None:
             target.credentials.check_valid(SystemClock())
-        with socket.create_connection(split_address(target.address), TIMEOUT_S) as connection:
+        with _connect(target.address) as connection:
             if target.credentials is not None:
                 _handshake(connection, target, target.credentials)
         return _unreachable(target, "breaks off calls")
@@ -62,8 +68,38 @@ def diagnose(target: Target) -> OstrakaError:
         return error
     except ConnectionRefusedError:
         return _unreachable(target, "does not listen")
+    except _RefusedByProxyError as refused:
+        return _unreachable(target, f"is not reached: the proxy answers {refused.status}")
     except OSError:
         return _unreachable(target, "does not answer")
+
+
+class _RefusedByProxyError(OSError):
+    """A proxy connects nobody, with this status."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+def _connect(address: str) -> socket.socket:
+    """Connect as gRPC does, through the proxy that it goes through; raises OSError."""
+    proxy = grpc_proxy(address)
+    if proxy is None:
+        return socket.create_connection(split_address(address), TIMEOUT_S)
+    connection = socket.create_connection((proxy.host, proxy.port), TIMEOUT_S)
+    try:
+        connection.sendall(proxy.request(address))
+        answer = b""
+        while END not in answer and len(answer) < MAX_ANSWER_BYTES and (data := connection.recv(4096)):
+            answer += data
+        status = status_of(answer)
+        if not 200 <= status < 300:
+            raise _RefusedByProxyError(status)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _handshake(connection: socket.socket, target: Target, credentials: Credentials) -> None:
@@ -76,6 +112,10 @@ def _handshake(connection: socket.socket, target: Target, credentials: Credentia
     except ssl.SSLCertVerificationError as error:
         code = OF_VERIFY_CODE.get(error.verify_code, ErrorCode.IDENTITY_FOREIGN)
         raise _error(code, target, WORDS[code]) from error
+    except ssl.SSLError as error:
+        if error.reason and error.reason.endswith(UNRECOGNIZED_NAME):
+            raise _error(ErrorCode.PARTY_DETACHED, target, DETACHED) from error
+        raise
     with tls:
         if not _greets(tls):
             raise _error(ErrorCode.IDENTITY_FOREIGN, target, REFUSED)

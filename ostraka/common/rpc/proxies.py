@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from ostraka.common.config import is_loopback, split_address
+from ostraka.common.errors import OstrakaError
+from ostraka.common.rpc.http_connect import HttpProxy, first_set, read_proxy
 
 PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
 """Variables that gRPC looks at, the first that is set (its documentation, "environment variables")."""
@@ -13,18 +15,36 @@ EXCEPTIONS = ("no_grpc_proxy", "no_proxy")
 """The same of hosts that are called without one: ends of names, addresses, and networks as 10.0.0.0/8."""
 
 
+def grpc_proxy(address: str, environment: Mapping[str, str] = os.environ) -> HttpProxy | None:
+    """Return the proxy through which gRPC calls `address`; None for none, or for one that cannot be read."""
+    name, url = first_set(PROXIES, environment)
+    if not name or is_excepted(address, environment):
+        return None
+    try:
+        return read_proxy(url, name)
+    except OstrakaError:
+        return None
+
+
 def proxy_of(address: str, environment: Mapping[str, str] = os.environ) -> str:
     """Return words for the proxy between this machine and `address`, without its password; empty for none."""
-    name = next((name for name in PROXIES if environment.get(name)), None)
-    if name is None or is_loopback(address):
+    name, url = first_set(PROXIES, environment)
+    if not name or is_excepted(address, environment):
         return ""
-    excepted = next((environment[one] for one in EXCEPTIONS if environment.get(one)), "")
-    host = split_address(address)[0]
-    if any(_covers(one.strip(), host) for one in excepted.split(",") if one.strip()):
-        return ""
-    proxy = urlsplit(environment[name])
+    proxy = urlsplit(url)
     where = f"{proxy.hostname or '?'}:{_port(proxy.netloc)}".removesuffix(":")
     return f"the proxy {where}, which {name} names, lets calls of HTTP/2 through"
+
+
+def is_excepted(
+    address: str, environment: Mapping[str, str] = os.environ, names: tuple[str, ...] = EXCEPTIONS
+) -> bool:
+    """Whether `address` is this machine, or one that the variables `names` except from proxies."""
+    if is_loopback(address):
+        return True
+    host = split_address(address)[0]
+    excepted = first_set(names, environment)[1]
+    return any(_covers(one.strip(), host) for one in excepted.split(",") if one.strip())
 
 
 def _port(netloc: str) -> str:

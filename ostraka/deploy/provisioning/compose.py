@@ -8,14 +8,20 @@ from ostraka.deploy.provisioning.sealing import SEAL
 
 USER = "10001:10001"
 STOP_S = 40
-MEMORY = {"guardian": "2g", "party": "8g", "query": "8g", "admin": "2g"}
+MEMORY = {"guardian": "2g", "party": "8g", "query": "8g", "admin": "2g", "relay": "1g"}
 """What a site's container may have, unless the environment says otherwise; as the Helm charts."""
 PIDS = 2048
 """Processes and threads: 320 of a server's calls, and several for each core in linear algebra."""
 FILES = 16_384
 """Open files, unless the environment says otherwise. A container engine starts none that may have more than
 the engine itself: 20,000 is the least that was met. Without a limit, silent connections fill the memory."""
-IMAGES = {"guardian": "guardian", "party": "party", "query": "client", "admin": "guardian"}
+IMAGES = {
+    "guardian": "guardian",
+    "party": "party",
+    "query": "client",
+    "admin": "guardian",
+    "relay": "guardian",
+}
 HEAD = """\
 # One service: `docker compose up -d` starts it. Its keys are made on the volume `site` and never leave it.
 # Files of this folder are read-only inside.
@@ -58,16 +64,18 @@ COMMANDS = {
     "party": '["party", "serve", "--site", "/site"]',
     "query": '["query", "--help"]',
     "admin": '["guardian", "--help"]',
+    "relay": '["relay", "serve", "--site", "/site"]',
 }
 
 
-def compose_fragment(site: SiteConfig, version: str, *, gpu: bool = False) -> str:
+def compose_fragment(site: SiteConfig, version: str, *, gpu: bool = False, relayed: bool = False) -> str:
     """Return the compose file of a site's kit: images `ostraka-ROLE:VERSION`, or `VERSION-cuda` with a GPU.
 
     Args:
         site: what the kit's site.toml says.
         version: of the images.
         gpu: whether the service gets a GPU.
+        relayed: whether it is reached by a relay alone, and needs no port of the machine's.
     """
     text = HEAD.format(
         role=site.role,
@@ -81,10 +89,10 @@ def compose_fragment(site: SiteConfig, version: str, *, gpu: bool = False) -> st
     )
     text += "".join(_mount(name) for name in files_in_container(site))
     if site.listen:
-        text += SERVER + _ports(site.listen)
+        text += SERVER + (_on_network() if relayed else _ports(site.listen))
     else:
         text += _on_network()
-    return text + (GPU if gpu else "") + _tail(host_network=_needs_host(site.listen))
+    return text + (GPU if gpu else "") + _tail(host_network=_needs_host(site.listen) and not relayed)
 
 
 def image_of(site: SiteConfig, version: str, *, gpu: bool) -> str:
@@ -128,6 +136,7 @@ TITLES = {
     "party": "an answering party",
     "query": "a querying party",
     "admin": "an administrator of the guardian",
+    "relay": "a relay",
 }
 TEXT = """\
 # {site}: {title} of federation {federation}
@@ -215,7 +224,7 @@ def readme(site: SiteConfig, version: str, url_file: str | None = None, *, gpu: 
         url_file: the file with the URL of a guardian's database.
         gpu: whether the service gets a GPU.
     """
-    more = {"party": TRAIN, "query": LABEL, "guardian": LEDGER_KEY, "admin": ""}[site.role]
+    more = {"party": TRAIN, "query": LABEL, "guardian": LEDGER_KEY, "admin": "", "relay": ""}[site.role]
     if url_file is not None:
         keep = shlex.quote(f"umask 077; cat > {shlex.quote(f'/site/{url_file}')}")
         more = DATABASE.format(url_file=url_file, keep=keep, quoted=shlex.quote(url_file)) + more
@@ -234,7 +243,7 @@ def readme(site: SiteConfig, version: str, url_file: str | None = None, *, gpu: 
 
 
 def _running(site: SiteConfig) -> tuple[str, str]:
-    if site.role in ("guardian", "party"):
+    if site.role in ("guardian", "party", "relay"):
         return "docker compose up -d", f"ostraka {site.role} serve --site ."
     if site.role == "admin":
         command = "guardian budget show --site"

@@ -52,19 +52,41 @@ class GuardianEntry(_Entry):
         return self
 
 
+class RelayEntry(_Entry):
+    """One of `[[relay]]`: who passes callers on to parties that only call out.
+
+    Attributes:
+        site: its site name.
+        address: where everybody reaches it, host:port.
+        listen: where it serves; none: on every interface, at the port of its address.
+    """
+
+    address: Address
+    listen: Address = ""
+
+
 class PartyEntry(_Entry):
     """One of `[[party]]`.
 
     Attributes:
         site: its site name.
-        address: where querying parties reach it, host:port.
-        listen: where it serves; none: on every interface, at the port of its address.
+        address: where querying parties reach it, host:port; none where a relay is named.
+        listen: where it serves; none: on every interface, at the port of its address, or with a relay on
+            127.0.0.1 alone.
+        relay: site name of the relay by which it is reached, and calls the guardian; none: it has an address.
         device: what its teachers vote on; "auto" is a GPU where there is one.
     """
 
-    address: Address
+    address: Address = ""
     listen: Address = ""
+    relay: DnsLabel | None = None
     device: Literal["auto", "cpu", "cuda"] = "auto"
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "PartyEntry":
+        if bool(self.address) == (self.relay is not None):
+            raise ValueError("give address, or relay for a party that only calls out, and not both")
+        return self
 
 
 class AdminEntry(_Entry):
@@ -92,6 +114,7 @@ class FederationFile(BaseModel):
         days: how long certificates of sites are valid.
         guardian: who sums and charges.
         admin: who administers the guardian.
+        relay: who passes callers on.
         party: who answers.
         query: who asks.
     """
@@ -102,6 +125,7 @@ class FederationFile(BaseModel):
     days: Annotated[int, Field(ge=1, le=3650)] = 365
     guardian: GuardianEntry
     admin: Annotated[tuple[AdminEntry, ...], MAX_SITES] = ()
+    relay: Annotated[tuple[RelayEntry, ...], MAX_SITES] = ()
     party: Annotated[tuple[PartyEntry, ...], MAX_SITES] = ()
     query: Annotated[tuple[QueryEntry, ...], MAX_SITES] = ()
 
@@ -118,6 +142,13 @@ class FederationFile(BaseModel):
                     f"[guardian] and [[{role}]] are both {entry.site}: the guardian must be independent of"
                     " whoever answers or asks, so name another site"
                 )
+        _check_names(Role.RELAY, [entry.site for entry in self.relay])
+        for party in self.party:
+            if party.relay is not None and party.relay not in {entry.site for entry in self.relay}:
+                raise ValueError(
+                    f"[[party]] {party.site} names the relay {party.relay}, and there is no [[relay]] of that"
+                    " name: add it"
+                )
         for one, other in combinations(self._endpoints(), 2):
             _check_apart(one, other)
         return self
@@ -127,6 +158,7 @@ class FederationFile(BaseModel):
         """Who may hold certificates."""
         entries: tuple[tuple[Role, tuple[_Entry, ...]], ...] = (
             (Role.GUARDIAN, (self.guardian,)),
+            (Role.RELAY, self.relay),
             (Role.ADMIN, self.admin),
             (Role.PARTY, self.party),
             (Role.QUERY, self.query),
@@ -138,8 +170,20 @@ class FederationFile(BaseModel):
     def _endpoints(self) -> Iterator[Endpoint]:
         for address in split_addresses(self.guardian.address):
             yield _endpoint(f"guardian {self.guardian.site}", address, self.guardian.listen)
+        for relay in self.relay:
+            yield _endpoint(f"relay {relay.site}", relay.address, relay.listen)
         for party in self.party:
-            yield _endpoint(f"party {party.site}", party.address, party.listen)
+            if party.relay is None:
+                yield _endpoint(f"party {party.site}", party.address, party.listen)
+
+    def relay_of(self, party: PartyEntry) -> RelayEntry | None:
+        """Return the relay by which a party is reached; None where it has an address."""
+        return next((relay for relay in self.relay if relay.site == party.relay), None)
+
+    def address_of(self, party: PartyEntry) -> str:
+        """Return where querying parties reach a party: its address, or its relay's."""
+        relay = self.relay_of(party)
+        return party.address if relay is None else relay.address
 
 
 def listen_address(address: str, listen: str) -> str:

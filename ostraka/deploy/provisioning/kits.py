@@ -22,6 +22,7 @@ from ostraka.deploy.provisioning.compose import compose_fragment, readme
 from ostraka.deploy.provisioning.federation_file import (
     FEDERATION_FILE,
     FederationFile,
+    RelayEntry,
     listen_address,
     load_federation,
 )
@@ -30,6 +31,8 @@ from ostraka.deploy.provisioning.provision import CA_FOLDER, whole_folder
 from ostraka.deploy.provisioning.sealing import seal_kit
 from ostraka.deploy.provisioning.signing import revocation_list
 
+LISTEN_RELAYED = "127.0.0.1:17701"
+"""Where a party serves that only its own agent calls."""
 COMPOSE_FILE = "compose.yml"
 README_FILE = "README.md"
 DATA_FOLDER = "data"
@@ -137,12 +140,16 @@ def _addresses(identity: Identity, federation: FederationFile) -> dict[str, Any]
     guardian = federation.guardian
     if identity.role is Role.GUARDIAN:
         return {"listen": listen_address(guardian.address, guardian.listen)}
+    if identity.role is Role.RELAY:
+        (relay,) = (relay for relay in federation.relay if relay.site == identity.site)
+        return {"listen": listen_address(relay.address, relay.listen)}
     found: dict[str, Any] = {"guardian": guardian.address}
     if identity.role in (Role.PARTY, Role.QUERY):
-        found["parties"] = {party.site: party.address for party in federation.party}
+        found["parties"] = {party.site: federation.address_of(party) for party in federation.party}
     if identity.role is Role.PARTY:
         (party,) = (party for party in federation.party if party.site == identity.site)
-        found["listen"] = listen_address(party.address, party.listen)
+        own = party.listen or LISTEN_RELAYED if party.relay else listen_address(party.address, party.listen)
+        found["listen"] = own
     return found
 
 
@@ -154,13 +161,19 @@ def _write_kit(site: SiteConfig, federation: FederationFile, authority: Certific
     (site.folder / CA_CERT).write_bytes(pem)
     gpu = any(party.site == site.site and party.device == "cuda" for party in federation.party)
     gpu = gpu and site.role == "party"
-    compose = compose_fragment(site, version("ostraka"), gpu=gpu)
+    relayed = site.role == "party" and _relay_of(site, federation) is not None
+    compose = compose_fragment(site, version("ostraka"), gpu=gpu, relayed=relayed)
     (site.folder / COMPOSE_FILE).write_text(compose, encoding="utf-8")
     url_file = federation.guardian.url_file if site.role == "guardian" else None
     text = readme(site, version("ostraka"), url_file, gpu=gpu)
     if site.role in ("party", "query"):
         (site.folder / DATA_FOLDER).mkdir()
     (site.folder / README_FILE).write_text(text, encoding="utf-8")
+
+
+def _relay_of(site: SiteConfig, federation: FederationFile) -> RelayEntry | None:
+    """Return the relay of a party's kit, if it has one."""
+    return next(federation.relay_of(party) for party in federation.party if party.site == site.site)
 
 
 def _open_to_all(folder: Path) -> None:
@@ -177,7 +190,14 @@ def _tables(site: SiteConfig, federation: FederationFile) -> Iterator[str]:
         yield f"\n[ledger]\naddress = {json.dumps(split_addresses(federation.guardian.address)[0])}\n"
         if federation.guardian.url_file is not None:
             yield f"url_file = {json.dumps(federation.guardian.url_file)}\n"
+    if site.role == "relay":
+        address = split_addresses(federation.guardian.address)[0]
+        yield f"\n[relay]\nreach = {{ {federation.guardian.site} = {json.dumps(address)} }}\n"
     if site.role == "party":
+        relay = _relay_of(site, federation)
+        if relay is not None:
+            yield f"\n[relay]\naddress = {json.dumps(relay.address)}\nsite = {json.dumps(relay.site)}\n"
+            yield "guardian = true\n"
         device = next(party.device for party in federation.party if party.site == site.site)
         if device != "auto":
             yield f'\n[party]\ndevice = "{device}"\n'

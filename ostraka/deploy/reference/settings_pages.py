@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from ostraka.client.run.site import QuerySection
 from ostraka.common.config import SiteConfig
+from ostraka.common.relay.section import RelaySection
 from ostraka.common.telemetry.registry import TelemetrySection
 from ostraka.deploy.provisioning.federation_file import (
     AdminEntry,
@@ -19,6 +20,7 @@ from ostraka.deploy.provisioning.federation_file import (
     GuardianEntry,
     PartyEntry,
     QueryEntry,
+    RelayEntry,
 )
 from ostraka.deploy.reference.markdown import cell, table
 from ostraka.deploy.simulation.settings_parts import (
@@ -30,6 +32,7 @@ from ostraka.deploy.simulation.settings_parts import (
 )
 from ostraka.guardian.ledger.site import LedgerSettings
 from ostraka.guardian.policy import Policy
+from ostraka.relay.section import RelayServerSection
 from ostraka.services.admission.policy import PartyPolicy, PartySection
 from ostraka.services.teachers.config import TrainingSection
 
@@ -129,12 +132,19 @@ SITE = (
         "[training] of an answering party", "How `ostraka party train` trains its teachers.", TrainingSection
     ),
     Section("[query] of a querying party", "How its records are prepared.", QuerySection),
+    Section(
+        "[relay] of a site that attaches",
+        "By which relay it is reached ([relay](../relay.md)).",
+        RelaySection,
+    ),
+    Section("[relay] of a relay", "What it shows, and whom sites may call by it.", RelayServerSection),
     Section("[telemetry] of every site", "What it tells Prometheus.", TelemetrySection),
 )
 FEDERATION = (
     Section("The federation", "Keys before the first table, and the tables.", FederationFile),
     Section("[guardian]", "", GuardianEntry),
     Section("[[admin]]", "", AdminEntry),
+    Section("[[relay]]", "", RelayEntry),
     Section("[[party]]", "", PartyEntry),
     Section("[[query]]", "", QueryEntry),
 )

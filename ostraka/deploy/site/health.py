@@ -24,6 +24,8 @@ def is_serving(folder: Path, *, timeout_s: float = TIMEOUT_S) -> bool:
     import grpc
 
     site = load_site(folder)
+    if site.role == "relay":
+        return _listens(own_address(site), timeout_s)
     identity = Identity(site.federation, site.site, Role(site.role))
     credentials = folder / site.credentials
     try:
@@ -42,6 +44,17 @@ def is_serving(folder: Path, *, timeout_s: float = TIMEOUT_S) -> bool:
         except grpc.RpcError:
             return False
     return answer == SERVING
+
+
+def _listens(address: str, timeout_s: float) -> bool:
+    """Whether something takes connections at an address: a relay, which has no health service."""
+    import socket
+
+    try:
+        socket.create_connection(split_address(address), timeout_s).close()
+    except OSError:
+        return False
+    return True
 
 
 def own_address(site: SiteConfig) -> str:

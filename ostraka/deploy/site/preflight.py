@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -10,7 +12,8 @@ from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import load_site
 from ostraka.common.console.cli import missing_package
 from ostraka.common.errors import OstrakaError
-from ostraka.deploy.site import certificate_check, machine_check, peer_check, role_check
+from ostraka.common.relay.section import load_relay_section
+from ostraka.deploy.site import certificate_check, machine_check, peer_check, relay_check, role_check
 from ostraka.deploy.site.finding import Finding, Place, failure, ok
 
 FAILED = "failed"
@@ -50,15 +53,35 @@ def preflight(
         *(certificate_check.revocation_lists(credentials) if credentials else ()),
     ]
     place = Place(folder, site, credentials, clock)
-    return first + _run(list(_waiting(place)), list(_computing(place)), on_progress)
+    try:
+        with _called(place) as called:
+            return first + _run(list(_waiting(place, called)), list(_computing(place)), on_progress)
+    except OstrakaError as error:
+        return [*first, failure(SETTINGS, error.message)]
 
 
-def _waiting(place: Place) -> Iterator[Check]:
+@contextmanager
+def _called(place: Place) -> Iterator[Place]:
+    """Yield the place with the addresses at which others are called, by the relay where site.toml says so."""
+    if place.credentials is None or place.site.role == "relay" or not load_relay_section(place.site).address:
+        yield place
+        return
+    from ostraka.common.relay.agent_process import relayed
+
+    with relayed(place.site) as (site, _):
+        yield replace(place, site=site)
+
+
+def _waiting(place: Place, called: Place) -> Iterator[Check]:
     """Yield checks that wait for servers; they import nothing, as imports by threads could deadlock."""
     if place.site.listen:
         yield partial(machine_check.port, place.site)
-    for peer in peer_check.peers(place):
-        yield partial(peer_check.peer, place, peer)
+    for name, address in relay_check.relays(place):
+        yield partial(relay_check.relay, place, name, address)
+        if place.site.role in ("party", "guardian"):
+            yield partial(relay_check.itself, place, name, address)
+    for peer in peer_check.peers(called):
+        yield partial(peer_check.peer, called, peer)
 
 
 def _computing(place: Place) -> Iterator[Check]:

@@ -37,6 +37,14 @@ def tables(folder: Path, role: str) -> Finding:
             from ostraka.client.run.site import QuerySection
 
             load_section(folder, "query", QuerySection)
+        elif role == "relay":
+            from ostraka.relay.section import RelayServerSection
+
+            load_section(folder, "relay", RelayServerSection)
+        if role != "relay":
+            from ostraka.common.relay.section import RelaySection
+
+            load_section(folder, "relay", RelaySection)
     except OstrakaError as error:
         return failure(TABLES, error.message)
     return ok(TABLES, f"Its tables are valid. {words}".rstrip())

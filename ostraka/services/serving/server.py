@@ -212,7 +212,9 @@ def running(
         )
         # It tells at once, so that there has to be a server by now.
         device.state.watch(lambda works: bound.health.turn(serving=works))
-        with serving(bound, hosting, admission, stop, orders=orders, again_s=again_s) as address:
+        with serving(
+            bound, hosting, admission, stop, orders=orders, again_s=again_s, agent=link.agent
+        ) as address:
             yield address
 
 

@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry
 from ostraka.common.clock import Clock
 from ostraka.common.config import SiteConfig, load_section, load_site, require_role
 from ostraka.common.identity import Credentials, Identity, Role
+from ostraka.common.relay.agent_process import AgentProcess, relayed, watch_agent
 from ostraka.common.rpc import BoundServer
 from ostraka.common.rpc.serving import DRAIN_S
 from ostraka.common.telemetry.site import observing
@@ -61,12 +62,16 @@ class PartySite:
 
 @dataclass(frozen=True)
 class PartyLink:
-    """A party's journal and its link to the guardian, with the metrics that both are counted in."""
+    """A party's journal and its link to the guardian, with the metrics that both are counted in.
+
+    `agent` keeps it attached to its relays, if it has any.
+    """
 
     journal: Journal
     guardian: GuardianLink
     metrics: PartyMetrics
     registry: CollectorRegistry
+    agent: AgentProcess | None
 
 
 @contextmanager
@@ -80,6 +85,7 @@ def open_link(
 ) -> Iterator[PartyLink]:
     """Open a party's journal and its link to the guardian, and observe the site, within the block."""
     with ExitStack() as stack:
+        config, agent = stack.enter_context(relayed(site.config, serves=True))
         kept = stack.enter_context(
             observing(site.folder, registry, credentials=site.credentials, clock=clock)
         )
@@ -89,7 +95,7 @@ def open_link(
         )
         link = GuardianLink(
             site.credentials,
-            site.config.guardian,
+            config.guardian,
             site.guardian,
             journal,
             clock,
@@ -99,7 +105,9 @@ def open_link(
         stack.callback(link.close)
         metrics = PartyMetrics(kept)
         metrics.watch_limits(journal, policy, clock)
-        yield PartyLink(journal, link, metrics, kept)
+        if agent is not None:
+            watch_agent(kept, agent)
+        yield PartyLink(journal, link, metrics, kept, agent)
 
 
 @contextmanager
@@ -111,12 +119,18 @@ def serving(
     *,
     orders: Orders | None = None,
     again_s: float = AGAIN_S,
+    agent: AgentProcess | None = None,
 ) -> Iterator[str]:
-    """Start a party's server, register its teachers, and yield its address; drain at the end."""
+    """Start a party's server, register its teachers, and yield its address; drain at the end.
+
+    The agent, if any, passes callers on to the server from its start, and ends after it.
+    """
     with ExitStack() as stack:
         stack.callback(bound.server.stop, None)
         # Started before the guardian hears of it, which may send querying parties here at once.
         bound.server.start()
+        if agent is not None:
+            agent.serve(bound.address)
         stack.enter_context(bound.handshakes.watching())
         hosting.register(stop)
         stack.enter_context(hosting.keep_up(orders or Orders(), again_s))

@@ -183,5 +183,5 @@ def running(
             clock,
             metrics=RpcMetrics(link.registry),
         )
-        with serving(bound, hosting, admission, stop) as address:
+        with serving(bound, hosting, admission, stop, agent=link.agent) as address:
             yield address

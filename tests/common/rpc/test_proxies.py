@@ -1,12 +1,18 @@
 """Proxies that stand between a site and a server, by the environment."""
 
+from pathlib import Path
+
 import pytest
 
+from ostraka.common.clock import SystemClock
 from ostraka.common.errors import ErrorCode
 from ostraka.common.identity import Identity, Role
+from ostraka.common.rpc import make_server
 from ostraka.common.rpc.failures import diagnose
 from ostraka.common.rpc.proxies import proxy_of
 from ostraka.common.rpc.watcher import Target
+from tests.common.federation import GUARDIAN, PARTY, QUERIER, Federation
+from tests.relay.relaying import Proxy, proxying
 
 PROXY = {"http_proxy": "http://me:secret@proxy.clinic:3128"}
 
@@ -54,3 +60,22 @@ def test_a_server_behind_a_proxy_is_not_reached_and_the_proxy_named(monkeypatch:
     assert error.code is ErrorCode.SERVER_UNREACHABLE
     assert "check that the proxy 127.0.0.1:9, which http_proxy names" in error.message
     assert "name the host in no_proxy" in error.message
+
+
+def test_what_is_wrong_behind_a_proxy_is_looked_at_through_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    federation = Federation(tmp_path / "federation")
+    bound = make_server(federation.issue(PARTY), "127.0.0.1:0", [], {}, SystemClock())
+    bound.server.start()
+    target = Target("hub.clinic:17700", GUARDIAN, federation.issue(QUERIER))
+    proxy = Proxy("me:secret", hosts={"hub.clinic:17700": bound.address})
+    with proxying(proxy) as where:
+        monkeypatch.setenv("https_proxy", f"http://me:secret@{where}")
+        assert diagnose(target).code is ErrorCode.IDENTITY_WRONG_SERVER
+        assert proxy.connected == ["hub.clinic:17700"]
+        monkeypatch.setenv("https_proxy", f"http://{where}")
+        error = diagnose(target)
+    assert error.code is ErrorCode.SERVER_UNREACHABLE
+    assert "the proxy answers 407" in error.message
+    bound.server.stop(None).wait()

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 import yaml
+from prometheus_client import CollectorRegistry, Metric
 
+from ostraka.relay.metrics import RelayMetrics
 from tests.deploy.monitoring.observed import Observed
 
 ROOT = Path(__file__).parents[3]
@@ -21,6 +23,7 @@ OF_NETWORKS = {
     *("ostraka_party_device_micro_batch", "ostraka_party_gpu_memory_bytes", "ostraka_party_gpu_busy_ratio"),
 }
 """Told where teachers are networks, and of GPUs."""
+BEHIND_A_RELAY = {"ostraka_relay_attached"}
 
 
 def expressions() -> list[str]:
@@ -42,11 +45,22 @@ def there(tmp_path_factory: pytest.TempPathFactory, agreeing: dict[str, Path]) -
     with observed.serving(agreeing) as (_, registries):
         observed.label(registries)
         metrics = [metric for registry in registries.values() for metric in registry.collect()]
+        metrics += relay_metrics()
         return {sample.name for metric in metrics for sample in metric.samples}
 
 
+def relay_metrics() -> list[Metric]:
+    """Return what a relay tells once it passed on, and refused, a connection."""
+    registry = CollectorRegistry()
+    metrics = RelayMetrics(registry)
+    metrics.watch(lambda: 1, lambda: 1)
+    metrics.passed_on("party")
+    metrics.refuse("relay.quota")
+    return list(registry.collect())
+
+
 def test_every_metric_named_is_there(there: set[str]) -> None:
-    assert named() - OF_NETWORKS <= there
+    assert named() - OF_NETWORKS - BEHIND_A_RELAY <= there
 
 
 def test_every_metric_there_is_on_the_dashboard_or_in_the_documentation(there: set[str]) -> None:

@@ -1,9 +1,10 @@
+import re
 from pathlib import Path
 
 import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.deploy.provisioning.federation_file import listen_address, load_federation
+from ostraka.deploy.provisioning.federation_file import FederationFile, listen_address, load_federation
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "federation.toml"
 GUARDIAN = '[guardian]\nsite = "hub"\naddress = "hub.example:7000"\n'
@@ -118,3 +119,30 @@ def test_a_federation_has_so_many_parties_and_no_more(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(OstrakaError, match=r"examples/federation\.toml"):
         load_federation(tmp_path / "federation.toml")
+
+
+RELAY = '[[relay]]\nsite = "r"\naddress = "r.example:443"\n'
+BEHIND = '[[party]]\nsite = "a"\nrelay = "r"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (WHOLE.replace(PARTY, BEHIND), "names the relay r, and there is no [[relay]] of that name"),
+        (WHOLE.replace(PARTY, PARTY + 'relay = "r"\n') + RELAY, "give address, or relay"),
+        (WHOLE.replace(PARTY, '[[party]]\nsite = "a"\n'), "give address, or relay"),
+        (WHOLE + RELAY + RELAY.replace("443", "444"), "number 1 and number 2 are both r"),
+        (WHOLE + RELAY.replace("r.example:443", "hub.example:7000"), "relay r share port 7000"),
+    ],
+)
+def test_a_party_has_an_address_or_a_relay_that_there_is(tmp_path: Path, text: str, sentence: str) -> None:
+    with pytest.raises(OstrakaError, match=re.escape(sentence)):
+        load(tmp_path, text)
+    behind = load_federation_text(tmp_path, WHOLE.replace(PARTY, BEHIND) + RELAY)
+    assert behind.address_of(behind.party[0]) == "r.example:443"
+
+
+def load_federation_text(tmp_path: Path, text: str) -> FederationFile:
+    found = load(tmp_path, text)
+    assert isinstance(found, FederationFile)
+    return found

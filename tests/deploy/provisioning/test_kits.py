@@ -8,13 +8,15 @@ import yaml
 from typer.testing import CliRunner
 
 from ostraka.common.clock import SystemClock
-from ostraka.common.config import load_section, load_site
+from ostraka.common.config import is_loopback, load_section, load_site
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority
+from ostraka.common.relay.section import load_relay_section
 from ostraka.deploy.cli import app
 from ostraka.deploy.provisioning import compose
 from ostraka.deploy.provisioning.kits import write_kits
 from ostraka.guardian.ledger.site import LedgerSettings
+from ostraka.relay.section import load_server_section
 from ostraka.services.admission.policy import PartySection
 from tests.deploy.provisioning.kits import SITES, TEXT, make_sites
 
@@ -170,3 +172,33 @@ def test_the_command_takes_a_file_with_or_without_its_name(tmp_path: Path, name:
     said = json.loads(result.stdout)
     assert said["fingerprint"].startswith("SHA256:")
     assert said["kits"]["alpha-party"] == str(out / "alpha-party")
+
+
+RELAYED = """
+[[relay]]
+site = "hub"
+address = "relay.example:443"
+
+[[party]]
+site = "c"
+relay = "hub"
+"""
+
+
+def test_a_party_behind_a_relay_has_no_port_and_the_relay_reaches_the_guardian(tmp_path: Path) -> None:
+    file = tmp_path / "federation.toml"
+    file.write_text(TEXT.format(guardian=7000, a=7001) + RELAYED)
+    kits = write_kits(file, tmp_path / "kits").kits
+    party = load_site(kits["c-party"])
+    section = load_relay_section(party)
+    assert (section.addresses, section.site, section.guardian) == (("relay.example:443",), "hub", True)
+    assert is_loopback(party.listen)
+    assert not {"ports", "network_mode"} & set(service(kits["c-party"]))
+    assert load_site(kits["q-query"]).parties["c"] == "relay.example:443"
+    relay = kits["hub-relay"]
+    assert load_site(relay).listen == "0.0.0.0:443"
+    assert load_server_section(load_site(relay)).reach == {"hub": "127.0.0.1:7000"}
+    assert service(relay)["command"] == ["relay", "serve", "--site", "/site"]
+    # Others are as they were.
+    assert not load_relay_section(load_site(kits["b-party"])).address
+    assert service(kits["b-party"])["ports"] == ["7001:7001"]

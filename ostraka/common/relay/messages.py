@@ -1,0 +1,133 @@
+"""Control messages between a relay and an attached site: JSON texts of one socket."""
+
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
+
+from ostraka.common.errors import ErrorCode, OstrakaError, printable
+from ostraka.common.relay.web_socket import WebSocket
+from ostraka.common.validation import FrozenModel
+
+ATTACH = "/attach"
+TUNNEL = "/tunnel/"
+NONCE_BYTES = 16
+MAX_REASON = 1000
+"""Characters of a refusal that are shown: a sentence or two."""
+MAX_TEXT = 16_384
+"""Characters of one message: a proof, with its certificate, takes some 2,000."""
+Nonce = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+Token = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{16,64}$")]
+Signed = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9+/=]{1,8000}$")]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=253)]
+
+
+class Hello(FrozenModel):
+    """From a site: it wants to attach, to be called if it `serves`, and the relay is to sign this nonce."""
+
+    kind: Literal["hello"] = "hello"
+    nonce: Nonce
+    serves: bool
+
+
+class Challenge(FrozenModel):
+    """From the relay: its proof, the nonce that the site signs, and its clock in Unix seconds."""
+
+    kind: Literal["challenge"] = "challenge"
+    nonce: Nonce
+    proof: Signed
+    now: float
+
+
+class Proof(FrozenModel):
+    """From a site: what shows who it is."""
+
+    kind: Literal["proof"] = "proof"
+    proof: Signed
+
+
+class Attached(FrozenModel):
+    """From the relay: callers of this name are passed on from now on."""
+
+    kind: Literal["attached"] = "attached"
+    name: Name
+
+
+class Refused(FrozenModel):
+    """From the relay: why it ends the attachment, or with `ref` a call outwards."""
+
+    kind: Literal["refused"] = "refused"
+    code: str
+    message: str
+    ref: Token | None = None
+
+
+class Dial(FrozenModel):
+    """From a site: it calls `name`, and remembers the call by `ref`."""
+
+    kind: Literal["dial"] = "dial"
+    name: Name
+    ref: Token
+
+
+class Open(FrozenModel):
+    """From the relay: open a socket with this token, for a caller, or for the own call `ref`."""
+
+    kind: Literal["open"] = "open"
+    token: Token
+    ref: Token | None = None
+
+
+Message = Hello | Challenge | Proof | Attached | Refused | Dial | Open
+M = TypeVar("M", bound=Message)
+_ANY: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="kind")])
+
+
+def send(socket: WebSocket, message: Message) -> None:
+    """Send one message."""
+    socket.send_text(message.model_dump_json(exclude_none=True))
+
+
+async def receive(socket: WebSocket) -> Message:
+    """Return the next message.
+
+    Raises:
+        OstrakaError: message.invalid for what is none, relay.unreachable once the connection is closed.
+    """
+    text = await socket.receive_text()
+    try:
+        if len(text) > MAX_TEXT:
+            raise ValueError(len(text))
+        return _ANY.validate_json(text)
+    except (ValidationError, ValueError) as error:
+        raise _unexpected() from error
+
+
+async def receive_only(socket: WebSocket, kind: type[M]) -> M:
+    """Return the next message, which must be of one kind; raise what the other end refuses with.
+
+    Raises:
+        OstrakaError: as `receive`, and what a `Refused` says.
+    """
+    message = await receive(socket)
+    if isinstance(message, kind):
+        return message
+    if isinstance(message, Refused):
+        raise refusal(message)
+    raise _unexpected()
+
+
+def refusal(message: Refused) -> OstrakaError:
+    """Return the error that the other end refused with."""
+    try:
+        code = ErrorCode(message.code)
+    except ValueError:
+        code = ErrorCode.INTERNAL
+    return OstrakaError(code, printable(message.message[:MAX_REASON]))
+
+
+def _unexpected() -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.MESSAGE_INVALID,
+        "The other end of the relay's control socket said what cannot be said there; run the same version"
+        " of Ostraka everywhere.",
+    )

@@ -1,0 +1,85 @@
+"""The table [relay] of a site's site.toml: by which relay the site is reached, and how it gets there."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import model_validator
+
+from ostraka.common.config import Addresses, SiteConfig, load_section, split_addresses
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import DnsLabel, Identity, Role
+from ostraka.common.rpc.http_connect import HttpProxy, first_set, read_proxy
+from ostraka.common.rpc.proxies import is_excepted
+from ostraka.common.validation import FrozenModel
+
+PROXIES = ("https_proxy", "HTTPS_PROXY")
+"""Variables that name the proxy for connections over TLS, the first that is set."""
+EXCEPTIONS = ("no_proxy", "NO_PROXY")
+"""Variables that name hosts that are reached without it."""
+
+
+class RelaySection(FrozenModel):
+    """The table [relay] of a site that attaches to a relay.
+
+    Attributes:
+        address: where the relay is reached, host:port; those of several of one site are separated by commas,
+            and the site attaches to each. Empty: to none.
+        site: the relay's site name.
+        proxy: the HTTP proxy on the way, http://user:password@host:port; by default what HTTPS_PROXY names,
+            unless NO_PROXY excepts the relay; "none" is none.
+        ca: file with the roots that the outer TLS is checked against, PEM, relative to the site folder; none:
+            the relay shows the federation's certificate.
+        guardian: whether this site calls the guardian by the relay too.
+        parties: whether this site calls answering parties by the relay's agent, and not at their addresses.
+    """
+
+    address: Addresses = ""
+    site: DnsLabel = "relay"
+    proxy: str = ""
+    ca: Path | None = None
+    guardian: bool = False
+    parties: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete(cls, table: object) -> object:
+        if isinstance(table, dict) and table and not table.get("address"):
+            raise ValueError("address is missing: say where the relay is reached")
+        return table
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Where the relays are reached; none where the site attaches to none."""
+        return split_addresses(self.address) if self.address else ()
+
+    def identity(self, federation: str) -> Identity:
+        """Who the relay is."""
+        return Identity(federation, self.site, Role.RELAY)
+
+    def proxy_to(self, address: str, environment: Mapping[str, str] = os.environ) -> HttpProxy | None:
+        """Return the proxy between this site and a relay's address, if any; raises config.invalid."""
+        if self.proxy:
+            named = "`proxy` in the table [relay] of site.toml"
+            return None if self.proxy == "none" else read_proxy(self.proxy, named)
+        name, url = first_set(PROXIES, environment)
+        return None if not name or is_excepted(address, environment, EXCEPTIONS) else read_proxy(url, name)
+
+    def roots(self, folder: Path) -> str | None:
+        """Return the PEM of `ca` in a site folder; None for the federation's own; raises config.invalid."""
+        if self.ca is None:
+            return None
+        path = folder / self.ca
+        try:
+            return path.read_text(encoding="ascii")
+        except (OSError, ValueError) as error:
+            raise OstrakaError(
+                ErrorCode.CONFIG_INVALID,
+                f"Cannot read {path}, which `ca` in the table [relay] names; put the CA's certificates there,"
+                " as PEM.",
+            ) from error
+
+
+def load_relay_section(site: SiteConfig) -> RelaySection:
+    """Read the table [relay] of a site that attaches; raises config.invalid."""
+    return load_section(site.folder, "relay", RelaySection)

@@ -1,0 +1,219 @@
+"""A WebSocket (RFC 6455) of either end: for control messages, or as one side of a splice."""
+
+import asyncio
+from collections.abc import Callable
+from http import HTTPStatus
+
+from websockets.client import ClientProtocol
+from websockets.frames import Frame, Opcode
+from websockets.http11 import Request, Response
+from websockets.protocol import State
+from websockets.server import ServerProtocol
+from websockets.uri import parse_uri
+
+from ostraka.common.errors import ErrorCode, OstrakaError, printable
+from ostraka.common.relay.splice import Side
+
+MAX_FRAME_BYTES = 262_144
+"""Of one frame: asyncio reads at most this at once, and a frame holds what was read at once."""
+CLOSE_S = 2.0
+"""For the goodbyes of a WebSocket and of its TLS."""
+MAX_TEXTS = 256
+"""Control messages that wait to be looked at; an end that sends more is cut off."""
+EOF = "eof"
+"""The text on a spliced connection by which an end says that it sends no more."""
+
+
+class WebSocket(Side):
+    """A WebSocket over a connection, TLS or not.
+
+    Attributes:
+        opened: a client's answer, None for an upgrade, or the request that a server got. Fails with
+            relay.upgrade_refused or relay.unreachable.
+    """
+
+    def __init__(self, protocol: ClientProtocol | ServerProtocol) -> None:
+        super().__init__()
+        self.opened: asyncio.Future[Request | None] = asyncio.get_running_loop().create_future()
+        self._protocol = protocol
+        self._texts = asyncio.Queue[str | None](MAX_TEXTS)
+        self._early: list[bytes] = []
+        self._seen = self._now()
+
+    @classmethod
+    def client(cls, host: str, port: int, path: str) -> "WebSocket":
+        """Return one that asks for `path` once its connection is made."""
+        shown = f"[{host}]" if ":" in host else host
+        uri = parse_uri(f"wss://{shown}:{port}{path}")
+        return cls(ClientProtocol(uri, max_size=MAX_FRAME_BYTES))
+
+    @classmethod
+    def server(cls) -> "WebSocket":
+        """Return one that waits for a request, which its owner accepts or rejects."""
+        return cls(ServerProtocol(max_size=MAX_FRAME_BYTES))
+
+    @property
+    def silent_s(self) -> float:
+        """Seconds since something came."""
+        return self._now() - self._seen
+
+    def accept(self, request: Request) -> None:
+        """Answer a request with the upgrade, or with what is wrong about it."""
+        assert isinstance(self._protocol, ServerProtocol)  # noqa: S101
+        self._protocol.send_response(self._protocol.accept(request))
+        self._flush()
+
+    def reject(self, status: HTTPStatus, text: str) -> None:
+        """Answer a request with a refusal, and close."""
+        assert isinstance(self._protocol, ServerProtocol)  # noqa: S101
+        self._protocol.send_response(self._protocol.reject(status, f"{text}\n"))
+        self._flush()
+
+    def send_text(self, text: str) -> None:
+        """Send a control message; nothing where the connection is closing."""
+        self._write(lambda: self._protocol.send_text(text.encode()))
+
+    async def receive_text(self) -> str:
+        """Return the next control message; raise `relay.unreachable` once the connection is closed."""
+        text = await self._texts.get()
+        if text is None:
+            self._texts.put_nowait(None)
+            raise _closed()
+        return text
+
+    def ping(self) -> None:
+        """Ask the other end for a sign of life."""
+        self._write(lambda: self._protocol.send_ping(b""))
+
+    def send(self, data: bytes) -> None:
+        """Send data as one frame."""
+        self._write(lambda: self._protocol.send_binary(data))
+
+    def send_eof(self) -> None:
+        """Say by a text that no more data follow."""
+        self.send_text(EOF)
+
+    def close(self) -> None:
+        """Say goodbye and close; what is kept is sent first."""
+        self._write(self._protocol.send_close)
+        super().close()
+
+    async def aclose(self) -> None:
+        """Say goodbye, and close once the other end did so, too, or takes long."""
+        self.close()
+        try:
+            await asyncio.wait([self.ended], timeout=CLOSE_S)
+        finally:
+            self.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to read, and ask for the upgrade where this is the client."""
+        super().connection_made(transport)
+        self.hold(False)
+        if isinstance(self._protocol, ClientProtocol):
+            self._protocol.send_request(self._protocol.connect())
+            self._flush()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came apart; pass on frames of data, keep texts."""
+        self._seen = self._now()
+        self._protocol.receive_data(data)
+        for event in self._protocol.events_received():
+            self._take(event)
+        self._flush()
+
+    def eof_received(self) -> bool:
+        """Return that the connection closes: this is an end without goodbye."""
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End both sides, and whoever waits for a text."""
+        if not self.opened.done():
+            self.opened.set_exception(_closed())
+            self.opened.exception()  # whoever gave up waiting leaves no warning
+        self._end_texts()
+        super().connection_lost(exc)
+
+    def _start(self) -> None:
+        early = self._early
+        self._early = []
+        for data in early:
+            self._pass(data)
+        if not self._texts.empty():
+            self._pass_eof()
+        super()._start()
+
+    def _take(self, event: Request | Response | Frame) -> None:
+        if isinstance(event, Request):
+            self._open(event)
+        elif isinstance(event, Response):
+            self._open(None if event.status_code == HTTPStatus.SWITCHING_PROTOCOLS else _refused(event))
+        elif event.opcode in (Opcode.BINARY, Opcode.CONT):
+            self._take_data(bytes(event.data))
+        elif event.opcode is Opcode.TEXT:
+            self._take_text(bytes(event.data).decode("utf-8", "replace"))
+
+    def _open(self, result: Request | OstrakaError | None) -> None:
+        if self.opened.done():
+            self.abort()
+        elif isinstance(result, OstrakaError):
+            self.opened.set_exception(result)
+        else:
+            self.opened.set_result(result)
+
+    def _take_data(self, data: bytes) -> None:
+        if self._other is not None:
+            self._pass(data)
+            return
+        # The other side is not there yet: what was read already waits, and no more is read.
+        self._early.append(data)
+        self.hold(True)
+
+    def _take_text(self, text: str) -> None:
+        if self._other is not None:
+            self._pass_eof()
+        elif self._texts.full():
+            self.abort()
+        else:
+            self._texts.put_nowait(text)
+
+    def _end_texts(self) -> None:
+        while self._texts.full():
+            self._texts.get_nowait()
+        self._texts.put_nowait(None)
+
+    def _write(self, make: Callable[[], None]) -> None:
+        if self._protocol.state is State.OPEN:
+            make()
+            self._flush()
+
+    def _flush(self) -> None:
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return
+        for data in self._protocol.data_to_send():
+            if data:
+                transport.write(data)
+            else:
+                # The protocol's end of what is sent; over TLS a connection ends as a whole.
+                transport.close()
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()
+
+
+def _refused(response: Response) -> OstrakaError:
+    status = printable(f"{response.status_code} {response.reason_phrase}"[:100])
+    return OstrakaError(
+        ErrorCode.RELAY_UPGRADE_REFUSED,
+        f"The way to the relay answers {status} where it must let a WebSocket through; have the proxy or"
+        " firewall allow WebSockets (HTTP Upgrade) to the relay's host.",
+        status=str(response.status_code),
+    )
+
+
+def _closed() -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.RELAY_UNREACHABLE, "The connection to the relay broke off; it is tried again."
+    )

@@ -1,0 +1,247 @@
+"""What strangers, sites and relays may not have more of."""
+
+import asyncio
+import socket
+from contextlib import ExitStack, aclosing, closing, suppress
+
+import pytest
+
+from ostraka.common.config import SiteConfig, split_address
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Identity, Role
+from ostraka.common.relay import agent as agents
+from ostraka.common.relay import dialling, messages
+from ostraka.common.relay.agent import Agent, attach
+from ostraka.common.relay.messages import ATTACH, Challenge, Dial, Hello, Open
+from ostraka.common.relay.proofs import new_nonce
+from ostraka.common.relay.splice import Side
+from ostraka.common.relay.web_socket import MAX_FRAME_BYTES, MAX_TEXTS, WebSocket
+from ostraka.common.rpc.http_connect import MAX_ANSWER_BYTES
+from ostraka.relay import attachments, server
+from ostraka.relay import relay as relays
+from tests.common.federation import GUARDIAN, NAME, PARTY, QUERIER, Federation
+from tests.relay.relaying import Proxy, make_relay, make_site, proxying
+from tests.relay.test_relay import CLOCK, greeting, refused, way, ways
+
+
+@pytest.fixture
+def federation(tmp_path_factory: pytest.TempPathFactory) -> Federation:
+    return Federation(tmp_path_factory.mktemp("limits") / "federation")
+
+
+def test_no_more_sites_attach_than_may(federation: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attachments, "MAX_SITES", 1)
+    with server.running(make_relay(federation)) as address:
+        first, second = (
+            make_site(federation, one, address) for one in (PARTY, Identity(NAME, "b", Role.PARTY))
+        )
+
+        async def work() -> None:
+            older = await attach(Credentials.of(first), way(first), CLOCK, serves=True)
+            # Its own place is taken anew.
+            newer = await attach(Credentials.of(first), way(first), CLOCK, serves=True)
+            async with aclosing(older.socket), aclosing(newer.socket):
+                await attach(Credentials.of(second), way(second), CLOCK, serves=True)
+
+        assert refused(work()).code == ErrorCode.RELAY_QUOTA
+
+
+def test_one_site_takes_no_other_ones_place(federation: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attachments, "MAX_OF_SITE", 1)
+    with server.running(make_relay(federation)) as address:
+        site = make_site(federation, PARTY, address)
+
+        async def work() -> None:
+            first = await attach(Credentials.of(site), way(site), CLOCK, serves=False)
+            async with aclosing(first.socket):
+                await attach(Credentials.of(site), way(site), CLOCK, serves=False)
+
+        error = refused(work())
+        assert error.code == ErrorCode.RELAY_QUOTA
+        assert PARTY.uri in error.message
+
+
+def test_strangers_leave_room_for_attached_callers(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attachments, "MAX_STRANGERS", 1)
+    with ExitStack() as callers, server.running(make_relay(federation)) as address:
+        site = make_site(federation, PARTY, address)
+        other = make_site(federation, QUERIER, address)
+
+        async def work() -> None:
+            called = await attach(Credentials.of(site), way(site), CLOCK, serves=True)
+            calling = await attach(Credentials.of(other), way(other), CLOCK, serves=False)
+            async with aclosing(called.socket), aclosing(calling.socket):
+                callers.enter_context(closing(call(address)))
+                assert isinstance(await messages.receive(called.socket), Open)
+                with closing(call(address)) as second:
+                    second.setblocking(False)
+                    assert await asyncio.get_running_loop().sock_recv(second, 10) == agents.DETACHED_ALERT
+                messages.send(calling.socket, Dial(name=PARTY.server_name, ref=new_nonce()))
+                assert isinstance(await messages.receive(called.socket), Open)
+
+        asyncio.run(asyncio.wait_for(work(), 60))
+
+
+def test_a_site_has_no_more_tunnels_than_may(federation: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attachments, "MAX_TUNNELS", 1)
+    with ExitStack() as callers, server.running(make_relay(federation)) as address:
+        site = make_site(federation, PARTY, address)
+
+        async def work() -> None:
+            attachment = await attach(Credentials.of(site), way(site), CLOCK, serves=True)
+            async with aclosing(attachment.socket):
+                callers.enter_context(closing(call(address)))
+                assert isinstance(await messages.receive(attachment.socket), Open)
+                with closing(call(address)) as second:
+                    second.setblocking(False)
+                    assert await asyncio.get_running_loop().sock_recv(second, 10) == agents.DETACHED_ALERT
+
+        asyncio.run(asyncio.wait_for(work(), 60))
+
+
+def call(address: str) -> socket.socket:
+    """Call the party."""
+    caller = socket.create_connection(split_address(address))
+    caller.sendall(greeting(PARTY.server_name))
+    return caller
+
+
+def test_an_address_has_no_more_connections_than_may(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relays, "MAX_OF_SOURCE", 2)
+    with server.running(make_relay(federation)) as address, ExitStack() as callers:
+        first, second, third = (
+            callers.enter_context(socket.create_connection(split_address(address))) for _ in range(3)
+        )
+        third.settimeout(30)
+        assert third.recv(1) == b""
+        for one in (first, second):
+            one.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                one.recv(1)
+
+
+def test_a_slow_handshake_holds_up_its_own_address_alone(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relays, "HANDSHAKES_AT_ONCE", 1)
+    with server.running(make_relay(federation)) as address:
+        site = make_site(federation, PARTY, address)
+        with socket.create_connection(split_address(address)) as slow:
+            slow.sendall(greeting("relay.example"))
+            assert slow.recv(1)  # its handshake has begun
+            waiting = refused(asyncio.wait_for(_fail_late(site), 60))
+            assert waiting.code == ErrorCode.SERVER_BUSY
+        host, port = split_address(address)
+        asyncio.run(_attach_from("127.0.0.2", host, port, site))
+
+
+async def _fail_late(site: SiteConfig) -> None:
+    """Attach, and fail where that takes no time."""
+    try:
+        async with asyncio.timeout(0.5):
+            await way(site).web_socket(ATTACH)
+    except TimeoutError as error:
+        raise OstrakaError(ErrorCode.SERVER_BUSY, "It waits.") from error
+
+
+async def _attach_from(source: str, host: str, port: int, site: SiteConfig) -> None:
+    """Open a WebSocket from another of this machine's addresses."""
+    here = way(site)
+    loop = asyncio.get_running_loop()
+    _, opened = await loop.create_connection(
+        lambda: WebSocket.client(host, port, ATTACH),
+        host,
+        port,
+        ssl=here.tls,
+        server_hostname=here.server_name,
+        local_addr=(source, 0),
+    )
+    await opened.opened
+    opened.abort()
+
+
+@pytest.mark.parametrize("flood", ["frame", "texts", "long"])
+def test_a_control_socket_that_sends_too_much_is_cut_off(federation: Federation, flood: str) -> None:
+    with server.running(make_relay(federation)) as address:
+        site = make_site(federation, PARTY, address)
+
+        async def work() -> None:
+            opened = await way(site).web_socket(ATTACH)
+            if flood == "frame":
+                opened.send(bytes(MAX_FRAME_BYTES + 1))
+            elif flood == "texts":
+                for _ in range(2 * MAX_TEXTS):
+                    opened.send_text("{}")
+            else:
+                messages.send(opened, Hello(nonce=new_nonce(), serves=True))
+                await messages.receive_only(opened, Challenge)
+                proof = f'{{"kind": "proof", "proof": "{"A" * 4000}"{" " * messages.MAX_TEXT}}}'
+                opened.send_text(proof)
+                with pytest.raises(OstrakaError) as caught:
+                    await messages.receive_only(opened, Challenge)
+                assert caught.value.code == ErrorCode.MESSAGE_INVALID
+            await opened.ended
+
+        asyncio.run(asyncio.wait_for(work(), 60))
+
+
+def test_texts_wait_in_no_endless_row() -> None:
+    async def work() -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            _, opened = await asyncio.get_running_loop().create_connection(WebSocket.server, sock=ours)
+            for _ in range(MAX_TEXTS):
+                opened._take_text("{}")
+            assert not opened.ended.done()
+            opened._take_text("{}")
+            await opened.ended
+
+    asyncio.run(asyncio.wait_for(work(), 60))
+
+
+def test_a_proxy_that_answers_without_end_is_given_up(federation: Federation) -> None:
+    class Endless(Proxy):
+        async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            with suppress(OSError):
+                writer.write(b"HTTP/1.1 200 OK\r\n")
+                while True:
+                    writer.write(b"X-Filler: " + bytes(MAX_ANSWER_BYTES).replace(b"\0", b"x") + b"\r\n")
+                    await writer.drain()
+
+    with proxying(Endless()) as where:
+        site = make_site(federation, PARTY, "127.0.0.1:1", f'proxy = "http://{where}"\n')
+        assert refused(way(site).web_socket(ATTACH)).code == ErrorCode.RELAY_UNREACHABLE
+
+
+def test_a_relay_that_stays_silent_is_given_up(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dialling, "TIMEOUT_S", 0.01)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        where = f"127.0.0.1:{silent.getsockname()[1]}"
+        site = make_site(federation, PARTY, where)
+        assert refused(way(site).web_socket(ATTACH)).code == ErrorCode.RELAY_UNREACHABLE
+
+
+def test_an_agent_makes_no_more_calls_and_tunnels_than_may(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = make_site(federation, QUERIER, "127.0.0.1:1")
+
+    async def work() -> None:
+        agent = Agent(Credentials.of(site), ways(site), CLOCK, None)
+        monkeypatch.setattr(agents, "MAX_CALLS", 0)
+        ours, theirs = socket.socketpair()
+        with theirs:
+            _, side = await asyncio.get_running_loop().create_connection(Side, sock=ours)
+            await agent._call_out(GUARDIAN, side)
+            await side.ended
+        monkeypatch.setattr(agents, "MAX_TUNNELS", 0)
+        monkeypatch.setattr(agent, "_call_server", None)  # which is not called
+        await agent._open(way(site), Open(token="t" * 24))
+
+    asyncio.run(asyncio.wait_for(work(), 60))
