@@ -28,6 +28,7 @@ from ostraka.common.relay.section import load_relay_section
 from ostraka.common.rpc import make_server, open_channel
 from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
 from ostraka.protos.ostraka.v1 import site_pb2, site_pb2_grpc
+from ostraka.relay.quotas import MAX_OF_SITE
 
 FEDERATION = "bench"
 RELAY = Identity(FEDERATION, "hub", Role.RELAY)
@@ -70,6 +71,8 @@ class Bench:
         ca = CertificateAuthority.create(FEDERATION, SystemClock())
         (folder / "ca").mkdir()
         ca.save(folder / "ca")
+        self._ca = ca
+        self._folder = folder
         self._own: dict[Identity, Credentials] = {}
         for identity in (RELAY, PARTY, QUERIER):
             own = folder / identity.role.value
@@ -146,21 +149,29 @@ class Bench:
     async def idle(self) -> tuple[float, float]:
         """Return bytes of the relay's memory, and milliseconds of its processor, that an idle site takes."""
         (way,) = relay_ways(self._site, load_relay_section(self._site))
-        own = self._own[PARTY]
+        sites = [self._issue(number) for number in range(-(-IDLE_SITES // MAX_OF_SITE) + 1)]
         gate = asyncio.Semaphore(AT_ONCE)
 
-        async def one() -> object:
+        async def one(number: int) -> object:
             async with gate:
-                return await attach(own, way, SystemClock(), serves=False)
+                return await attach(sites[number // MAX_OF_SITE], way, SystemClock(), serves=False)
 
-        await one()
+        await attach(sites[-1], way, SystemClock(), serves=False)
         memory = _resident_bytes(self._relay)
         processor = _processor_s(self._relay)
-        kept = await asyncio.gather(*(one() for _ in range(IDLE_SITES)))
+        kept = await asyncio.gather(*map(one, range(IDLE_SITES)))
         taken = _processor_s(self._relay) - processor
         grown = _resident_bytes(self._relay) - memory
         del kept
         return grown / IDLE_SITES, 1000 * taken / IDLE_SITES
+
+    def _issue(self, number: int) -> Credentials:
+        """Return credentials of another party: a relay lets one site attach a few times only."""
+        folder = self._folder / f"idle-{number}"
+        folder.mkdir()
+        return self._ca.issue(
+            Identity(FEDERATION, f"idle-{number}", Role.PARTY), folder, SystemClock(), days=DAYS
+        )
 
 
 def _config(identity: Identity, folder: Path, **addresses: str) -> SiteConfig:

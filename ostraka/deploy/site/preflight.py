@@ -78,8 +78,6 @@ def _waiting(place: Place, called: Place) -> Iterator[Check]:
         yield partial(machine_check.port, place.site)
     for name, address in relay_check.relays(place):
         yield partial(relay_check.relay, place, name, address)
-        if place.site.role in ("party", "guardian"):
-            yield partial(relay_check.itself, place, name, address)
     for peer in peer_check.peers(called):
         yield partial(peer_check.peer, called, peer)
 

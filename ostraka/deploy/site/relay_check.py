@@ -34,14 +34,21 @@ def relays(place: Place) -> Iterator[tuple[str, str]]:
 
 
 def relay(place: Place, name: str, address: str) -> list[Finding]:
-    """Dial one relay as the site's agent does: network and proxy, outer TLS, WebSocket, proofs, clock."""
-    if place.credentials is None:
+    """Dial one relay as the site's agent does: network and proxy, outer TLS, WebSocket, proofs, clock.
+
+    By one that is reached, a site that serves calls its own server as well.
+    """
+    own = place.credentials
+    if own is None:
         return [failure(name, f"{address} was not called: this site has no valid certificates.")]
     try:
-        return asyncio.run(_dial(place, place.credentials, name, address))
+        found = asyncio.run(_dial(place, own, name, address))
     except OstrakaError as error:
         network = FOR_IT if error.code in NETWORK else ""
         return [failure(name, f"{error.message}{network}")]
+    if place.site.role in ("party", "guardian"):
+        found.append(_call_itself(place, own, f"{name}: to itself", address))
+    return found
 
 
 async def _dial(place: Place, own: Credentials, name: str, address: str) -> list[Finding]:
@@ -74,12 +81,8 @@ async def _dial(place: Place, own: Credentials, name: str, address: str) -> list
     return found
 
 
-def itself(place: Place, name: str, address: str) -> Finding:
+def _call_itself(place: Place, own: Credentials, check: str, address: str) -> Finding:
     """Call this site's own server by the relay, on the same way as its agent."""
-    check = f"{name}: to itself"
-    own = place.credentials
-    if own is None:
-        return failure(check, f"{address} was not called: this site has no valid certificates.")
     try:
         answer = asyncio.run(_ask_itself(place, own, address))
     except OstrakaError as error:
