@@ -11,7 +11,8 @@ CHARTS = Path(__file__).parents[3] / "ostraka" / "deploy" / "helm"
 NAMESPACE = "pilot"
 GUARDIAN: dict[str, Any] = {"federation": "pilot"}
 PARTY: dict[str, Any] = {"federation": "pilot", "site": "alpha", "guardian": "guardian.example:7000"}
-NEEDED = {"ostraka-guardian": GUARDIAN, "ostraka-party": PARTY}
+RELAY: dict[str, Any] = {"federation": "pilot", "site": "hub"}
+NEEDED = {"ostraka-guardian": GUARDIAN, "ostraka-party": PARTY, "ostraka-relay": RELAY}
 """Each chart, with the values that it has no defaults for."""
 
 Manifest = dict[str, Any]

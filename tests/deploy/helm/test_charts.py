@@ -1,4 +1,4 @@
-"""Both charts: what every release must have, whatever the values."""
+"""All charts: what every release must have, whatever the values."""
 
 import json
 from importlib.metadata import version
@@ -37,6 +37,10 @@ RELEASES = [
             "runtimeClassName": "nvidia",
         },
     ),
+    ("ostraka-party", {"relay": {"address": "relay.example:443"}}),
+    ("ostraka-party", {"relay": {"address": "relay.example:443"}, "metrics": {"enabled": False}}),
+    ("ostraka-relay", {}),
+    ("ostraka-relay", COMMON | {"settings": "", "reach": {"guardian": "a.example:7000"}}),
 ]
 KUBERNETES = ["1.27", "1.37"]
 """The oldest version that the charts name, and the newest whose schemas are at hand."""

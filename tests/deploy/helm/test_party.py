@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from ostraka.common.config import SITE_FILE, load_section, load_site
+from ostraka.common.relay.section import load_relay_section
 from ostraka.services.admission.policy import PartyPolicy
 from tests.deploy.helm.charts import Helm, containers, mounted, of_kind, pod, the
 
@@ -67,3 +70,29 @@ def test_metrics_stay_off_the_public_service(helm: Helm) -> None:
     services = of_kind(helm.render(CHART), "Service")
     ports = {s["metadata"]["name"]: [port["name"] for port in s["spec"]["ports"]] for s in services}
     assert ports == {"party-pods": ["grpc", "metrics"], "party": ["grpc"]}
+
+
+@pytest.mark.parametrize(("proxy", "port"), [("", 443), ("http://proxy.example:3128", 3128)])
+def test_a_party_behind_a_relay_is_called_by_nobody_and_calls_nothing_else(
+    helm: Helm, tmp_path: Path, proxy: str, port: int
+) -> None:
+    manifests = helm.render(CHART, relay={"address": "relay.example:443", "proxy": proxy})
+    (tmp_path / SITE_FILE).write_text(the(manifests, "ConfigMap")["data"][SITE_FILE])
+    site = load_site(tmp_path)
+    relay = load_relay_section(site)
+    assert site.listen == "127.0.0.1:7001"
+    assert (relay.address, relay.site, relay.guardian) == ("relay.example:443", "hub", True)
+    assert relay.proxy == proxy
+    policy = the(manifests, "NetworkPolicy")["spec"]
+    assert [one["port"] for rule in policy["egress"] for one in rule["ports"]] == [53, 53, port]
+    assert [one["port"] for rule in policy["ingress"] for one in rule["ports"]] == ["metrics"]
+    (service,) = of_kind(manifests, "Service")
+    assert [one["name"] for one in service["spec"]["ports"]] == ["metrics"]
+    (party,) = containers(manifests)
+    assert [one["name"] for one in party["ports"]] == ["metrics"]
+
+
+def test_a_party_behind_a_relay_without_metrics_has_no_service(helm: Helm) -> None:
+    manifests = helm.render(CHART, relay={"address": "relay.example:443"}, metrics={"enabled": False})
+    assert not of_kind(manifests, "Service")
+    assert the(manifests, "NetworkPolicy")["spec"]["ingress"] == []

@@ -44,6 +44,13 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("ostraka-party", {"guardian": "guardian.example"}, "'/guardian': 'guardian.example' does not match"),
     ("ostraka-party", {"site": "St Mary"}, "'/site': 'St Mary' does not match"),
     ("ostraka-party", {"storage": {"size": "many"}}, "'/storage/size': 'many' does not match"),
+    ("ostraka-party", {"relay": {"address": "relay.example"}}, "'/relay/address': 'relay.example' does not"),
+    (
+        "ostraka-party",
+        {"relay": {"proxy": "http://u:p@proxy:3128"}},
+        "'/relay/proxy': 'http://u:p@proxy:3128'",
+    ),
+    ("ostraka-relay", {"reach": {"guardian": "a.example"}}, "'/reach/guardian': 'a.example' does not match"),
     ("ostraka-party", {"replicas": 2}, "additional properties 'replicas' not allowed"),
 ]
 

@@ -14,10 +14,10 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
 
-{{- /* The ports of all the guardian's addresses as a JSON list. */}}
-{{- define "party.guardianPorts" -}}
+{{- /* The ports that a party calls as a JSON list: the guardian's, else its proxy's or its relay's. */}}
+{{- define "party.calledPorts" -}}
 {{- $ports := list }}
-{{- range splitList "," .Values.guardian }}
+{{- range splitList "," (ternary (.Values.relay.proxy | default .Values.relay.address) .Values.guardian (ne .Values.relay.address "")) }}
 {{- $ports = append $ports (. | trim | splitList ":" | last | int) }}
 {{- end }}
 {{- $ports | uniq | toJson }}
