@@ -86,6 +86,7 @@ from ostraka.deploy.simulation.split import Split, split_data
 from ostraka.guardian.admin.confidential import UnitReport, totals
 
 TRAIN = "train the teachers"
+PREPARE = "prepare the parties' records"
 POOL_RECORDS = "learn from all records without privacy"
 COUNTED = ("queries", "asked", "answered", "by_student", "implied")
 """What is added up over all querying parties."""
@@ -205,9 +206,10 @@ def _prepare(
         with watch.step("start the parties"):
             federation.serve_parties()
         return task, training
-    with watch.step(TRAIN), beside(partial(_get_ready, federation)):
-        on_step(StepProgress(TRAIN, 0, settings.records.parties))
-        federation.train(lambda done: on_step(StepProgress(TRAIN, done, settings.records.parties)))
+    step = TRAIN if settings.teachers else PREPARE
+    with watch.step(step), beside(partial(_get_ready, federation)):
+        on_step(StepProgress(step, 0, settings.records.parties))
+        federation.train(lambda done: on_step(StepProgress(step, done, settings.records.parties)))
     with watch.step("start the sites"):
         federation.serve()
         federation.set_budgets()
