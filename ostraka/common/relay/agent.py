@@ -208,7 +208,9 @@ class Agent:
     async def _lend(self, identity: Identity, lent: socket.socket) -> asyncio.Server:
         def called() -> Side:
             side = Side()
-            self._start(self._call_out(identity, side))
+            calling = self._tasks.create_task(self._call_out(identity, side))
+            # One that is cancelled before it begins closes nothing by itself.
+            calling.add_done_callback(lambda done: side.abort() if done.cancelled() else None)
             return side
 
         return await asyncio.get_running_loop().create_server(called, sock=lent)
