@@ -166,7 +166,17 @@ def proxying(proxy: Proxy) -> Iterator[str]:
         try:
             yield f"127.0.0.1:{bound.getsockname()[1]}"
         finally:
-            loop.call_soon_threadsafe(server.close)
+            asyncio.run_coroutine_threadsafe(_drain(server), loop).result()
+
+
+async def _drain(server: asyncio.Server) -> None:
+    """Take no more connections, and wait until those that there are end: their callers are gone."""
+    server.close()
+    for _ in range(3):  # accepting one, making its transport and serving it follow each other
+        await asyncio.sleep(0)
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        if others:
+            await asyncio.wait(others, timeout=5)
 
 
 def found_corporation(folder: Path) -> Corporation:
