@@ -144,7 +144,8 @@ def elect(
 
 def _without_noise(votes: Electorate, *, weighed: bool) -> Iterator[Bought]:
     """Yield what most teachers say, and the best that a share chosen on the answers themselves would."""
-    yes, truth = votes.counts[:, 1], votes.truth
+    yes = votes.counts[:, 1]
+    truth = votes.truth
     share_of = {
         share: balanced_accuracy_score(truth, yes >= share * votes.teachers)
         for share in np.unique(yes)[1:] / votes.teachers

@@ -49,7 +49,7 @@ from ostraka.deploy.simulation.processes import fresh
 from ostraka.protos.ostraka.v1 import admin_pb2
 from ostraka.protos.ostraka.v1.admin_pb2_grpc import AdminStub
 
-CLASSES = 10
+CLASSES = 10  # of digits, on whose code sums depend
 CALLERS = 8
 """Parties that call at the same time."""
 TASK = bytes(DIGEST_BYTES)

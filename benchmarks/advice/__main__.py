@@ -15,7 +15,7 @@ from rich.console import Console
 
 from benchmarks.advice.cases import HELD_CASES, TUNING_CASES
 from benchmarks.advice.cells import load_or_measure
-from benchmarks.advice.held import Held, compare, held_cells, table_of_cases
+from benchmarks.advice.held import Held, compare, table_of_cases, tell_held
 from ostraka.common.console.cli import run, write_json
 
 app = typer.Typer(add_completion=False)
@@ -41,7 +41,7 @@ def main(
             console.print(f"{number}: skipped: not here ({missing})")
             continue
         found.append(held)
-        console.print(f"{number}:", *held_cells(held))
+        console.print(f"{number}:", *tell_held(held))
     console.print(table_of_cases(found))
     near, within = (sum(getattr(one, name) for one in found) for name in ("near", "within"))
     console.print(f"Within a point of the best: {near} of {len(found)}; intervals hold {within}.")

@@ -95,7 +95,7 @@ def _means(cell: Cell) -> dict[tuple[str, str], float]:
 HEAD = ("table", "records", "sites", "epsilon", "skew", "advised", "expected", "happened", "mean", "best", "")
 
 
-def held_cells(held: Held) -> tuple[str, ...]:
+def tell_held(held: Held) -> tuple[str, ...]:
     """Return a case's row."""
     case = held.case
     misses = [word for word, fine in (("not near", held.near), ("outside", held.within)) if not fine]
@@ -118,5 +118,5 @@ def table_of_cases(found: Sequence[Held]) -> Table:
     """Return a row for each case."""
     table = Table(*HEAD)
     for held in found:
-        table.add_row(*held_cells(held))
+        table.add_row(*tell_held(held))
     return table

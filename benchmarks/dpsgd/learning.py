@@ -112,7 +112,9 @@ def _privacy_engine() -> Any:
         from opacus import PrivacyEngine
     except ImportError as exc:
         raise missing() from exc
-    return PrivacyEngine()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that its noise is torch's, which is right for a benchmark
+        return PrivacyEngine()
 
 
 def _private(privacy: Any, net: nn.Module, optimizer: Any, batches: Any, noise: Noise, clip: float) -> Any:

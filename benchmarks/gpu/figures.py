@@ -28,7 +28,7 @@ MODEL = "cnn"
 """What votes on images where nothing else is named."""
 REPEATS = 3
 """Runs of what is timed, of which the shortest counts; one before them is not timed."""
-TERA = 1e12
+TERA = 1e12  # operations of one TFLOP
 SPARE = 2**30
 """Bytes that are left of a card whose memory is to be short: 250 CNNs vote on some forty images in them."""
 
@@ -127,7 +127,7 @@ def measure(device: Device, size: Size) -> Figures:
         voting_s=voting_s,
         voting_tflops=operations / voting_s / TERA,
         agreement=float((votes == on_host).mean()),
-        held_bytes=None if device.is_cpu else models.held_bytes(),
+        held_bytes=None if device.is_cpu else models.memory_bytes(),
         most_bytes=most_bytes,
         encoder_images_per_s=_encode(size, device),
         short_agreement=float((short == votes).mean()),

@@ -27,7 +27,7 @@ from ostraka.client.run.site import connect
 from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed
 from ostraka.client.session.protocols import Switches
 from ostraka.common.clock import SystemClock
-from ostraka.common.config import SiteConfig
+from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.console.cli import run, write_json
 from ostraka.common.identity import Credentials
 from ostraka.common.plan.plan import Plan
@@ -59,6 +59,7 @@ def measure(case: Case) -> dict[str, Any]:
             parties=addresses,
             folder=root / QUERIER.site,
         )
+        write_site(site)
         peers = stack.enter_context(connect(site, tuple(addresses), SystemClock(), Retry()))
         return {"parties": case.parties, **_batches(case.plan(tuple(addresses)), peers, addresses, guardian)}
 

@@ -1,20 +1,26 @@
 """The server name in a TLS ClientHello (RFC 8446, 4.1.2; RFC 6066, 3), read without taking part in TLS."""
 
 RECORD_HEAD = 5
+"""Bytes of a record before its content: type, version and length."""
 HANDSHAKE_HEAD = 4
+"""Bytes of a handshake message before its body: type and length."""
 MAX_HELLO_BYTES = 16_384
 """Of a ClientHello with its records: gRPC's have 500 bytes, and 2,000 with post-quantum keys."""
 HANDSHAKE = 22
+"""The type of records that carry handshake messages."""
 CLIENT_HELLO = 1
+"""The type of the handshake message that a client sends first."""
 SERVER_NAME = 0
+"""The type of the extension that names the server."""
 HOST_NAME = 0
+"""The type of the one kind of name that there is."""
 
 
 class NotTlsError(ValueError):
     """What came is no ClientHello, or too long for one."""
 
 
-def needed_bytes(data: bytes) -> int:
+def count_needed_bytes(data: bytes) -> int:
     """Return how many bytes of a connection must be there before more can be said; 0 for a whole ClientHello.
 
     Raises:

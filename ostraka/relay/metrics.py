@@ -26,7 +26,7 @@ class RelayMetrics:
             registry=registry,
         )
 
-    def passed_on(self, role: str) -> None:
+    def count_passed_on(self, role: str) -> None:
         """Count a connection that was passed on."""
         self._passed_on.labels(role).inc()
 

@@ -24,7 +24,7 @@ from ostraka.common.relay.proofs import Exchange, check_site, new_nonce, prove_r
 from ostraka.common.relay.splice import Side, until_ended
 from ostraka.common.relay.web_socket import CLOSE_S, WebSocket
 from ostraka.relay.attachments import Attached, Attachments
-from ostraka.relay.client_hello import NotTlsError, needed_bytes, server_name
+from ostraka.relay.client_hello import NotTlsError, count_needed_bytes, server_name
 from ostraka.relay.metrics import RelayMetrics
 from ostraka.relay.quotas import MAX_OF_SOURCE, Quota
 
@@ -131,7 +131,7 @@ class Relay:
                 loop = asyncio.get_running_loop()
                 try:
                     _, caller = await loop.connect_accepted_socket(Side, arrival.hand_over())
-                    self.metrics.passed_on(site.identity.role)
+                    self.metrics.count_passed_on(site.identity.role)
                     tunnel.join(caller)
                     await _until_ended(caller, tunnel, hello_bytes)
                 finally:
@@ -239,7 +239,7 @@ class Relay:
     async def _join(self, site: Attached, ref: str, called: Side) -> None:
         try:
             calling = await self.attachments.open_tunnel(site, ref)
-            self.metrics.passed_on(site.identity.role)
+            self.metrics.count_passed_on(site.identity.role)
             calling.join(called)
             await until_ended(calling, called)
         finally:
@@ -257,7 +257,7 @@ async def peek_hello(connection: socket.socket, most_s: float = HELLO_S) -> byte
     """
     data = b""
     async with asyncio.timeout(most_s):
-        while needed := needed_bytes(data):
+        while needed := count_needed_bytes(data):
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, needed)
             await readable(connection)
             data = connection.recv(needed, socket.MSG_PEEK)

@@ -24,7 +24,11 @@ BAD: list[tuple[dict[str, Any], ErrorCode, str]] = [
         ErrorCode.TASK_MISMATCH,
         "z",
     ),
-    ({"columns": np.array(["second", "first"])}, ErrorCode.TASK_MISMATCH, "Column 0 is 'first' in the task"),
+    (
+        {"columns": np.array(["second", "first"])},
+        ErrorCode.TASK_MISMATCH,
+        "from 'second' on, in another order",
+    ),
     ({"X": np.full((4, 2), 9.0)}, ErrorCode.TASK_MISMATCH, "Column 'first' has 9"),
     ({"X": np.full((4, 2), np.nan)}, ErrorCode.DATA_NAN, "column 'first'"),
     ({"X": np.full(4, 0.5)}, ErrorCode.DATA_SHAPE, "shape"),

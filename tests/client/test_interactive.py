@@ -121,7 +121,7 @@ def test_runs_of_the_first_version_are_read_and_written_as_the_latest(federation
     path.write_text(json.dumps(old | {"version": 1, "closed": False}))
     assert load_state(run_of(federation)).version == 1
     assert run(federation, options(queries=4)).answered == 4
-    assert json.loads(path.read_text())["version"] == 8
+    assert json.loads(path.read_text())["version"] == 9
 
 
 X = np.linspace(0, 1, 40, dtype=np.float32).reshape(20, 2)

@@ -19,6 +19,8 @@ LISTED = (
     ("ostraka/common/config.py", "        listen: where to serve", '    listen: Address = ""\n'),
     ("ostraka/guardian/ledger/site.py", "        url: of a Post", "    url: str | None"),
     ("ostraka/guardian/policy.py", "        enforce: which", "    enforce: ENFORCE"),
+    ("ostraka/common/relay/section.py", "        address: where the relay", "    address: Addresses"),
+    ("ostraka/relay/section.py", "        certificate: file with", "    certificate: Path | None"),
     ("ostraka/services/teachers/config.py", "        teachers: how many; up", "    teachers: Annotated["),
 )
 """Files of tables that list what their keys are, with the first of the list, and the first key."""
@@ -36,7 +38,8 @@ site = ["federation = 'f'", "site = 's'", "role = 'query'", "guardian = '127.0.0
 
 def value(section, text):
     name = section.heading.partition("[")[2].partition("]")[0]
-    lines = [*site, f"[{name}]", f"probes = {text}"] if name else [*site, f"probes = {text}"]
+    needed = ["address = 'hub:1'"] if name and "address" in section.model.model_fields else []
+    lines = [*site, *([f"[{name}]"] if name else []), *needed, f"probes = {text}"]
     (folder / "site.toml").write_text("\\n".join(lines))
     try:
         return (load_section(folder, name, section.model) if name else load_site(folder)).probes

@@ -98,7 +98,7 @@ def test_what_grpc_says_of_a_failure_is_not_added_to_the_line(tmp_path: Path) ->
         ("ostraka guardian bud", ["budget"]),
         ("ostraka guardian budget fr", ["freeze"]),
         ("ostraka simulate --eps", ["--epsilon", "--epsilons"]),
-        ("ostraka query retrain --device cu", ["cuda"]),
+        ("ostraka query plan --tally bl", ["blind"]),
         ("ostraka query label --mechanism gn", ["gnmax"]),
         ("ostraka query plan --mechanism conf", ["confident"]),
         ("ostraka guardian plan --mechanism tau", ["tau"]),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostraka.relay.client_hello import MAX_HELLO_BYTES, NotTlsError, needed_bytes, server_name
+from ostraka.relay.client_hello import MAX_HELLO_BYTES, NotTlsError, count_needed_bytes, server_name
 
 NAME = "party.north.sepsis.ostraka.internal"
 
@@ -40,7 +40,7 @@ def read(data: bytes) -> tuple[str, int]:
     """Read a connection as the relay does, and return the name and how often it looked."""
     there = b""
     looks = 0
-    while needed := needed_bytes(there):
+    while needed := count_needed_bytes(there):
         assert needed > len(there)
         assert needed <= len(data)
         there = data[:needed]
@@ -63,7 +63,7 @@ def test_a_hello_in_several_records_is_read_as_one(sizes: list[int]) -> None:
 def test_a_hello_that_was_changed_is_read_or_refused(at: int, put: bytes) -> None:
     changed = HELLO[:at] + put + HELLO[at + len(put) :]
     try:
-        if not needed_bytes(changed):
+        if not count_needed_bytes(changed):
             server_name(changed)
     except NotTlsError:
         pass
@@ -72,7 +72,7 @@ def test_a_hello_that_was_changed_is_read_or_refused(at: int, put: bytes) -> Non
 @given(st.binary(max_size=200))
 def test_garbage_is_refused_or_waited_for_within_bounds(data: bytes) -> None:
     try:
-        needed = needed_bytes(data)
+        needed = count_needed_bytes(data)
     except NotTlsError:
         return
     assert needed == 0 or len(data) < needed <= MAX_HELLO_BYTES
@@ -90,10 +90,10 @@ def test_garbage_is_refused_or_waited_for_within_bounds(data: bytes) -> None:
 )
 def test_what_no_hello_begins_like_is_refused_at_once(data: bytes) -> None:
     with pytest.raises(NotTlsError):
-        needed_bytes(data)
+        count_needed_bytes(data)
 
 
 def test_a_hello_of_one_byte_records_is_waited_for_no_longer_than_the_limit() -> None:
     longest = b"\x16\x03\x01\x00\x01\x01" + b"\x16\x03\x01\x00\x01\x00" * (MAX_HELLO_BYTES // 6)
     with pytest.raises(NotTlsError):
-        needed_bytes(split(HELLO[:5] + b"\x01\x00\x3f\x00", [1] * 4) + longest[6:])
+        count_needed_bytes(split(HELLO[:5] + b"\x01\x00\x3f\x00", [1] * 4) + longest[6:])

@@ -196,8 +196,7 @@ def test_check_names_the_column_that_is_off(site: Path) -> None:
     swapped = from_arrays(X, y, columns=("age", "weight", "height"))
     error = refused(invoke("check", "--site", site, "--data", altered(site, swapped)))
     assert error.code is ErrorCode.TASK_MISMATCH
-    assert "'height'" in error.message
-    assert "'weight'" in error.message
+    assert "from 'weight' on, in another order" in error.message
 
 
 def test_check_refuses_teachers_of_another_task(site: Path) -> None:

@@ -281,7 +281,7 @@ def test_teachers_of_shared_features_vote_where_labels_are_charged(attica: Feder
     X = attica.task.prepare(digits().X[:4])
     with attica.serving() as caller:
         everyone = [sharing(participant(site)) for site in attica.plan.parties]
-        with refused(ErrorCode.PLAN_INVALID, "that all sites know"):
+        with refused(ErrorCode.PLAN_INVALID, "whose features all sites know"):
             caller.vote(voted(caller, X, everyone))
         attica.replan(adjacency="label")
         with refused(ErrorCode.TICKET_INVALID):
@@ -294,7 +294,7 @@ def test_teachers_of_shared_features_vote_where_labels_are_charged(attica: Feder
 def test_teachers_of_whole_records_do_not_vote_where_labels_are_charged(attica: Federation) -> None:
     attica.replan(adjacency="label", mechanism=GnMax(sigma=40.0))
     X = attica.task.prepare(digits().X[:4])
-    with attica.serving() as caller, refused(ErrorCode.PLAN_INVALID, "its own records"):
+    with attica.serving() as caller, refused(ErrorCode.PLAN_INVALID, "whose features not all sites know"):
         caller.vote(caller.ask(X))
     assert not charges(attica)
 

@@ -203,11 +203,13 @@ def _column_code(task: Task, column: int, value: str) -> float:
     try:
         code = float(part.read(pa.chunked_array([[value]])).codes[0])
     except UnreadableValuesError as exc:
-        raise _config(f"'{value}' is no value of column '{part.name}'{_listed(part.categories)}") from exc
+        raise _config(
+            f"'{value}' is no value of column '{part.name}'{_list_values(part.categories)}"
+        ) from exc
     # What no category is called would count as "other", and be taken for an answer about itself.
     unlisted = bool(part.categories) and part.categories[int(code)] == OTHER != value
     if np.isnan(code) or unlisted:
-        raise _config(f"'{value}' is no value of column '{part.name}'{_listed(part.categories)}")
+        raise _config(f"'{value}' is no value of column '{part.name}'{_list_values(part.categories)}")
     return code
 
 
@@ -220,7 +222,7 @@ def _unquote(value: str) -> str:
     return found["text"] if found else value
 
 
-def _listed(values: Sequence[str]) -> str:
+def _list_values(values: Sequence[str]) -> str:
     return f": it has {', '.join(values)}" if values else ""
 
 

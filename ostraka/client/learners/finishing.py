@@ -7,7 +7,7 @@ import numpy as np
 
 from ostraka.client.learners.calibration import MIN_RECORDS, calibrate, plain_calibration
 from ostraka.client.learners.fit import Model, make_model
-from ostraka.client.learners.intervals import LEAST, LEVEL, conformal_half_width
+from ostraka.client.learners.intervals import LEVEL, MIN_DISTANCES, conformal_half_width
 from ostraka.client.learners.problem import OwnRecords, Problem, loss_target
 from ostraka.common.estimators.sum_models import Scores
 from ostraka.common.sums.feature_map import Floats
@@ -93,8 +93,8 @@ def _finish_number(
     if math.isinf(half_width):
         there = 0 if own is None else len(own)
         note = (
-            f"Intervals of predicted numbers are the target's whole range: it takes {LEAST} labelled records"
-            f" of your own to narrow them, and there are {there}."
+            "Intervals of predicted numbers are the target's whole range: it takes"
+            f" {MIN_DISTANCES} labelled records of your own to narrow them, and there are {there}."
         )
         return Finished(model, 0, None, (note,))
     note = (

@@ -27,7 +27,7 @@ from ostraka.common.errors import OstrakaError
 from ostraka.common.files.open_files import allow_open_files
 from ostraka.common.identity import Credentials, Identity, Role
 from ostraka.common.learning.encoders import Encoder, load_encoder
-from ostraka.common.relay.agent_process import relayed
+from ostraka.common.relay.agent_process import attach_to_relays
 from ostraka.common.rpc import open_async_channel, open_channel
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.common.rpc.watcher import Target
@@ -62,7 +62,7 @@ def load_class_task(what: str, folder: Path, file: Path | None = None) -> Task:
 @contextmanager
 def connect_guardian(site: SiteConfig, clock: Clock, retry: Retry) -> Iterator[GuardianPeer]:
     """Connect to the guardian over mTLS; calls under way end when the block is left."""
-    with relayed(site) as (called, _), _connect_guardian(called, clock, retry) as guardian:
+    with attach_to_relays(site) as (called, _), _connect_guardian(called, clock, retry) as guardian:
         yield guardian
 
 
@@ -79,7 +79,7 @@ def _connect_guardian(site: SiteConfig, clock: Clock, retry: Retry) -> Iterator[
 def connect(site: SiteConfig, sites: tuple[str, ...], clock: Clock, retry: Retry) -> Iterator[Peers]:
     """Connect to the guardian and the parties `sites` over mTLS; calls under way end with the block."""
     with ExitStack() as stack:
-        site, _ = stack.enter_context(relayed(site))
+        site, _ = stack.enter_context(attach_to_relays(site))
         pool = stack.enter_context(threads(len(sites) + len(HEADS)))
         yield Peers(
             guardian=stack.enter_context(_connect_guardian(site, clock, retry)),
@@ -98,7 +98,10 @@ def connect_parties(
 
     The `pool` looks into connections that failed.
     """
-    with relayed(site) as (called, _), _connect_parties(called, sites, kind, clock, retry, pool) as parties:
+    with (
+        attach_to_relays(site) as (called, _),
+        _connect_parties(called, sites, kind, clock, retry, pool) as parties,
+    ):
         yield parties
 
 

@@ -68,7 +68,8 @@ def _count_votes(
     asked = np.zeros(len(y))
     for _ in range(STAND_INS):
         order = random.permutation(len(y))
-        learned, others = order[:size], order[size:]
+        learned = order[:size]
+        others = order[size:]
         if is_learnable(y[learned]):
             model = train(_MODEL, X[learned], y[learned], standardize=True)
             said = probabilities(model, X[others], classes).argmax(axis=1)

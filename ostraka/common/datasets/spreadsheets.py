@@ -102,7 +102,7 @@ def read_xlsx(file: Path) -> tuple[pa.Table, Origin, Reading]:
         left_out = (*left_out, f"the workbook's other sheets, {', '.join(others)}")
     cells = _first_sheet(file)
     left_out = (*left_out, *_empty_cells(cells))
-    read_too = tuple(_hidden(cells, start[1] + len(header)))
+    read_too = tuple(_find_hidden(cells, start[1] + len(header)))
     if merged:
         read_too = (f"{merged} cells that are merged with one above them, as its value", *read_too)
     first = start[0] + 2  # rows of a sheet count from 1, and the header is the first
@@ -136,7 +136,7 @@ def _empty_cells(cells: bytes) -> Iterator[str]:
             yield f"{count} cells, which count as missing, of {what}"
 
 
-def _hidden(cells: bytes, width: int) -> Iterator[str]:
+def _find_hidden(cells: bytes, width: int) -> Iterator[str]:
     """Yield a phrase for what programs do not show of a sheet whose table ends with that column."""
     rows = len(_HIDDEN_ROW.findall(cells))
     if rows:

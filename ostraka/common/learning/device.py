@@ -246,7 +246,7 @@ class Device:
 
     def memory(self) -> Iterator[CardMemory]:
         """Yield the memory of each card that says; of none that is gone, or that nothing was put on yet."""
-        for place, module in self._used_cards():
+        for place, module in self._find_used_cards():
             found = _ask(module, "mem_get_info", place)
             if found is not None:
                 free, everything = found
@@ -257,12 +257,12 @@ class Device:
 
         By all processes. torch asks NVIDIA's management library for it, and without that no card says.
         """
-        for place, module in self._used_cards():
+        for place, module in self._find_used_cards():
             percent = _ask(module, "utilization", place)
             if percent is not None:
                 yield str(place), percent / 100
 
-    def _used_cards(self) -> Iterator[tuple["torch.device", Any]]:
+    def _find_used_cards(self) -> Iterator[tuple["torch.device", Any]]:
         """Yield cards that something was put on, with torch's module for them: asking starts none."""
         for place in self.__dict__.get("places", ()):
             module = card_module(place)

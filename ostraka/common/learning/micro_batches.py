@@ -87,7 +87,8 @@ class MicroBatches:
             self._grown = False
             self._size = min(self._size, size // 2)
             self._fitted = 0
-            told, self._told = self._told, True
+            told = self._told
+            self._told = True
         self._device.note_shortage()
         free_memory(self.place)
         if not told:

@@ -1,7 +1,7 @@
 """The agent of a site that only calls out: attached to each relay, it opens a socket for every caller."""
 
 import asyncio
-import random
+import secrets
 import socket
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -100,7 +100,7 @@ class Agent:
     serving: asyncio.Future[str] | None
     lent: Mapping[Identity, socket.socket] = field(default_factory=dict)
     told: Callable[[str, bool], object] = lambda _address, _attached: None
-    pause: Callable[[float, float], float] = random.uniform
+    pause: Callable[[float, float], float] = secrets.SystemRandom().uniform
 
     def __post_init__(self) -> None:
         self._attached: dict[str, Attachment] = {}
@@ -180,7 +180,7 @@ class Agent:
             return
         self._tunnels += 1
         try:
-            side = self._taken(message.ref) if message.ref else await self._call_server()
+            side = self._take(message.ref) if message.ref else await self._call_server()
             if side is not None:
                 await _join(way, message.token, side)
         except (OstrakaError, OSError) as error:
@@ -189,7 +189,7 @@ class Agent:
         finally:
             self._tunnels -= 1
 
-    def _taken(self, ref: str) -> Side | None:
+    def _take(self, ref: str) -> Side | None:
         call = self._calls.pop(ref, None)
         if call is None:
             return None
@@ -212,7 +212,7 @@ class Agent:
         return side
 
     async def _lend(self, identity: Identity, lent: socket.socket) -> asyncio.Server:
-        def called() -> Side:
+        def start_call() -> Side:
             side = Side()
             # What was accepted just before the end is closed: no task may be started any more.
             if self._ended:
@@ -223,7 +223,7 @@ class Agent:
             task.add_done_callback(lambda done: side.abort() if done.cancelled() else None)
             return side
 
-        return await asyncio.get_running_loop().create_server(called, sock=lent)
+        return await asyncio.get_running_loop().create_server(start_call, sock=lent)
 
     async def _call_out(self, identity: Identity, side: Side) -> None:
         """Ask one relay after another for a socket to `identity`; end the call where none gives one."""

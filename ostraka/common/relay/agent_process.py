@@ -157,7 +157,9 @@ def _output(child: "subprocess.Popen[bytes]") -> IO[bytes]:
 
 
 @contextmanager
-def relayed(site: SiteConfig, *, serves: bool = False) -> Iterator[tuple[SiteConfig, AgentProcess | None]]:
+def attach_to_relays(
+    site: SiteConfig, *, serves: bool = False
+) -> Iterator[tuple[SiteConfig, AgentProcess | None]]:
     """Keep a site attached within the block where its site.toml names a relay for what this process does.
 
     Args:
@@ -172,7 +174,7 @@ def relayed(site: SiteConfig, *, serves: bool = False) -> Iterator[tuple[SiteCon
         OstrakaError: config.invalid.
     """
     section = load_relay_section(site)
-    called = _called(site, section)
+    called = _find_called(site, section)
     if not section.address or not (serves or called):
         yield site, None
         return
@@ -202,7 +204,7 @@ def watch_agent(registry: CollectorRegistry, agent: AgentProcess) -> None:
     registry.register(Scraped(state))
 
 
-def _called(site: SiteConfig, section: RelaySection) -> list[Identity]:
+def _find_called(site: SiteConfig, section: RelaySection) -> list[Identity]:
     """Return whom a site calls by its relay."""
     guardian = [Identity(site.federation, site.guardian_site, Role.GUARDIAN)] if section.guardian else []
     parties = site.parties if section.parties else ()

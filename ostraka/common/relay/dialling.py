@@ -125,7 +125,7 @@ class Way:
             answer += data
         status = status_of(answer)
         if not 200 <= status < 300:
-            raise refused_by_proxy(proxy, self.address, status)
+            raise explain_refusal(proxy, self.address, status)
 
     def _refusal(self, error: BaseException) -> BaseException:
         if isinstance(error, ssl.SSLCertVerificationError):
@@ -144,7 +144,7 @@ class Way:
         return error
 
 
-def refused_by_proxy(proxy: HttpProxy, address: str, status: int) -> OstrakaError:
+def explain_refusal(proxy: HttpProxy, address: str, status: int) -> OstrakaError:
     """Return the error for a proxy's answer that is no success."""
     if status == ASKED_FOR_CREDENTIALS:
         advice = "it wants a user name and password: write http://user:password@host:port as `proxy` in the"

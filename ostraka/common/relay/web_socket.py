@@ -78,7 +78,7 @@ class WebSocket(Side):
         text = await self._texts.get()
         if text is None:
             self._texts.put_nowait(None)
-            raise _closed()
+            raise _make_closed()
         return text
 
     def ping(self) -> None:
@@ -129,7 +129,7 @@ class WebSocket(Side):
     def connection_lost(self, exc: Exception | None) -> None:
         """End both sides, and whoever waits for a text."""
         if not self.opened.done():
-            self.opened.set_exception(_closed())
+            self.opened.set_exception(_make_closed())
             self.opened.exception()  # whoever gave up waiting leaves no warning
         self._end_texts()
         super().connection_lost(exc)
@@ -147,7 +147,9 @@ class WebSocket(Side):
         if isinstance(event, Request):
             self._open(event)
         elif isinstance(event, Response):
-            self._open(None if event.status_code == HTTPStatus.SWITCHING_PROTOCOLS else _refused(event))
+            self._open(
+                None if event.status_code == HTTPStatus.SWITCHING_PROTOCOLS else _explain_refusal(event)
+            )
         elif event.opcode in (Opcode.BINARY, Opcode.CONT):
             self._take_data(bytes(event.data))
         elif event.opcode is Opcode.TEXT:
@@ -203,7 +205,7 @@ class WebSocket(Side):
         return asyncio.get_running_loop().time()
 
 
-def _refused(response: Response) -> OstrakaError:
+def _explain_refusal(response: Response) -> OstrakaError:
     status = printable(f"{response.status_code} {response.reason_phrase}"[:100])
     return OstrakaError(
         ErrorCode.RELAY_UPGRADE_REFUSED,
@@ -213,7 +215,7 @@ def _refused(response: Response) -> OstrakaError:
     )
 
 
-def _closed() -> OstrakaError:
+def _make_closed() -> OstrakaError:
     return OstrakaError(
         ErrorCode.RELAY_UNREACHABLE, "The connection to the relay broke off; it is tried again."
     )

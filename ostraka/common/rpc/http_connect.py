@@ -15,6 +15,7 @@ END = b"\r\n\r\n"
 PROXY_PORT = 3128
 """Squid's, where a proxy is named without a port."""
 ASKED_FOR_CREDENTIALS = 407
+"""The status of a proxy that wants a user name and password (RFC 9110, 15.5.8)."""
 
 
 @dataclass(frozen=True)

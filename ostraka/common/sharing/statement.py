@@ -12,7 +12,7 @@ SIGNED_BASE = 2 * SIGNED_TOP + 1
 """Signed digits of place i count this to the power of i."""
 
 
-def signed_reach(count: int) -> int:
+def reach_of_digits(count: int) -> int:
     """Return the largest of the numbers that `count` signed digits write: all from its negative to it."""
     return int(SIGNED_BASE**count // 2)
 
@@ -39,13 +39,13 @@ class Norm:
         if not _is_power(self.unit):
             raise ValueError(f"norms are of numbers in powers of {SIGNED_BASE}, not in {self.unit}")
 
-    def rounded(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def round_counts(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the nearest whole units of each count: what its digits from the unit's place on write."""
         return (counts + self.unit // 2) // self.unit
 
     def of(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the sum of powers of each row of counts (rows, cells), (rows,)."""
-        return np.asarray((self.rounded(counts) ** self.power).sum(axis=1), np.int64)
+        return np.asarray((self.round_counts(counts) ** self.power).sum(axis=1), np.int64)
 
     def admits(self, counts: NDArray[np.int64]) -> bool:
         """Whether counts (rows, cells) are within it."""
@@ -63,7 +63,7 @@ class Statement:
         most: the largest count, at least 1.
         total: the sum of every row; None: nothing is claimed of sums.
         norm: of every row, or of all together; None: nothing is claimed of norms.
-        signed: whether counts are as far below 0 as above; `most` is then a `signed_reach`.
+        signed: whether counts are as far below 0 as above; `most` is then a `reach_of_digits`.
     """
 
     rows: int

@@ -83,8 +83,8 @@ class Persons:
         by_person = crowded[np.argsort(self.of_record[crowded], kind="stable")]
         first = np.flatnonzero(np.diff(self.of_record[by_person], prepend=-1))
         for own in np.split(by_person, first[1:]) if len(by_person) else ():
-            seed = hashlib.sha256(ids[own[0]].encode()).digest()
-            order = np.random.default_rng(int.from_bytes(seed)).permutation(len(own))
+            name = ids[own[0]].encode()
+            order = sorted(range(len(own)), key=lambda one: hashlib.sha256(b"%d %s" % (one, name)).digest())
             chosen[own[order[most:]]] = False
         return chosen
 

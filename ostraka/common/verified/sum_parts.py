@@ -16,7 +16,7 @@ from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.modulus import RingArray
 from ostraka.common.sharing.prime_field import PrimeField
-from ostraka.common.sharing.statement import SIGNED_BASE, Norm, Statement, signed_reach
+from ostraka.common.sharing.statement import SIGNED_BASE, Norm, Statement, reach_of_digits
 from ostraka.common.verified.layout import Layout, layout_of
 from ostraka.protos.ostraka.v1 import common_pb2
 
@@ -92,7 +92,7 @@ def claim_norm(values: int, norm: int, field: PrimeField) -> Statement | None:
     norm + (sqrt(values) + 2) unit passes. None: a field has no room for the values themselves.
     """
     places = 1
-    while signed_reach(places) < norm:
+    while reach_of_digits(places) < norm:
         places += 1
     # Proof and verifier share together are shortest where both are as long.
     rows = max(1, math.isqrt(values * places // (SIGNED_BASE - 1)))
@@ -101,7 +101,7 @@ def claim_norm(values: int, norm: int, field: PrimeField) -> Statement | None:
         # Rounding moves a value by half a unit, less a half, at most.
         most = (norm + _root(values) * (unit // 2)) // unit + 1
         bound = Norm(2, most**2, unit, joint=True)
-        statement = Statement(rows, cells, signed_reach(places), None, bound, signed=True)
+        statement = Statement(rows, cells, reach_of_digits(places), None, bound, signed=True)
         if statement.largest < field.prime:
             return statement
     return None

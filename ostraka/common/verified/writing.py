@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.sharing.prime_field import FieldArray, PrimeField
-from ostraka.common.sharing.statement import SIGNED_BASE, SIGNED_TOP, Statement, signed_reach
+from ostraka.common.sharing.statement import SIGNED_BASE, SIGNED_TOP, Statement, reach_of_digits
 
 Whole = TypeVar("Whole", np.int64, np.uint64)
 """Digits as they are, or elements of a field: shares of them."""
@@ -56,10 +56,10 @@ def digits_of(most: int, top: int) -> tuple[Digit, ...]:
     return (*digits_of(left, top), Digit((most - left) // highest, highest))
 
 
-def signed_digits(most: int) -> tuple[Digit, ...]:
-    """Return the digits, the lowest first, of all numbers from -most to most, which is a `signed_reach`."""
+def find_signed_digits(most: int) -> tuple[Digit, ...]:
+    """Return the digits, the lowest first, of all numbers from -most to most, a `reach_of_digits`."""
     digits: list[Digit] = []
-    while signed_reach(len(digits)) < most:
+    while reach_of_digits(len(digits)) < most:
         digits.append(Digit(SIGNED_BASE ** len(digits), SIGNED_TOP, -SIGNED_TOP))
     return tuple(digits)
 
@@ -161,7 +161,7 @@ class Writing:
         if self.statement.norm is None:
             return Lanes(cheapest(self.statement.most), 1, rows * cells)
         if self.statement.signed:
-            return Lanes(signed_digits(self.statement.most), cells, rows)
+            return Lanes(find_signed_digits(self.statement.most), cells, rows)
         return Lanes(cheapest(self.statement.most, _MAX_FRACTION_TOP), cells, rows)
 
     @cached_property

@@ -70,8 +70,8 @@ def render(report: SimulationReport, draw: Callable[[Plot, SimulationReport], st
         held=draw_all([(plots.holdings, _holdings(report))]),
         gained=draw_all([*_labels_and_accuracy(report), *_turns(report)]),
         quality=draw_all(_quality(report)),
-        compared_head=_compared_head(report),
-        compared=_compared(report),
+        compared_head=_name_columns(report),
+        compared=_compare(report),
         compared_by_name=[] if _is_number(report) else [name for name, _ in report.quality.rows],
         model=_model(report),
         student_guarantee=dp_sgd_words(asdict(promised)) if promised else "",
@@ -98,11 +98,11 @@ def _is_number(report: SimulationReport) -> bool:
     return isinstance(report.quality, NumberQuality)
 
 
-def _compared_head(report: SimulationReport) -> Sequence[str]:
+def _name_columns(report: SimulationReport) -> Sequence[str]:
     return ("model", *NUMBER_HEAD) if _is_number(report) else ("student", *METRICS.values())
 
 
-def _compared(report: SimulationReport) -> Iterable[Sequence[str]]:
+def _compare(report: SimulationReport) -> Iterable[Sequence[str]]:
     if isinstance(report.quality, NumberQuality):
         return number_rows(report.quality)
     return quality_rows(report.quality)

@@ -54,21 +54,21 @@ def preflight(
     ]
     place = Place(folder, site, credentials, clock)
     try:
-        with _called(place) as called:
+        with _call_by_relay(place) as called:
             return first + _run(list(_waiting(place, called)), list(_computing(place)), on_progress)
     except OstrakaError as error:
         return [*first, failure(SETTINGS, error.message)]
 
 
 @contextmanager
-def _called(place: Place) -> Iterator[Place]:
+def _call_by_relay(place: Place) -> Iterator[Place]:
     """Yield the place with the addresses at which others are called, by the relay where site.toml says so."""
     if place.credentials is None or place.site.role == "relay" or not load_relay_section(place.site).address:
         yield place
         return
-    from ostraka.common.relay.agent_process import relayed
+    from ostraka.common.relay.agent_process import attach_to_relays
 
-    with relayed(place.site) as (site, _):
+    with attach_to_relays(place.site) as (site, _):
         yield replace(place, site=site)
 
 

@@ -76,21 +76,21 @@ def _scale(candidate: Candidate, wanted: float, delta: float, rounds: int) -> Ca
     sums = candidate.mechanism
     assert isinstance(sums, RecordSums)  # noqa: S101 - `plan_sums` made it of them
 
-    def scaled(factor: float) -> Candidate:
+    def scale(factor: float) -> Candidate:
         return Candidate(sums.with_noise(factor), candidate.classes, candidate.sensitivity)
 
     allowed = budget_rdp(wanted, delta, GAUSSIAN)
     enough = 2 * math.sqrt(candidate.rdp(GAUSSIAN, rounds) / allowed)
-    while scaled(enough).rdp(GAUSSIAN, rounds) > allowed:
+    while scale(enough).rdp(GAUSSIAN, rounds) > allowed:
         enough *= 2
     little = 0.0
     for _ in range(STEPS):
         middle = (little + enough) / 2
-        if scaled(middle).rdp(GAUSSIAN, rounds) <= allowed:
+        if scale(middle).rdp(GAUSSIAN, rounds) <= allowed:
             enough = middle
         else:
             little = middle
-    return scaled(enough)
+    return scale(enough)
 
 
 def _row(

@@ -16,7 +16,7 @@ from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import load_site, require_role
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
-from ostraka.common.relay.agent_process import relayed, watch_agent
+from ostraka.common.relay.agent_process import attach_to_relays, watch_agent
 from ostraka.common.rpc import make_server
 from ostraka.common.rpc.limits import CallLimits
 from ostraka.common.rpc.serving import DRAIN_S, stop_on_signal, write_ready
@@ -102,7 +102,7 @@ def running(
         threadpool_limits(1, "blas"),
         _alone(folder),  # before the ledger, whose fence would shut out the guardian that still serves
         open_guardian_ledger(folder, credentials, clock, ledger_address(folder, site.listen)) as ledger,
-        relayed(site, serves=True) as (_, agent),
+        attach_to_relays(site, serves=True) as (_, agent),
         observing(folder, registry, credentials=credentials, clock=clock) as served,
         nullcontext(GuardianMetrics(served, clock)) as metrics,
         beating(ledger, superseded, told=metrics.lease),

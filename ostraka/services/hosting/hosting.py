@@ -67,7 +67,7 @@ class Hosted:
             self.models.unload()
             return
         cards = list(device.memory())
-        needed = self.models.held_bytes() // max(1, len(cards))
+        needed = self.models.memory_bytes() // max(1, len(cards))
         for card in cards:
             if card.all - card.used < needed:
                 structlog.get_logger().warning(

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry
 from ostraka.common.clock import Clock
 from ostraka.common.config import SiteConfig, load_section, load_site, require_role
 from ostraka.common.identity import Credentials, Identity, Role
-from ostraka.common.relay.agent_process import AgentProcess, relayed, watch_agent
+from ostraka.common.relay.agent_process import AgentProcess, attach_to_relays, watch_agent
 from ostraka.common.rpc import BoundServer
 from ostraka.common.rpc.serving import DRAIN_S
 from ostraka.common.telemetry.site import observing
@@ -85,7 +85,7 @@ def open_link(
 ) -> Iterator[PartyLink]:
     """Open a party's journal and its link to the guardian, and observe the site, within the block."""
     with ExitStack() as stack:
-        config, agent = stack.enter_context(relayed(site.config, serves=True))
+        config, agent = stack.enter_context(attach_to_relays(site.config, serves=True))
         kept = stack.enter_context(
             observing(site.folder, registry, credentials=site.credentials, clock=clock)
         )

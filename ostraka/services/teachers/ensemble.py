@@ -32,7 +32,7 @@ class Models(Protocol):
         """Write the models into an existing folder."""
         ...
 
-    def held_bytes(self) -> int:
+    def memory_bytes(self) -> int:
         """Bytes that cards hold for them."""
         ...
 
@@ -51,7 +51,7 @@ class NoModels:
     def save(self, folder: Path) -> None:
         """Write nothing."""
 
-    def held_bytes(self) -> int:
+    def memory_bytes(self) -> int:
         """Return 0."""
         return 0
 

@@ -129,7 +129,7 @@ class Estimators:
         ]
         return np.concatenate(votes)
 
-    def held_bytes(self) -> int:
+    def memory_bytes(self) -> int:
         """Return 0: estimators compute on the CPU."""
         return 0
 

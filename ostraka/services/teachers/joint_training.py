@@ -227,9 +227,9 @@ class JointTeachers:
         """Sum all records' clipped gradients at the average; also return each teacher's mean of its own."""
 
         def work(part: Slice) -> NDArray[np.int64]:
-            return self._compute(clipped, part)
+            return self._compute(sum_clipped, part)
 
-        def clipped(part: Slice) -> NDArray[np.int64]:
+        def sum_clipped(part: Slice) -> NDArray[np.int64]:
             X, y = (torch.from_numpy(array).to(self._place) for array in (part.X, part.y))
             net = self._at(round.theta)
             require_gradients(net, X, y, self._model, Loss())

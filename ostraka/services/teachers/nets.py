@@ -107,7 +107,7 @@ class Networks:
             found = self._stacks[key] = stacks, arranged.workers
         return found
 
-    def held_bytes(self) -> int:
+    def memory_bytes(self) -> int:
         """Bytes that cards hold for the networks, once they have voted."""
         if self._device.is_cpu or not self._stacks:
             return 0

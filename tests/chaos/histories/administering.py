@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 from unittest import mock
 
 from ostraka.common.errors import OstrakaError
 from ostraka.common.privacy.filters import filter_text, holds_at
+from ostraka.common.rpc.peers import CLAIM
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise
 from ostraka.guardian.admin.publication_admin import Publishing
 from ostraka.guardian.ledger import Budget, Ledger, UnitKey, backup
@@ -23,6 +24,16 @@ from tests.chaos.histories.truth import Batch, Publication
 from tests.chaos.members import CheapNoise, members
 
 _NOISE = CheapNoise(0)
+
+
+class _Administrator:
+    """A call by an administrator, who says without TLS who calls."""
+
+    def auth_context(self) -> dict[str, Any]:
+        return {}
+
+    def invocation_metadata(self) -> list[tuple[str, str]]:
+        return [(CLAIM, "ostraka://history/ops/admin")]
 
 
 # Parties
@@ -234,7 +245,7 @@ def publish(made: Federation, draws: random.Random) -> str:
     )
     seen: list[Sequence[int]] = []
     with mock.patch.object(SmoothNoise, "publish", _publishing(seen)):
-        halting.until_written(service.PublishEpsilon, request, None)
+        halting.until_written(service.PublishEpsilon, request, _Administrator())
     what = f"publication of {'/'.join(unit)}"
     if not halting.asked:
         return f"{what} again"

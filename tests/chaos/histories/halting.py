@@ -27,6 +27,9 @@ class Halting:
     def write(self, *asked: Any, **named: Any) -> Any:
         self._halt(self._ledger.write, asked, named)
 
+    def write_as(self, *asked: Any, **named: Any) -> Any:
+        self._halt(self._ledger.write_as, asked, named)
+
     def write_session(self, *asked: Any, **named: Any) -> Any:
         self._halt(self._ledger.write_session, asked, named)
 

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 from ostraka.common.clock import SystemClock
 from ostraka.common.errors import ErrorCode
 from ostraka.common.identity import Credentials
-from ostraka.common.relay.agent_process import AgentProcess, relayed, watch_agent
+from ostraka.common.relay.agent_process import AgentProcess, attach_to_relays, watch_agent
 from ostraka.common.rpc import make_server
 from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
 from tests.common.federation import GUARDIAN, PARTY, QUERIER, Federation
@@ -35,7 +35,7 @@ def test_an_agent_that_is_killed_comes_back_and_carries_both_ways(tmp_path: Path
         address = processes.wait_ready(processes.start(ChildCommand("relay", command)), ready, 60)
         site = make_site(federation, PARTY, address, "guardian = true\n")
         registry = CollectorRegistry()
-        with relayed(site, serves=True) as (called, agent):
+        with attach_to_relays(site, serves=True) as (called, agent):
             assert agent is not None
             watch_agent(registry, agent)
             agent.serve(party)

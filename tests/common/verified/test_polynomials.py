@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ostraka.common.sharing.prime_field import PrimeField
-from ostraka.common.sharing.statement import Norm, Statement, signed_reach
+from ostraka.common.sharing.statement import Norm, Statement, reach_of_digits
 from ostraka.common.verified import layout as layouts
 from ostraka.common.verified.layout import Layout
 from ostraka.common.verified.polynomials import quotient_values
@@ -37,7 +37,7 @@ def test_the_quotient_is_that_of_integers(bits: int, most: int, norm: Norm | Non
 @pytest.mark.parametrize("unit", [1, 11])
 def test_the_quotient_of_signed_numbers_is_that_of_integers(bits: int, unit: int) -> None:
     norm = Norm(2, 20_000 // unit**2, unit, joint=True)
-    require_quotient(Statement(3, 2, signed_reach(2), None, norm, signed=True), PrimeField(bits))
+    require_quotient(Statement(3, 2, reach_of_digits(2), None, norm, signed=True), PrimeField(bits))
 
 
 def require_quotient(statement: Statement, field: PrimeField) -> None:

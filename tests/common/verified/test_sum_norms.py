@@ -17,7 +17,7 @@ from ostraka.common.mechanism.record_sums import Block
 from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.prime_field import PrimeField
-from ostraka.common.sharing.statement import SIGNED_BASE, Norm, Statement, signed_reach
+from ostraka.common.sharing.statement import SIGNED_BASE, Norm, Statement, reach_of_digits
 from ostraka.common.verified import querier, verifier
 from ostraka.common.verified.layout import layout_of
 from ostraka.common.verified.parts import check_parts
@@ -234,14 +234,14 @@ def test_norms_are_of_powers_of_the_digits_base() -> None:
 @settings(max_examples=30)
 @given(count=st.integers(1, 8), value=st.floats(-1, 1))
 def test_signed_digits_write_every_number_and_round_as_the_norm_does(count: int, value: float) -> None:
-    statement = Statement(1, 1, signed_reach(count), None, Norm(2, 1), signed=True)
+    statement = Statement(1, 1, reach_of_digits(count), None, Norm(2, 1), signed=True)
     number = round(value * statement.most)
     writing = layout_of(statement, FIELD).writing
     written = writing.counts.write(np.array([[number]]))
     assert abs(written).max() <= 5
     assert sum(int(digit) * SIGNED_BASE**place for place, digit in enumerate(written)) == number
     for place in range(count):
-        rounded = Norm(2, 1, SIGNED_BASE**place).rounded(np.array([number]))
+        rounded = Norm(2, 1, SIGNED_BASE**place).round_counts(np.array([number]))
         upper = sum(int(digit) * SIGNED_BASE**at for at, digit in enumerate(written[place:]))
         assert rounded.tolist() == [upper]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ostraka.common.sharing.prime_field import FieldArray, PrimeField
-from ostraka.common.sharing.statement import Norm, Statement, signed_reach
+from ostraka.common.sharing.statement import Norm, Statement, reach_of_digits
 from ostraka.common.verified.evaluation import Point, verifier_share
 from ostraka.common.verified.expansion import expand
 from ostraka.common.verified.layout import POINTS_BELOW, Layout, gaps_to
@@ -24,7 +24,7 @@ CELLS = FIELD.prime**FIELD.degree
 SUMS = TinyLayout(Statement(rows=90_000, cells=3, most=3, total=3), FIELD)
 NORMS = TinyLayout(Statement(rows=45_000, cells=3, most=3, total=None, norm=Norm(2, 9)), FIELD)
 SIGNED = TinyLayout(
-    Statement(45_000, 3, signed_reach(1), None, Norm(2, 9 * 45_000, joint=True), signed=True), FIELD
+    Statement(45_000, 3, reach_of_digits(1), None, Norm(2, 9 * 45_000, joint=True), signed=True), FIELD
 )
 LAYOUTS = pytest.mark.parametrize("layout", [SUMS, NORMS], ids=["sums", "norms"])
 

@@ -54,7 +54,7 @@ def relay_metrics() -> list[Metric]:
     registry = CollectorRegistry()
     metrics = RelayMetrics(registry)
     metrics.watch(lambda: 1, lambda: 1)
-    metrics.passed_on("party")
+    metrics.count_passed_on("party")
     metrics.refuse("relay.quota")
     return list(registry.collect())
 

@@ -84,7 +84,7 @@ class Exported:
         parts = placed.micro.evaluate(lambda some: read(placed.model(some)), records)
         return torch.cat(parts)[None].cpu().numpy()
 
-    def held_bytes(self) -> int:
+    def memory_bytes(self) -> int:
         """Bytes of the files, which is what cards hold but for their programs."""
         on_cards = any(placed.micro.place.type != CPU for placed in self._models)
         return sum(file.stat().st_size for file in self._files) if on_cards else 0
