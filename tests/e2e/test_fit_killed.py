@@ -29,8 +29,8 @@ ROUNDS = 50
 EPSILON = 1000.0
 ENDS_S = 240
 COMMANDS = 60
-"""Of one fit, at most: each goes on where the one before ended. They end at once for the 15 s in which sessions
-in PostgreSQL are still those of a guardian that was killed."""
+"""Of one fit, at most: each goes on where the one before ended. For 15 s after a guardian was killed, while
+sessions in PostgreSQL are still its own, they end at once."""
 FITTER = "fitter"
 
 
