@@ -180,7 +180,7 @@ class Campaign:
             return draws.choice(sorted(self._callers.members))
         if example is not None and draws.random() < 0.5:
             return example.sender
-        roles = sorted(method.roles) or sorted(SENDERS)
+        roles = sorted(method.roles & SENDERS.keys()) or sorted(SENDERS)
         return SENDERS[draws.choice(roles)]
 
     def _session(self, number: int, draws: random.Random) -> None:
