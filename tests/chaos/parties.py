@@ -43,10 +43,11 @@ def insist(
 ) -> Any:
     """Call guardians until one answers; the first of `addresses` becomes the one that did."""
     for attempt in range(attempts):
+        address = addresses[0]
         try:
-            return network.call(addresses[0], method, *args, timeout=timeout)
+            return network.call(address, method, *args, timeout=timeout)
         except UnreachableError:
-            addresses.append(addresses.pop(0))
+            _pass_over(addresses, address)
         except OstrakaError as exc:
             if exc.code not in AGAIN:
                 raise
@@ -55,9 +56,18 @@ def insist(
                 addresses.remove(holder)
                 addresses.insert(0, holder)
             else:
-                addresses.append(addresses.pop(0))
+                _pass_over(addresses, address)
         turns.sleep(0.5 * 2**attempt)
     raise UnreachableError(method)
+
+
+def _pass_over(addresses: list[str], address: str) -> None:
+    """Put an address last, unless another call of the same caller has done so meanwhile.
+
+    Two that take turns would else each undo what the other did, and call the same address for ever.
+    """
+    if addresses[0] == address:
+        addresses.append(addresses.pop(0))
 
 
 class Party:
