@@ -7,7 +7,7 @@ import numpy as np
 
 from ostraka.client.learners.calibration import MIN_RECORDS, calibrate, plain_calibration
 from ostraka.client.learners.fit import Model, make_model
-from ostraka.client.learners.intervals import COVERING, LEVEL, conformal_half_width
+from ostraka.client.learners.intervals import LEVEL, MIN_DISTANCES, conformal_half_width
 from ostraka.client.learners.problem import OwnRecords, Problem, loss_target
 from ostraka.common.estimators.sum_models import Scores
 from ostraka.common.sums.feature_map import Floats
@@ -94,7 +94,7 @@ def _finish_number(
         there = 0 if own is None else len(own)
         note = (
             "Intervals of predicted numbers are the target's whole range: it takes"
-            f" {COVERING} labelled records of your own to narrow them, and there are {there}."
+            f" {MIN_DISTANCES} labelled records of your own to narrow them, and there are {there}."
         )
         return Finished(model, 0, None, (note,))
     note = (

@@ -8,7 +8,7 @@ from ostraka.common.sums.feature_map import Floats
 
 LEVEL = 0.9
 """Share of records whose number lies within the interval: nine of ten, which few own records can tell."""
-COVERING = math.ceil(LEVEL / (1 - LEVEL) - 1e-9)
+MIN_DISTANCES = math.ceil(LEVEL / (1 - LEVEL) - 1e-9)
 """Own records without which no distance is exceeded by so few: the largest of 9 is by one in ten."""
 
 
@@ -19,7 +19,7 @@ def conformal_half_width(errors: Floats) -> float:
         errors: (n,), how far records lie from a prediction that they had no part in.
 
     Returns:
-        The ceil((n + 1) LEVEL)-th smallest error; infinity for fewer than `COVERING` records.
+        The ceil((n + 1) LEVEL)-th smallest error; infinity for fewer than `MIN_DISTANCES` records.
     """
     rank = math.ceil((len(errors) + 1) * LEVEL - 1e-9)
     if rank > len(errors):

@@ -11,7 +11,7 @@ from ostraka.client.learners.boost import BoostLearner
 from ostraka.client.learners.calibration import MIN_RECORDS
 from ostraka.client.learners.fit import Learner
 from ostraka.client.learners.gradients import GradientsLearner
-from ostraka.client.learners.intervals import COVERING, conformal_half_width
+from ostraka.client.learners.intervals import MIN_DISTANCES, conformal_half_width
 from ostraka.client.learners.moments import MomentsLearner
 from ostraka.client.learners.networks import NetworkLearner
 from ostraka.client.learners.problem import OwnRecords, Problem
@@ -29,8 +29,8 @@ def first_own(problem: Problem, records: int) -> Problem:
 
 def test_the_half_width_is_the_error_that_one_in_ten_exceeds() -> None:
     assert conformal_half_width(np.arange(1.0, 20.0)) == 18.0
-    assert conformal_half_width(-np.arange(1.0, COVERING + 1)) == COVERING
-    assert conformal_half_width(np.ones(COVERING - 1)) == np.inf
+    assert conformal_half_width(-np.arange(1.0, MIN_DISTANCES + 1)) == MIN_DISTANCES
+    assert conformal_half_width(np.ones(MIN_DISTANCES - 1)) == np.inf
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -49,7 +49,7 @@ def test_nine_of_ten_numbers_lie_within_their_intervals(learner: Learner) -> Non
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_too_few_own_numbers_leave_the_whole_range_and_are_told(learner: Learner) -> None:
     drawn = draw("number", 1)
-    fit = drawn.learn(learner, 1.0, first_own(drawn.problem, COVERING - 1))
+    fit = drawn.learn(learner, 1.0, first_own(drawn.problem, MIN_DISTANCES - 1))
     assert (fit.model.predict_interval(drawn.X) == [0.0, 1.0]).all()
     assert fit.report.half_width is None
     assert "the target's whole range" in fit.report.notes[-1]

@@ -13,7 +13,7 @@ MIN_SIGMA = 1.0
 """The noise that policies allow at least, unless they say otherwise, in votes."""
 _DIGITS = 3
 """Of every value that is tried: what is found is an option that a person copies."""
-_RARE_SHARE = 0.01
+_MIN_SHARE = 0.01
 """Of votes for a rare class, from which it is released: below, it is the noise that says so."""
 _COMMON = 0.95
 """The share of records whose labels a label set must have room for."""
@@ -82,7 +82,7 @@ def _of_rare_class(sample: VoteSample) -> Family:
         share = values["share"] if second else round(1 - values["share"], _DIGITS)
         return Threshold(sigma=values["sigma"], share=share)
 
-    return Family("threshold", (_noise("sigma", sample.teachers), Axis("share", _RARE_SHARE, 0.5)), make)
+    return Family("threshold", (_noise("sigma", sample.teachers), Axis("share", _MIN_SHARE, 0.5)), make)
 
 
 def _of_labels(sample: VoteSample) -> list[Family]:
