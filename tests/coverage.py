@@ -40,11 +40,14 @@ _SEARCHES = "searches and plots are heavy"
 _CHILDREN = "runs in processes of its own"
 LOWER: Mapping[str, Lower] = {
     "client": Lower(90, "retraining students is heavy"),
-    "client.cli": Lower(80, _SESSIONS),
+    "client.cli": Lower(76, _SESSIONS),
+    "client.describing": Lower(80, _SESSIONS),
+    "client.fitting": Lower(73, _SESSIONS),
     "client.report": Lower(72, "drawing is heavy"),
     "client.rounds": Lower(78, _SESSIONS),
     "client.training": Lower(50, _SESSIONS),
     "common.planning": Lower(80, _SEARCHES),
+    "common.relay": Lower(82, _CHILDREN),
     "deploy": Lower(80, _CHILDREN),
     "deploy.advice": Lower(50, "trying every way is heavy"),
     "deploy.images": Lower(42, "make targets and `make test-compose` run it"),
