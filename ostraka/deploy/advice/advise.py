@@ -9,7 +9,7 @@ from ostraka.common.console.texts import number_text
 from ostraka.common.datasets.table_files import Frame
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.planning.search.allowance import Choice
-from ostraka.common.task.table_proposal import TargetKind
+from ostraka.common.task.label_proposal import TargetKind
 from ostraka.deploy.advice.attempts import Attempt, Clock
 from ostraka.deploy.advice.commands import UNNAMED, Files, simulate_command, site_commands, train_command
 from ostraka.deploy.advice.comparison import WayFigures, compare_ways

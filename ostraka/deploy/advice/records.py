@@ -16,7 +16,8 @@ from ostraka.common.datasets.reading import Origin
 from ostraka.common.datasets.table_files import Frame, Table, frame_table, is_table, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError, printable
 from ostraka.common.task import Task
-from ostraka.common.task.table_proposal import TargetKind, propose_task
+from ostraka.common.task.label_proposal import TargetKind
+from ostraka.common.task.table_proposal import propose_task
 
 MIN_RECORDS = 60
 """Of a table: a quarter is measured on, and with fewer than 15 records one is worth seven points."""

@@ -14,9 +14,11 @@ from ostraka.common.datasets.reading import Reading
 from ostraka.common.datasets.table_files import is_table, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError, printable
 from ostraka.common.task import Task, TensorInput, load_task
+from ostraka.common.task.column_proposal import MIN_HOLDERS
 from ostraka.common.task.columns import NamedColumn
 from ostraka.common.task.findings import Findings
-from ostraka.common.task.table_proposal import MIN_HOLDERS, TargetKind, TaskProposal, propose_task
+from ostraka.common.task.label_proposal import TargetKind
+from ostraka.common.task.table_proposal import TaskProposal, propose_task
 from ostraka.common.task.task import task_text
 
 OPEN = "write min and max"
