@@ -94,7 +94,7 @@ class Attachments:
             if site.serves:
                 self._serving[name] = site
             if older is not None:
-                older.refuse(_make_replaced(site.identity))
+                older.refuse(_replacement(site.identity))
             try:
                 yield
             finally:
@@ -168,7 +168,7 @@ class Attachments:
                 site.cut(error)
 
 
-def _make_replaced(identity: Identity) -> OstrakaError:
+def _replacement(identity: Identity) -> OstrakaError:
     return OstrakaError(
         ErrorCode.RELAY_REPLACED,
         f"Another agent attached as {identity.uri}; run one alone, or have its certificates revoked if the"

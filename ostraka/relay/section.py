@@ -29,7 +29,7 @@ class RelayServerSection(FrozenModel):
             raise ValueError("give certificate and key, or neither")
         return self
 
-    def name_servers(self, federation: str) -> dict[str, str]:
+    def addresses_by_name(self, federation: str) -> dict[str, str]:
         """Return the addresses that sites may call by the server names there."""
         names = {site: Identity(federation, site, Role.GUARDIAN).server_name for site in self.reach}
         return {names[site]: address for site, address in self.reach.items()}

@@ -74,7 +74,7 @@ def running(
         attachments = Attachments(revocations, clock)
         metrics = RelayMetrics(served)
         metrics.watch(lambda: attachments.count, lambda: attachments.tunnels)
-        reach = section.name_servers(site.federation)
+        reach = section.addresses_by_name(site.federation)
         with listen(site.listen) as bound, looping() as loop:
             relay = Relay(own, tls, reach, attachments, revocations, clock, metrics)
             taking = asyncio.run_coroutine_threadsafe(_take(relay, bound), loop)

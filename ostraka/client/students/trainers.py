@@ -124,29 +124,26 @@ class Choice:
 
     @property
     def first(self) -> "Choice":
-        """The student that others need not wait for, without the second one."""
-        clustering = self.student == CLUSTERING
-        return replace(
-            self,
-            second=None,
-            clusters=self.clusters if clustering else None,
-            clusterer=self.clusterer if clustering else None,
-        )
+        """The first student alone."""
+        return self._alone(self.student)
 
     @property
     def last(self) -> "Choice":
-        """The student that is saved: the second one, if any, by itself."""
+        """The student that is saved: the second one alone, where there is one."""
         if self.second is None:
             return self
-        clustering = self.second == CLUSTERING
+        return self._alone(self.second, model=self.model if self.torch else None, smoothing=False)
+
+    def _alone(self, student: str, **changes: Any) -> "Choice":
+        """Return the choice of one student, with what is for it."""
+        clustering = student == CLUSTERING
         return replace(
             self,
-            student=self.second,
+            student=student,
             second=None,
-            model=self.model if self.torch else None,
-            smoothing=False,
             clusters=self.clusters if clustering else None,
             clusterer=self.clusterer if clustering else None,
+            **changes,
         )
 
     @property

@@ -99,7 +99,7 @@ async def receive(socket: WebSocket) -> Message:
             raise ValueError(len(text))
         return _ANY.validate_json(text)
     except (ValidationError, ValueError) as error:
-        raise _make_unexpected() from error
+        raise _invalid_message() from error
 
 
 async def receive_only(socket: WebSocket, kind: type[M]) -> M:
@@ -113,7 +113,7 @@ async def receive_only(socket: WebSocket, kind: type[M]) -> M:
         return message
     if isinstance(message, Refused):
         raise refusal(message)
-    raise _make_unexpected()
+    raise _invalid_message()
 
 
 def refusal(message: Refused) -> OstrakaError:
@@ -125,7 +125,7 @@ def refusal(message: Refused) -> OstrakaError:
     return OstrakaError(code, printable(message.message[:MAX_REASON]))
 
 
-def _make_unexpected() -> OstrakaError:
+def _invalid_message() -> OstrakaError:
     return OstrakaError(
         ErrorCode.MESSAGE_INVALID,
         "The other end of the relay's control socket said what cannot be said there; run the same version"

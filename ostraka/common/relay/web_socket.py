@@ -78,7 +78,7 @@ class WebSocket(Side):
         text = await self._texts.get()
         if text is None:
             self._texts.put_nowait(None)
-            raise _make_closed()
+            raise _closure()
         return text
 
     def ping(self) -> None:
@@ -129,7 +129,7 @@ class WebSocket(Side):
     def connection_lost(self, exc: Exception | None) -> None:
         """End both sides, and whoever waits for a text."""
         if not self.opened.done():
-            self.opened.set_exception(_make_closed())
+            self.opened.set_exception(_closure())
             self.opened.exception()  # whoever gave up waiting leaves no warning
         self._end_texts()
         super().connection_lost(exc)
@@ -215,7 +215,7 @@ def _explain_refusal(response: Response) -> OstrakaError:
     )
 
 
-def _make_closed() -> OstrakaError:
+def _closure() -> OstrakaError:
     return OstrakaError(
         ErrorCode.RELAY_UNREACHABLE, "The connection to the relay broke off; it is tried again."
     )

@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.learners.problem import Kind
-from ostraka.common.learning.accuracy import POSITIVE
+from ostraka.common.learning.accuracy import POSITIVE, RARE_REST
 from ostraka.common.learning.gain import LEVEL, Interval
 
 Figure = Literal["accuracy", "balanced_accuracy", "r2"]
-RARE_REST = 0.2
-"""Share that the most frequent class leaves to all others, below which accuracy says little."""
 
 
 @dataclass(frozen=True)

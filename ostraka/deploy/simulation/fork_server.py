@@ -145,8 +145,8 @@ def _become_new(new: NewProcess) -> None:
         del sys.modules[name]
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    sys.stdout = _write_to(new.log, sys.stdout)
-    sys.stderr = _write_to(new.log, sys.stderr)
+    sys.stdout = _reopen(new.log, sys.stdout)
+    sys.stderr = _reopen(new.log, sys.stderr)
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     os.chdir(new.order.folder)
     os.environ.clear()
@@ -155,7 +155,7 @@ def _become_new(new: NewProcess) -> None:
     sys.argv = ["ostraka", *new.order.arguments]
 
 
-def _write_to(log: int, output: TextIO) -> TextIO:
+def _reopen(log: int, output: TextIO) -> TextIO:
     """Return a stream in place of `output`, whose file descriptor is the log's from now on.
 
     The old one remembers of its file that one can seek in it, and fails where the log is a pipe or terminal.

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.archives import check_zip_file
+from ostraka.common.learning.accuracy import RARE_REST
 
 CONCENTRATION = 4.0
 """How alike queries are that are assumed. Votes of 250 MNIST teachers are best fitted by 6, of SVHN by 2."""
@@ -18,8 +19,6 @@ _MIN_QUERIES = 100
 """With fewer a share of right labels is uncertain by 5 in 100 and more, as a standard deviation."""
 _MAX_QUERIES = 1000
 """With as many it is uncertain by 1.6 in 100; more take longer and change few choices."""
-RARE_REST = 0.2
-"""Share that the most frequent class leaves to all others, below which accuracy is told balanced."""
 _SEED = 0
 """Any seed will do; always the same, so that a search finds the same again."""
 
