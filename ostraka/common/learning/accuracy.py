@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from ostraka.common.datasets.label_columns import UNKNOWN
 
-RARE_REST = 0.2
-"""Share that the most frequent class leaves to all others, below which accuracy says little."""
 POSITIVE = 0.5
 """Probability from which a label is predicted."""
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.learners.problem import Kind
-from ostraka.common.learning.accuracy import POSITIVE, RARE_REST
+from ostraka.common.learning.accuracy import POSITIVE
 from ostraka.common.learning.gain import LEVEL, Interval
+from ostraka.common.planning.search.vote_sample import RARE_REST
 
 Figure = Literal["accuracy", "balanced_accuracy", "r2"]
 

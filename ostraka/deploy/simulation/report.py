@@ -8,12 +8,12 @@ from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
 from ostraka.client.training.leading import TrainingReport
 from ostraka.common.console.texts import list_words
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.learning.accuracy import RARE_REST
 from ostraka.common.learning.gain import Gain, Interval
 from ostraka.common.learning.verdict import STUDENT, doubts, tell_gain
 from ostraka.common.mechanism import BOUND, Mechanism
 from ostraka.common.plan.choices import BALLOTS, ENCODING, ENFORCE, TALLY
 from ostraka.common.planning.search.floor import POINT
+from ostraka.common.planning.search.vote_sample import RARE_REST
 from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS
 from ostraka.common.sharing.ballots import BallotFormat, RandomizedLabels, RandomizedLabelSets
 from ostraka.common.validation import FrozenModel

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.learning.accuracy import RARE_REST
 from ostraka.common.planning.search.forecast import Forecast
-from ostraka.common.planning.search.vote_sample import VoteSample
+from ostraka.common.planning.search.vote_sample import RARE_REST, VoteSample
 
 POINT = 0.01
 """Least gain of a plan: labels that are right by less of a point more often than nothing teach nothing."""

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.archives import check_zip_file
-from ostraka.common.learning.accuracy import RARE_REST
 
+RARE_REST = 0.2
+"""Share that the most frequent class leaves to all others, below which accuracy says little."""
 CONCENTRATION = 4.0
 """How alike queries are that are assumed. Votes of 250 MNIST teachers are best fitted by 6, of SVHN by 2."""
 _MAX_BALLOTS = 4_000_000

@@ -5,7 +5,6 @@ import pytest
 from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode
-from ostraka.common.learning.accuracy import RARE_REST
 from ostraka.common.mechanism import GnMax
 from ostraka.common.planning.search.allowance import NewBudget
 from ostraka.common.planning.search.families import families
@@ -14,7 +13,7 @@ from ostraka.common.planning.search.forecast import Forecaster
 from ostraka.common.planning.search.result import tell_advice
 from ostraka.common.planning.search.search import Search, no_label, worst_rates
 from ostraka.common.planning.search.search_options import SearchOptions
-from ostraka.common.planning.search.vote_sample import VoteSample, assume_classes, assume_labels
+from ostraka.common.planning.search.vote_sample import RARE_REST, VoteSample, assume_classes, assume_labels
 
 TEACHERS = 12
 BUDGET = NewBudget(8.0, 1e-5)
