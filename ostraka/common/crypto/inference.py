@@ -152,13 +152,14 @@ def groups(heads: Sequence[EncryptedHead], rows: int) -> Iterator[list[Encrypted
 def scheme_of(head: Head) -> Scheme:
     """Return the scheme under which heads of this kind run.
 
-    Raises `config.invalid` where the library that heads with squares need is of another version than the one
-    they are written for.
+    Raises `config.invalid` where the library that square-mlp and square-cnn need is of another version than
+    the one they are written for.
     """
-    if head == "linear":
+    if head in ("linear", "square"):
         from ostraka.common.crypto.linear.linear_scheme import LinearScheme
+        from ostraka.common.crypto.linear.products import products
 
-        return LinearScheme()
+        return LinearScheme(products) if head == "square" else LinearScheme()
     from ostraka.common.crypto.ckks.ckks_scheme import CkksScheme
 
     return CkksScheme()

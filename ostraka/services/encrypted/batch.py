@@ -17,6 +17,7 @@ from ostraka.common.crypto.logits import Head
 from ostraka.common.crypto.transcripts import ballots_binding, read_encrypted_queries
 from ostraka.common.crypto.two_party import Garbling
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan.encodings import HIDDEN_HEADS
 from ostraka.services.admission.grants import Permission
 from ostraka.services.encrypted.head_processes import HeadProcesses
 from ostraka.services.voting.answers import BallotGuardian
@@ -161,13 +162,13 @@ class BatchLogits:
     ) -> None:
         """Take the heads of all teachers that vote, the number of queries, and 32 fresh bytes.
 
-        Heads with squares are evaluated in the `processes`, if there are any.
+        Heads outside HIDDEN_HEADS are evaluated in the `processes`, if there are any.
         """
         self._scheme = scheme_of(head)
         self._heads = heads
         self._size = size
         self._seed = seed
-        self._processes = None if head == "linear" else processes
+        self._processes = None if head in HIDDEN_HEADS else processes
         self._made: list[MaskedLogits] = []
         self._making: Iterator[MaskedLogits] | None = None
 

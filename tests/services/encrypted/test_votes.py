@@ -67,6 +67,17 @@ def test_networks_that_square_vote_as_in_the_clear(squares: Federation) -> None:
 
 
 @pytest.mark.heavy
+def test_squares_by_products_vote_as_in_the_clear(tmp_path: Path, squares_by_products: Path) -> None:
+    """The default word for encrypted queries allows them: masks hide such heads whatever is sent."""
+    with federation(tmp_path, squares_by_products) as made:
+        encrypted(made, ("ckks",))
+        X = queries(made, 300)
+        with made.serving() as caller:
+            found = Encrypted(caller, X, who=athens("square")).run()
+        assert moved(found, expected(made, X)) <= FEW
+
+
+@pytest.mark.heavy
 def test_a_party_with_two_cores_evaluates_squares_in_processes(
     squares: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,7 +50,7 @@ def read_queries(data: bytes, features: int) -> tuple[bytes, Polynomials]:
         raise OstrakaError(
             ErrorCode.MESSAGE_INVALID,
             f"Queries of {features} features take {queries_bytes(features)} bytes, not {len(data)}: send one "
-            "ciphertext for each feature that the task names.",
+            "ciphertext for each feature, or product of two, that such heads take.",
         )
     start = len(DIGEST) + SEED_BYTES
     return data[len(DIGEST) : start], polynomials(data[start:])

@@ -1,6 +1,7 @@
-"""The scheme of linear heads: the querying party's keys, the answering party's evaluation.
+"""The scheme of heads that are linear in features or in their products: both sides of it.
 
-With weights w, bias b and queries (b_f, a_f) the party returns, for each logit,
+The querying party has the keys, the answering party evaluates. With weights w, bias b and queries (b_f, a_f)
+the party returns, for each logit,
 
     first  = sum of w_f b_f + b + b_0 u + e + mask        second = sum of w_f a_f + a_0 u + e'
 
@@ -16,6 +17,7 @@ docs/confidential.md has the proof.
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -58,6 +60,10 @@ _FEATURES = 64
 """Features encrypted at once, so that memory stays bounded."""
 
 
+Terms = Callable[[NDArray[np.floating[Any]]], NDArray[np.floating[Any]]]
+"""Gives what a head is linear in, (queries, terms), of queries (queries, features)."""
+
+
 class LinearKeys:
     """A secret key s of -1, 0 and 1: a ciphertext (first, second) of m has first + second s = m + error.
 
@@ -65,9 +71,12 @@ class LinearKeys:
     no two errors are ever told for one second half.
     """
 
-    def __init__(self, random: Callable[[int], bytes] = secrets.token_bytes) -> None:
-        """Draw the key; `random` gives so many random bytes."""
+    def __init__(
+        self, random: Callable[[int], bytes] = secrets.token_bytes, terms: Terms = np.asarray
+    ) -> None:
+        """Draw the key; `random` gives so many random bytes, `terms` what is encrypted of queries."""
         self._random = random
+        self._terms = terms
         self._seed = random(SEED_BYTES)
         self._secret = ternary(Stream(self._seed, "secret key"))
 
@@ -78,8 +87,8 @@ class LinearKeys:
         return polynomial_octets(self._first(second, error))
 
     def encrypt(self, X: NDArray[np.floating[Any]]) -> bytes:
-        """Fresh ciphertexts of queries (queries, features), a query a coefficient, one for each feature."""
-        values = check_queries(X)
+        """Fresh ciphertexts of queries (queries, features), a query a coefficient, one for each term."""
+        values = check_queries(self._terms(X))
         seed = self._random(SEED_BYTES)
         second = Stream(seed, SECOND_HALVES)
         error = self._errors("queries", seed)
@@ -178,12 +187,19 @@ def _whole(maps: Sequence[Affine]) -> tuple[NDArray[np.int64], NDArray[np.uint64
     return np.rint(np.ldexp(weights, WEIGHT_SCALE_BITS)).astype(np.int64), np.array(steps, np.uint64)
 
 
+@dataclass(frozen=True)
 class LinearScheme:
-    """Queries in coefficients, masks uniform modulo 2^64 (`inference.Scheme`)."""
+    """Queries in coefficients, masks uniform modulo 2^64 (`inference.Scheme`).
+
+    Attributes:
+        terms: what heads are linear in: features as they are, or `products`.
+    """
+
+    terms: Terms = np.asarray
 
     def keys(self) -> LinearKeys:
         """Fresh keys."""
-        return LinearKeys()
+        return LinearKeys(terms=self.terms)
 
     def evaluator(self, public: bytes, context: bytes) -> LinearEvaluator:
         """Return what evaluates under a party's keys; raise `message.invalid` for keys of another size."""
