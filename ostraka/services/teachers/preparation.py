@@ -77,7 +77,7 @@ def prepare(
     """
     require_labels(config, multi_label=task.multi_label)
     abstains = _abstains(task, config, joint=bool(together))
-    encoder = load_encoder(config.encoder, device) if config.encoder else None
+    encoder = find_encoder(config, task, device)
     X, y = features(dataset, task, encoder, abstains)
     persons = Persons.of(task, dataset)
     assigned = assign(dataset, config, seed, None if persons is None else persons.of_record)
@@ -123,7 +123,7 @@ def declare_records(
     does not take them, `config.invalid` as `abstentions`.
     """
     task.check(dataset)
-    encoder = load_encoder(config.encoder, device) if config.encoder else None
+    encoder = find_encoder(config, task, device)
     persons = Persons.of(task, dataset)
     assigned = assign(dataset, config, seed, None if persons is None else persons.of_record)
     features = len(task.features)
@@ -140,6 +140,15 @@ def declare_records(
         whole_persons=task.persons,
     )
     return Ensemble(manifest, NoModels(), encoder)
+
+
+def find_encoder(config: TrainingConfig, task: Task, device: Device) -> Encoder | None:
+    """Return the encoder that the configuration names, else the task's projection, if there is one.
+
+    Raises `model.invalid` and `device.*` as `load_encoder` does.
+    """
+    name = config.encoder or task.encoder
+    return load_encoder(name, device) if name else None
 
 
 def describe(
