@@ -175,13 +175,13 @@ class BatchLogits:
     @property
     def most_request_bytes(self) -> int:
         """Size of public keys and queries, at most."""
-        queries = self._scheme.queries_bytes(self._heads[0].inputs)
+        queries = self._scheme.queries_bytes(self._heads[0].inputs, self._size)
         return LENGTH_BYTES + self._scheme.most_public_bytes() + queries
 
     @property
     def reply_bytes(self) -> int:
         """Size of all encrypted logits."""
-        return sum(self._scheme.logits_bytes(head.outputs) for head in self._heads)
+        return sum(self._scheme.logits_bytes(head.outputs, self._size) for head in self._heads)
 
     @property
     def shares(self) -> NDArray[np.uint64]:

@@ -1,7 +1,7 @@
 """Heads with squares read by dishonest queries: by SEAL's masks one batch gives them away, by products none.
 
-The querying party has honest keys and chooses what it encrypts, far beyond the range of features, in all
-coefficients or slots of a batch that is charged as one query.
+The querying party has honest keys and chooses what it encrypts, far beyond the range of features: in all
+slots of a batch that is charged as one query, or in all coefficients of a full batch.
 """
 
 from typing import Any
@@ -18,6 +18,7 @@ from ostraka.common.crypto.linear import linear_scheme
 from ostraka.common.crypto.linear.linear_messages import read_logits
 from ostraka.common.crypto.linear.linear_ring import DEGREE, LOGIT_SCALE_BITS, Factor, uniform
 from ostraka.common.crypto.linear.linear_scheme import LinearKeys
+from ostraka.common.crypto.linear.packing import Packing
 from ostraka.common.crypto.linear.products import expand, products, terms
 from ostraka.common.crypto.stream import Stream
 from tests.common.crypto.models import CONTEXT, Sides, random_head
@@ -65,8 +66,8 @@ def read_by_products(monkeypatch: pytest.MonkeyPatch, draw: Any = uniform) -> ND
     message = keys.encrypt(np.tile(np.eye(terms(FEATURES)) * LARGE, (times, 1)))
     evaluator = linear_scheme.LinearEvaluator(keys.public(CONTEXT), CONTEXT)
     monkeypatch.setattr(linear_scheme, "uniform", draw)
-    (masked,) = evaluator.logits([head], message, RNG.bytes(32), ONE_QUERY)
-    reply = read_logits(masked.ciphertexts)
+    (masked,) = evaluator.logits([head], message, RNG.bytes(32), QUERIES)
+    reply = zip(*read_logits(masked.ciphertexts, Packing.of(QUERIES)), strict=True)
     opened = np.stack([first + Factor(second).times(keys._secret) for first, second in reply])
     used = opened.view(np.int64)[:, : times * terms(FEATURES)]
     return used.reshape(CLASSES, times, -1).mean(axis=1) / 2.0**LOGIT_SCALE_BITS

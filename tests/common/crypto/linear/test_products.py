@@ -78,15 +78,15 @@ def test_queries_of_another_shape_are_refused(sides: Sides, shape: tuple[int, ..
 def test_products_of_fewer_features_than_heads_take_are_refused(sides: Sides) -> None:
     head = expand(random_head(RNG, (3, 2, 2), np.ones((1, 3))))
     queries = sides.keys.encrypt(np.zeros((2, 2)))
-    with pytest.raises(OstrakaError, match="product of two") as refused:
+    with pytest.raises(OstrakaError, match="another number of features") as refused:
         list(sides.evaluator().logits([head], queries, SEED, 2))
-    assert refused.value.code is ErrorCode.MESSAGE_INVALID
+    assert refused.value.code is ErrorCode.CRYPTO_REFUSED
 
 
 def test_sizes_are_those_of_linear_heads_of_as_many_terms(sides: Sides) -> None:
     linear = scheme_of("linear")
-    assert len(sides.keys.encrypt(np.zeros((1, 5)))) == linear.queries_bytes(terms(5))
-    assert sides.scheme.logits_bytes(10) == linear.logits_bytes(10)
+    assert len(sides.keys.encrypt(np.zeros((1, 5)))) == linear.queries_bytes(terms(5), 1)
+    assert sides.scheme.logits_bytes(10, 9) == linear.logits_bytes(10, 9)
     assert sides.scheme.most_public_bytes() == linear.most_public_bytes()
 
 
