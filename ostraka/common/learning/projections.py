@@ -70,4 +70,5 @@ def _random_signs(features: int, shape: Shape, name: str) -> NDArray[np.float64]
     """Return signs that the name stands for, divided so that records keep their length on average."""
     size = features * int(np.prod(shape))
     bits = np.unpackbits(np.frombuffer(hashlib.shake_256(name.encode()).digest(-(-size // 8)), np.uint8))
-    return (2.0 * bits[:size].reshape(features, -1) - 1.0) / np.sqrt(features)
+    signs: NDArray[np.float64] = 2.0 * bits[:size].reshape(features, -1) - 1.0
+    return signs / np.sqrt(features)

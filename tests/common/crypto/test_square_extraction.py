@@ -70,7 +70,8 @@ def read_by_products(monkeypatch: pytest.MonkeyPatch, draw: Any = uniform) -> ND
     reply = zip(*read_logits(masked.ciphertexts, Packing.of(QUERIES)), strict=True)
     opened = np.stack([first + Factor(second).times(keys._secret) for first, second in reply])
     used = opened.view(np.int64)[:, : times * terms(FEATURES)]
-    return used.reshape(CLASSES, times, -1).mean(axis=1) / 2.0**LOGIT_SCALE_BITS
+    averages: NDArray[np.float64] = used.reshape(CLASSES, times, -1).mean(axis=1)
+    return averages / 2.0**LOGIT_SCALE_BITS
 
 
 def test_the_same_batch_of_products_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

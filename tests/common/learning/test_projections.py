@@ -15,7 +15,8 @@ DIGESTS = {
 
 
 def rows(name: str) -> np.ndarray:
-    return projection(name).state_dict()["weight"].numpy()
+    weights: np.ndarray = projection(name).state_dict()["weight"].numpy()
+    return weights
 
 
 @pytest.mark.parametrize("name", DIGESTS)
