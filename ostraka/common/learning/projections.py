@@ -5,6 +5,7 @@ tables get sums with random signs (Achlioptas 2003). Entries are rounded, so tha
 """
 
 import hashlib
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -70,5 +71,5 @@ def _random_signs(features: int, shape: Shape, name: str) -> NDArray[np.float64]
     """Return signs that the name stands for, divided so that records keep their length on average."""
     size = features * int(np.prod(shape))
     bits = np.unpackbits(np.frombuffer(hashlib.shake_256(name.encode()).digest(-(-size // 8)), np.uint8))
-    signs: NDArray[np.float64] = 2.0 * bits[:size].reshape(features, -1) - 1.0
-    return signs / np.sqrt(features)
+    signs = bits[:size].reshape(features, -1).astype(np.float64) * 2.0 - 1.0
+    return signs / math.sqrt(features)
