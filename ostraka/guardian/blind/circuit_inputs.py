@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from ostraka.common.crypto.tally_circuits import HALVED_BITS, require_blind
 from ostraka.common.mechanism import Mechanism
+from ostraka.common.noise.source import NoiseSource
 from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.guardian.mechanisms.check import threshold_steps
-from ostraka.guardian.noise.source import NoiseSource
 
 Words = NDArray[np.uint64]
 

@@ -4,12 +4,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Mechanism
+from ostraka.common.noise.source import NoiseSource
 from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.accounting import Tally
 from ostraka.guardian.mechanisms.rule import Answers, release
-from ostraka.guardian.noise.source import NoiseSource
 
 _RING = Ring(64)
 

@@ -21,9 +21,9 @@ from ostraka.common.mechanism import (
     Tau,
     Ttac,
 )
+from ostraka.common.noise import ExactNoise
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms import release, release_sums
-from ostraka.guardian.noise import ExactNoise
 
 ROWS, CLASSES, TEACHERS = 5, 6, 20
 CHECK = Check(sigma=9, threshold=3)

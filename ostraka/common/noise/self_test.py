@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.noise.bernoulli import bernoulli_exp, exp_word, geometric
-from ostraka.guardian.noise.enclosure import Floats
-from ostraka.guardian.noise.exact_noise import ExactNoise
-from ostraka.guardian.noise.random_words import WORD_BITS, RandomBytes
-from ostraka.guardian.noise.source import LATTICE, NoiseSource
+from ostraka.common.noise.bernoulli import bernoulli_exp, exp_word, geometric
+from ostraka.common.noise.enclosure import Floats
+from ostraka.common.noise.exact_noise import ExactNoise
+from ostraka.common.noise.random_words import WORD_BITS, RandomBytes
+from ostraka.common.noise.source import LATTICE, NoiseSource
 
 _KNOWN_SCALES = (0.3, 2.5, 40 * 2.0**16, 2.0**61)
 """Lattice steps: below one, a few, those of a usual plan, and where numbers end at 63 bits."""
