@@ -66,6 +66,7 @@ def settings(rounds: Rounds) -> Settings:
         "encoding": first.encoding,
         "tally": first.tally,
         "ballots": first.ballots,
+        **({} if first.noise == "guardian" else {"noise": f"parties, {first.colluders} may collude"}),
         "labels": None if first.labels is None else ",".join(first.labels),
         "dependencies": None if rules is None else load_dependencies(rules).model_dump_json(),
         "label settings": None if own is None else load_label_settings(own).model_dump_json(),

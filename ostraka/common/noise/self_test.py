@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from fractions import Fraction
+from functools import cache
 from itertools import count
 
 import numpy as np
@@ -32,6 +33,19 @@ _EDGES = (-4, -3, -2, -1.5, -1, -0.5, -0.25, 0, 0.25, 0.5, 1, 1.5, 2, 3, 4)
 """Scales up to which draws are counted."""
 _LOG_CHANCE = 32.0
 """No count is off by so much that the chance of it is above exp(-32): of 31 counts together 8e-13."""
+
+
+@cache
+def open_exact_noise() -> ExactNoise:
+    """Return Ostraka's sampler once it has passed its self-test; the test is made once in a process.
+
+    Raises:
+        OstrakaError: `noise.self_test`.
+    """
+    check_known_answers()
+    source = ExactNoise()
+    check_source(source)
+    return source
 
 
 def check_source(source: NoiseSource) -> None:

@@ -19,6 +19,8 @@ def plan_options(settings: Settings) -> PlanOptions:
         encoding=settings.plan.encoding,
         tally=settings.plan.tally,
         ballots=settings.plan.ballots,
+        noise=settings.plan.noise,
+        colluders=settings.plan.colluders,
         queries=settings.records.queries if settings.learning.label_dp == "pate-fm" else None,
         clusters=settings.records.clusters if settings.learning.label_dp == "noisecluster" else None,
     )

@@ -56,7 +56,8 @@ def answer_words(
         ValueError: for a mechanism that is not tallied blindly.
     """
     require_blind(mechanism)
-    drawn = mechanism.draws(*sums.shape)[-1].of(noise)
+    draws = mechanism.draws(*sums.shape)
+    drawn = draws[-1].of(noise) if draws else np.zeros(sums.shape, dtype=np.int64)
     if not mechanism.multi_label:
         return noisy_counts(sums, drawn, modulus)
     yes, no = drawn

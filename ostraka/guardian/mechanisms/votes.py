@@ -23,7 +23,7 @@ def release_votes(
     teachers: int,
     scores: NDArray[np.float64] | None = None,
 ) -> Answers:
-    """Return the answers to queries whose votes are known, with fresh draws of `noise`.
+    """Return the answers to queries whose votes are known, with fresh draws of `noise`, also for parties.
 
     Args:
         mechanism: what to release, and with how much noise.
@@ -34,8 +34,11 @@ def release_votes(
         teachers: how many voted on each query.
         scores: a student's probabilities, float64 (Q, classes), for what takes them.
     """
+    sums = encode(counts, _RING)
+    for draw in (mechanism.relied_on or 0) * mechanism.party_draws(*counts.shape):
+        sums = _RING.add(sums, _RING.wrap(draw.of(noise)))
     return release(
-        encode(counts, _RING),
+        sums,
         mechanism,
         noise,
         _RING,
