@@ -32,8 +32,8 @@ def calls(tmp_path: Path, clock: ManualClock) -> Iterator[Calls]:
         yield guardian
 
 
-def ask(calls: Calls, sites: tuple[str, ...]) -> tuple[str, list[tuple[bool, int]]]:
-    """Have these parties vote for class 2 with noise of their own; return the session and its answers."""
+def ask(calls: Calls, sites: tuple[str, ...]) -> list[tuple[bool, int]]:
+    """Have these parties vote for class 2 with noise of their own, and return the answers."""
     session = calls.open(NOISED).session_id
     calls.ticket(session, 1, SIZE)
     (draw,) = NOISED.mechanism.party_draws(SIZE, NOISED.classes)
@@ -55,11 +55,11 @@ def ask(calls: Calls, sites: tuple[str, ...]) -> tuple[str, list[tuple[bool, int
         )
     )
     assert (list(reply.frozen), list(reply.refused)) == (list(sites), [])
-    return session, calls.release(session, 1, RING.sum(halves.values()))
+    return calls.release(session, 1, RING.sum(halves.values()))
 
 
 def test_rows_that_hold_noise_are_released_and_every_party_pays_for_its_counts(calls: Calls) -> None:
-    _, answers = ask(calls, PARTIES)
+    answers = ask(calls, PARTIES)
     assert len(answers) == SIZE
     assert all(answered for answered, _ in answers)
     assert [calls.spent(site) > 0 for site in PARTIES] == [True] * 3

@@ -75,7 +75,7 @@ class AskingOptions(FrozenModel):
     noise: NOISE = Field(
         default="guardian",
         description="Who draws noise: guardian, or parties (each adds its own before it shares its ballots; "
-        "gnmax, and ballots unverified).",
+        "mechanism gnmax, ballots unverified).",
     )
     colluders: int = Field(
         default=0,

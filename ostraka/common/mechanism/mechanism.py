@@ -204,6 +204,10 @@ class Mechanism(Value, ABC):
         """How many parties' noise makes up that of a release; None: the guardian draws it."""
         return None
 
+    def noise_growth(self, parties: int) -> float:
+        """Return how many times as wide as it says noise is if so many parties answer: each adds its own."""
+        return 1.0 if self.relied_on is None else math.sqrt(parties / self.relied_on)
+
     @property
     def noisy_check(self) -> Check | None:
         """The check that decides whether a query, or a label, is answered; none: each is."""

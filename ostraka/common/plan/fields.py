@@ -1,6 +1,5 @@
 """Fields of a plan, each checked by itself."""
 
-import math
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
@@ -97,8 +96,8 @@ class PlanFields(Value):
 
     @property
     def noise_growth(self) -> float:
-        """How many times the noise that is relied on there is if all parties answer: each adds its own."""
-        return math.sqrt(len(self.parties) / (self.mechanism.relied_on or len(self.parties)))
+        """How many times as wide as the mechanism says the noise is if all parties answer."""
+        return self.mechanism.noise_growth(len(self.parties))
 
     @property
     def checks_row_sums(self) -> bool:
