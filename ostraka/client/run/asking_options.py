@@ -77,7 +77,7 @@ class AskingOptions(FrozenModel):
         description="Who draws noise: guardian, or parties (each adds its own before it shares its ballots; "
         "mechanism gnmax, ballots unverified).",
     )
-    colluders: int = Field(
+    colluders: Annotated[int, KEY] = Field(
         default=0,
         ge=0,
         description="With noise parties: how many parties may collude; default none.",

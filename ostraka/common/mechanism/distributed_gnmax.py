@@ -71,10 +71,23 @@ def distribute(mechanism: Mechanism, quorum: int, colluders: int) -> Distributed
 
     Raises:
         OstrakaError: `quorum.too_small` for one that leaves nobody whose noise is relied on, and
-            `plan.invalid` for a mechanism whose noise the parties cannot draw, or fewer colluders than none.
+            `plan.invalid` as `require_distributable` does, or for fewer colluders than none.
     """
+    made = require_distributable(mechanism)
     if colluders < 0:
         raise invalid_plan(f"{colluders} parties cannot collude; let colluders be 0 or more")
+    if quorum < colluders + 2:
+        raise OstrakaError(
+            ErrorCode.QUORUM_TOO_SMALL,
+            f"A quorum of {quorum} leaves no party whose noise is relied on where {colluders} may collude and"
+            " one may be the querying party's own: ask for a quorum of at least"
+            f" {colluders + 2}, or for the guardian's noise.",
+        )
+    return DistributedGnMax(sigma=made.sigma, honest=quorum - colluders - 1)
+
+
+def require_distributable(mechanism: Mechanism) -> GnMax:
+    """Return a mechanism whose noise parties can draw; raise `plan.invalid`, which names it, for another."""
     if isinstance(mechanism, DistributedGnMax):
         raise invalid_plan("its noise is the parties' already; leave out noise, or name mechanism gnmax")
     # A class that inherits from it may release otherwise.
@@ -83,11 +96,4 @@ def distribute(mechanism: Mechanism, quorum: int, colluders: int) -> Distributed
             f"parties draw noise for mechanism gnmax alone, and {mechanism.kind} needs another draw than one"
             " for every count; choose gnmax, or noise guardian"
         )
-    if quorum < colluders + 2:
-        raise OstrakaError(
-            ErrorCode.QUORUM_TOO_SMALL,
-            f"A quorum of {quorum} leaves no party whose noise is relied on where {colluders} may collude and"
-            " one may be the querying party's own: ask for a quorum of at least"
-            f" {colluders + 2}, or for the guardian's noise.",
-        )
-    return DistributedGnMax(sigma=mechanism.sigma, honest=quorum - colluders - 1)
+    return mechanism

@@ -114,7 +114,7 @@ class PlanSettings(SettingsPart):
     noise: NOISE = Field(
         default="guardian", description="Who draws noise: guardian (default) or parties, for mechanism gnmax."
     )
-    colluders: int = Field(
+    colluders: Annotated[int, KEY] = Field(
         default=0, ge=0, description="With noise parties: how many parties may collude; default none."
     )
     batch_size: int = Field(default=100, ge=1, description="Queries released together.")
