@@ -19,14 +19,8 @@ from tests.deploy.whole import PARTIES, QUERIES, build
 @pytest.mark.parametrize("tally", ["aggregate", "blind"])
 def test_every_party_is_charged_all_its_noisy_counts(tmp_path: Path, tally: TALLY) -> None:
     noised = DistributedGnMax(sigma=4.0, honest=1)
-    options = PlanOptions(
-        mechanism=GnMax(sigma=4.0),
-        noise="parties",
-        quorum=2,
-        batch_size=QUERIES,
-        queries=QUERIES,
-        tally=tally,
-    )
+    asked = GnMax(sigma=4.0)
+    options = PlanOptions(mechanism=asked, noise="parties", quorum=2, queries=QUERIES, tally=tally)
     whole = build(tmp_path)
     with whole.guardian(), whole.parties():
         pool = tmp_path / "pool.npz"
