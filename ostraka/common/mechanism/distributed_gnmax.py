@@ -73,6 +73,8 @@ def distribute(mechanism: Mechanism, quorum: int, colluders: int) -> Distributed
         OstrakaError: `quorum.too_small` for one that leaves nobody whose noise is relied on, and
             `plan.invalid` as `require_distributable` does, or for fewer colluders than none.
     """
+    if isinstance(mechanism, DistributedGnMax) and mechanism.honest == quorum - colluders - 1:
+        return mechanism
     made = require_distributable(mechanism)
     if colluders < 0:
         raise invalid_plan(f"{colluders} parties cannot collude; let colluders be 0 or more")
@@ -89,7 +91,7 @@ def distribute(mechanism: Mechanism, quorum: int, colluders: int) -> Distributed
 def require_distributable(mechanism: Mechanism) -> GnMax:
     """Return a mechanism whose noise parties can draw; raise `plan.invalid`, which names it, for another."""
     if isinstance(mechanism, DistributedGnMax):
-        raise invalid_plan("its noise is the parties' already; leave out noise, or name mechanism gnmax")
+        raise invalid_plan("its noise is the parties' already, of other parties; leave out noise, or name mechanism gnmax")
     # A class that inherits from it may release otherwise.
     if type(mechanism) is not GnMax:
         raise invalid_plan(

@@ -19,6 +19,7 @@ def test_the_quorum_less_colluders_and_one_is_relied_on(quorum: int, colluders: 
     assert (draw.kind, draw.shape) == ("gaussian", (3, 5))
     assert draw.scale == pytest.approx(40 / math.sqrt(honest), rel=1e-14)
     assert made.draws(3, 5) == []
+    assert distribute(made, quorum, colluders) == made, "as a sentence may propose it, with more noise"
     assert made.sigmas == (40.0,)
 
 
