@@ -91,7 +91,7 @@ def distribute(mechanism: Mechanism, quorum: int, colluders: int) -> Distributed
 def require_distributable(mechanism: Mechanism) -> GnMax:
     """Return a mechanism whose noise parties can draw; raise `plan.invalid`, which names it, for another."""
     if isinstance(mechanism, DistributedGnMax):
-        raise invalid_plan("its noise is the parties' already, of other parties; leave out noise, or name mechanism gnmax")
+        raise invalid_plan("its noise is that of other parties already; leave out noise, or name gnmax")
     # A class that inherits from it may release otherwise.
     if type(mechanism) is not GnMax:
         raise invalid_plan(
