@@ -93,7 +93,7 @@ def plan(
     repeated = 0 if asked_pool is None else asked_pool.repeated
     options = options if asked_pool is None else asked_pool.count_queries(options)
     nonce = secrets.token_bytes(NONCE_BYTES)
-    encoder = site_encoder(site, options.encoder)
+    encoder = site_encoder(site, options.encoder, task)
     options = options.model_copy(update={"encoder": encoder.name})
 
     def make(chosen: PlanOptions) -> Plan:

@@ -7,6 +7,7 @@ from typing import Any, Self
 from pydantic import SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from ostraka.common.console.options import flat_fields, part_models
+from ostraka.common.crypto.logits import Head
 from ostraka.common.errors import OstrakaError
 from ostraka.common.mechanism import BOUND, Mechanism, distribute, invalid_plan
 from ostraka.common.mechanism.arguments import make_mechanism, split_mechanism
@@ -22,7 +23,6 @@ from ostraka.deploy.simulation.schemes import check_epsilons, check_shares, leve
 from ostraka.deploy.simulation.settings_parts import (
     ONE_LABEL,
     BudgetSettings,
-    Head,
     PlanSettings,
     RecordSettings,
     StudentSettings,

@@ -13,6 +13,7 @@ from ostraka.client.students.registry import (
     VotesStudent,
 )
 from ostraka.common.console.options import KEY, Completion
+from ostraka.common.crypto.logits import Head
 from ostraka.common.learning.device import AUTO, DeviceName
 from ostraka.common.mechanism import BOUND
 from ostraka.common.mechanism.arguments import split_mechanism
@@ -175,9 +176,6 @@ class BudgetSettings(SettingsPart):
         return (self.epsilons or {}).get(site, self.epsilon)
 
 
-Head = Literal["linear", "square-mlp", "square-cnn"]
-"""Kinds of teachers that answer encrypted queries."""
-
 Training = Literal["conventional", "ttac", "dp-ttac"]
 """Whether teachers learn apart, or together with those of other parties."""
 
@@ -194,7 +192,8 @@ class TeacherSettings(SettingsPart):
 
     teachers: int = Field(default=10, ge=1, le=1000, description="Teachers of each party.")
     head: Annotated[Head | None, KEY] = Field(
-        default=None, description="Teachers that answer encrypted queries: linear, square-mlp or square-cnn."
+        default=None,
+        description="Teachers that answer encrypted queries: linear, square, square-mlp or square-cnn.",
     )
     model: str | None = Field(default=None, description="Model of the teachers; default suits the data.")
     device: DeviceName = Field(

@@ -18,6 +18,7 @@ from ostraka.common.crypto.transcripts import ballots_binding, read_encrypted_qu
 from ostraka.common.crypto.two_party import Garbling
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.noise import NoiseSource, open_exact_noise
+from ostraka.common.plan.encodings import HIDDEN_HEADS
 from ostraka.services.admission.grants import Permission
 from ostraka.services.encrypted.head_processes import HeadProcesses
 from ostraka.services.voting.answers import BallotGuardian
@@ -175,26 +176,26 @@ class BatchLogits:
     ) -> None:
         """Take the heads of all teachers that vote, the number of queries, and 32 fresh bytes.
 
-        Heads with squares are evaluated in the `processes`, if there are any.
+        Heads outside HIDDEN_HEADS are evaluated in the `processes`, if there are any.
         """
         self._scheme = scheme_of(head)
         self._heads = heads
         self._size = size
         self._seed = seed
-        self._processes = None if head == "linear" else processes
+        self._processes = None if head in HIDDEN_HEADS else processes
         self._made: list[MaskedLogits] = []
         self._making: Iterator[MaskedLogits] | None = None
 
     @property
     def most_request_bytes(self) -> int:
         """Size of public keys and queries, at most."""
-        queries = self._scheme.queries_bytes(self._heads[0].inputs)
+        queries = self._scheme.queries_bytes(self._heads[0].inputs, self._size)
         return LENGTH_BYTES + self._scheme.most_public_bytes() + queries
 
     @property
     def reply_bytes(self) -> int:
         """Size of all encrypted logits."""
-        return sum(self._scheme.logits_bytes(head.outputs) for head in self._heads)
+        return sum(self._scheme.logits_bytes(head.outputs, self._size) for head in self._heads)
 
     @property
     def shares(self) -> NDArray[np.uint64]:

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from ostraka.common.crypto.ml_kem_ot import OFFER_BYTES
 from ostraka.common.datasets import digits
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.encoders import load_encoder
 from ostraka.common.mechanism import L1, Binary, Confident, DistributedGnMax, LnMax, Mechanism, Powerset, Tau
 from ostraka.common.sharing.ballots import VOTE
-from ostraka.common.task import infer_task, write_task
+from ostraka.common.task import Task, infer_task, write_task
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.encrypted import head_processes
 from ostraka.services.encrypted.head_process import HeadProcess
@@ -76,6 +77,17 @@ def test_networks_that_square_vote_as_in_the_clear(squares: Federation) -> None:
     with squares.serving() as caller:
         found = Encrypted(caller, X, who=athens("square-mlp")).run()
     assert moved(found, expected(squares, X)) <= 2 * FEW
+
+
+@pytest.mark.heavy
+def test_squares_by_products_vote_as_in_the_clear(tmp_path: Path, squares_by_products: Path) -> None:
+    """The default word for encrypted queries allows them: masks hide such heads whatever is sent."""
+    with federation(tmp_path, squares_by_products) as made:
+        encrypted(made, ("ckks",))
+        X = queries(made, 300)
+        with made.serving() as caller:
+            found = Encrypted(caller, X, who=athens("square")).run()
+        assert moved(found, expected(made, X)) <= FEW
 
 
 @pytest.mark.heavy
@@ -204,6 +216,31 @@ def test_cohorts_vote_on_their_own_queries_with_their_own_weight(tmp_path: Path)
     )
     assert np.array_equal(found, 1.5 * first_votes + 0.5 * second_votes * second[:, None])
     assert np.array_equal(alone, 0.5 * second_votes)
+
+
+@pytest.mark.heavy
+def test_squares_behind_the_tasks_projection_vote_as_in_the_clear(tmp_path: Path) -> None:
+    """A plan for the task without it, or with another, is refused."""
+    folder = tmp_path / "projected"
+    folder.mkdir()
+    plain = infer_task(digits(), "digits")
+    task, other = (Task.model_validate(plain.model_dump() | {"projection": width}) for width in (12, 13))
+    write_task(task, folder / "task.toml")
+    config = TrainingConfig(teachers=TEACHERS, head="square", epochs=5)
+    train(digits(), task, config, seed=1).save(folder / "teachers")
+    encoder = load_encoder(task.encoder)
+    with federation(tmp_path, folder) as made:
+        encrypted(made, ("ckks",))
+        made.replan(encoder=encoder.name, encoder_sha256=encoder.sha256)
+        X = queries(made, 40)
+        with made.serving() as caller:
+            found = Encrypted(caller, encoder.encode(X), who=athens("square")).run()
+            assert moved(found, expected(made, X)) <= 1 / 60
+            for changes in ({"encoder": "", "encoder_sha256": b""}, {"task_digest": other.digest}):
+                made.replan(**changes)
+                with pytest.raises(OstrakaError) as refused:
+                    Encrypted(caller, encoder.encode(X), 2, who=athens("square")).begin()
+                assert refused.value.code is ErrorCode.TASK_MISMATCH
 
 
 @pytest.mark.heavy
