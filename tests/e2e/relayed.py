@@ -2,36 +2,40 @@
 
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import numpy as np
+import psutil
 
+from ostraka.client.peers.retry import Retry
 from ostraka.client.run.labelling import LabellingRun, LabelResult, label
 from ostraka.client.run.options import PlanOptions
-from ostraka.client.session.meter import SessionObserver
 from ostraka.common.clock import SystemClock
 from ostraka.common.config import SITE_FILE, SiteConfig, load_site, write_site
 from ostraka.common.identity import CertificateAuthority, Identity, Role
 from ostraka.common.mechanism import GnMax
+from ostraka.common.relay import agent_process
 from ostraka.deploy.provisioning.provision import CA_FOLDER
 from ostraka.deploy.simulation.federation import GUARDIAN, NAME, QUERY
-from ostraka.deploy.simulation.processes import Child, ChildCommand
+from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
 from tests.e2e.sites import QUIET, SETTINGS, Sites
 from tests.relay.relaying import UNUSED, append
 
 HUB = Identity(NAME, "hub", Role.RELAY)
+LONG = Retry(attempts=8)
+"""Outlasts a relay or an agent that is killed and starts on a busy machine; usual ones have a little less."""
 
 
 class RelayProcess:
     """A relay of a federation of processes."""
 
-    def __init__(self, sites: Sites, table: str = "") -> None:
-        """Start it with what else its table [relay] has."""
-        self._sites = sites
-        self.folder = sites.folder / HUB.site
+    def __init__(self, folder: Path, processes: Supervisor, table: str = "") -> None:
+        """Take the folder of all sites, and what else the relay's table [relay] has; start it."""
+        self.folder = folder / HUB.site
         self.folder.mkdir()
-        authority = CertificateAuthority.load(sites.folder / CA_FOLDER)
-        authority.issue(HUB, self.folder, SystemClock())
+        CertificateAuthority.load(folder / CA_FOLDER).issue(HUB, self.folder, SystemClock())
+        self._processes = processes
         self._table = table
         self._child: Child
         self.address = self.start("127.0.0.1:0")
@@ -43,52 +47,76 @@ class RelayProcess:
         ready = self.folder / "ready.json"
         ready.unlink(missing_ok=True)
         command = ["relay", "serve", "--site", str(self.folder), "--ready-file", str(ready)]
-        self._child = self._sites.processes.start(ChildCommand(HUB.site, command))
-        return self._sites.processes.wait_ready(self._child, ready, 60)
-
-    def kill(self) -> None:
-        os.kill(self._child.process.pid, signal.SIGKILL)
-        self._child.process.wait()
+        self._child = self._processes.start(ChildCommand(HUB.site, command))
+        return self._processes.wait_ready(self._child, ready, 60)
 
     def restart(self) -> None:
         """Kill it, and start it again at its port."""
-        self.kill()
+        os.kill(self._child.process.pid, signal.SIGKILL)
+        self._child.process.wait()
         self.start(self.address)
 
 
-def start_relay(sites: Sites) -> RelayProcess:
-    """Serve a guardian, and a relay that reaches it."""
-    sites.children[GUARDIAN] = sites.federation.serve_guardian()
-    return RelayProcess(sites, f'reach = {{ {GUARDIAN} = "{sites.guardian_address}" }}\n')
+def kill_agent(party: Child) -> None:
+    """Kill the process by which a party is attached."""
+    children = psutil.Process(party.process.pid).children()
+    (agent,) = (child for child in children if agent_process.__name__ in child.cmdline())
+    agent.kill()
 
 
-def serve_parties(sites: Sites, relay: RelayProcess, tables: Mapping[str, str] | None = None) -> None:
-    """Serve parties that reach nothing but the way to the relay that their table [relay] says.
+def start_relay(folder: Path, processes: Supervisor) -> RelayProcess:
+    """Start a relay that reaches the guardian of the sites in a folder, which serves."""
+    guardian = load_site(folder / QUERY).guardian
+    return RelayProcess(folder, processes, f'reach = {{ {GUARDIAN} = "{guardian}" }}\n')
 
-    A site without a table of its own goes straight to the relay; every one calls the guardian by it, too.
+
+def attach(folder: Path, relay: RelayProcess, table: str = "") -> None:
+    """Have a party go by a relay for whatever it calls, too.
+
+    `table` is what its table [relay] says of the way; "": straight to the relay.
     """
-    guardian = sites.guardian_address
-    for site in SETTINGS.sites:
-        config = sites.folder / site / SITE_FILE
-        config.write_text(config.read_text().replace(guardian, UNUSED))
-        table = (tables or {}).get(site, f'address = "{relay.address}"\n')
-        append(sites.folder / site, f'[relay]\nsite = "{HUB.site}"\nguardian = true\n{table}')
-    sites.children |= sites.federation.serve_parties()
-    # Not at the ports at which they listen, which stand in their place.
+    site = load_site(folder)
+    config = folder / SITE_FILE
+    config.write_text(config.read_text().replace(site.guardian, UNUSED))
+    way = table or f'address = "{relay.address}"\n'
+    append(folder, f'[relay]\nsite = "{HUB.site}"\nguardian = true\n{way}')
+
+
+def call_by_relay(folder: Path, relay: RelayProcess) -> None:
+    """Have a site call all parties at the relay, and not at the ports at which they listen.
+
+    Its site.toml is written anew, without tables.
+    """
     parties = dict.fromkeys(SETTINGS.sites, relay.address)
-    write_site(load_site(sites.folder / QUERY).model_copy(update={"parties": parties}))
+    write_site(load_site(folder).model_copy(update={"parties": parties}))
+
+
+def serve_by_relay(sites: Sites, tables: Callable[[str], Mapping[str, str]] = lambda _: {}) -> RelayProcess:
+    """Serve a federation whose parties are reached, and reach others, by a relay alone.
+
+    `tables` returns the ways of parties to the relay at an address, by site, as `attach` takes them.
+    """
+    sites.children[GUARDIAN] = sites.federation.serve_guardian()
+    relay = start_relay(sites.folder, sites.processes)
+    ways = tables(relay.address)
+    for site in SETTINGS.sites:
+        attach(sites.folder / site, relay, ways.get(site, ""))
+    sites.children |= sites.federation.serve_parties()
+    call_by_relay(sites.folder / QUERY, relay)
     sites.federation.set_budgets()
+    return relay
 
 
 def run(
-    sites: Sites, on_progress: object = lambda _: None, watch: SessionObserver | None = None
+    sites: Sites,
+    on_progress: Callable[[LabelResult], object] = lambda _: None,
+    quorum: int = len(SETTINGS.sites),
+    retry: Retry = LONG,
 ) -> LabelResult:
-    """Label the pool with every party."""
+    """Label the pool, with every party or fewer."""
     site = sites.folder / QUERY
-    options = PlanOptions(
-        mechanism=GnMax(sigma=QUIET), quorum=len(SETTINGS.sites), batch_size=SETTINGS.plan.batch_size
-    )
-    how = LabellingRun(on_progress, watch=watch)  # type: ignore[arg-type]
+    options = PlanOptions(mechanism=GnMax(sigma=QUIET), quorum=quorum, batch_size=SETTINGS.plan.batch_size)
+    how = LabellingRun(on_progress, retry=retry)
     return label(site, site / "pool.npz", options, sites.run, run=how)
 
 

@@ -1,10 +1,11 @@
 """Labelling where hospitals only call out, by ways of their own, and a relay is between all."""
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
 from ostraka.client.run.labelling import LabelResult
-from tests.e2e.relayed import require_true_labels, run, serve_parties, start_relay
+from tests.e2e.relayed import require_true_labels, run, serve_by_relay
 from tests.e2e.sites import SETTINGS, Sites
 from tests.e2e.test_guardian_killed import require_charged_once
 from tests.relay.programs import balance, squid
@@ -30,10 +31,12 @@ def test_a_relay_killed_in_a_run_through_an_inspecting_proxy_changes_no_label(
             relay.restart()
 
     with proxying(proxy) as way:
-        relay = start_relay(sites)
         known = f'proxy = "http://ward:s3cret@{way}"\nca = "{corporation.root}"\n'
-        table = f'address = "{relay.address}"\n{known}'
-        serve_parties(sites, relay, dict.fromkeys(SETTINGS.sites, table))
+
+        def tables(relay: str) -> Mapping[str, str]:
+            return dict.fromkeys(SETTINGS.sites, f'address = "{relay}"\n{known}')
+
+        relay = serve_by_relay(sites, tables)
         result = run(sites, kill)
         end(sites)
     assert killed
@@ -47,22 +50,25 @@ def test_a_relay_killed_in_a_run_through_an_inspecting_proxy_changes_no_label(
 
 
 def test_sites_answer_through_squid_both_ways_and_through_haproxy(sites: Sites, tmp_path: Path) -> None:
-    """One hospital has each: a proxy with a password, one that inspects, and a relay behind a balancer."""
+    """One hospital has each: a proxy with a password, one that inspects, and a balancer before the relay."""
     corporation = found_corporation(tmp_path / "corporation")
-    with ExitStack() as stack:
-        relay = start_relay(sites)
-        # Not by its number: certificates that Squid makes are for names alone.
-        by_name = f'address = "{relay.address.replace("127.0.0.1", "localhost")}"\n'
-        known = f'ca = "{corporation.root}"\n'
-        connecting = stack.enter_context(squid(relay.address, user="ward:p@ss"))
-        inspecting = stack.enter_context(squid(relay.address, inspects=corporation))
-        balancer = stack.enter_context(balance(relay.address, corporation))
-        ways = (
-            f'{by_name}proxy = "http://ward:p%40ss@{connecting}"\n',
-            f'{by_name}proxy = "http://{inspecting}"\n{known}',
-            f'address = "{balancer}"\n{known}',
-        )
-        serve_parties(sites, relay, dict(zip(SETTINGS.sites, ways, strict=True)))
+    known = f'ca = "{corporation.root}"\n'
+    with ExitStack() as programs:
+
+        def tables(relay: str) -> Mapping[str, str]:
+            # Not by its number: certificates that Squid makes are for names alone.
+            named = f'address = "{relay.replace("127.0.0.1", "localhost")}"\n'
+            connecting = programs.enter_context(squid(relay, user="ward:p@ss"))
+            inspecting = programs.enter_context(squid(relay, inspects=corporation))
+            balancer = programs.enter_context(balance(relay, corporation))
+            ways = (
+                f'{named}proxy = "http://ward:p%40ss@{connecting}"\n',
+                f'{named}proxy = "http://{inspecting}"\n{known}',
+                f'address = "{balancer}"\n{known}',
+            )
+            return dict(zip(SETTINGS.sites, ways, strict=True))
+
+        serve_by_relay(sites, tables)
         result = run(sites)
         end(sites)
     assert (result.answered, dict(result.left_out)) == (SETTINGS.records.queries, {})
