@@ -63,9 +63,10 @@ class Asked:
 def ask(sites: Sites, mechanism: Mechanism, name: str, **options: Any) -> Asked:
     """Label the pool in a run folder of this name; what is not an option of the plan goes to `label`."""
     site = sites.folder / QUERY
-    others = {key: options.pop(key) for key in ("on_progress", "on_step", "retry") if key in options}
+    others: dict[str, Any] = {"retry": SOON}
+    others |= {key: options.pop(key) for key in ("on_progress", "on_step", "retry") if key in options}
     plan = PlanOptions(mechanism=mechanism, quorum=2, batch_size=HEADS.plan.batch_size, **options)
-    result = label(site, site / "pool.npz", plan, site / name, run=LabellingRun(**{"retry": SOON} | others))
+    result = label(site, site / "pool.npz", plan, site / name, run=LabellingRun(**others))
     return Asked(sites, site / name, result)
 
 

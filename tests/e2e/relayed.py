@@ -17,12 +17,12 @@ from ostraka.common.identity import CertificateAuthority, Identity, Role
 from ostraka.common.mechanism import GnMax
 from ostraka.common.relay import agent_process
 from ostraka.deploy.provisioning.provision import CA_FOLDER
-from ostraka.deploy.simulation.federation import GUARDIAN, NAME, QUERY
+from ostraka.deploy.simulation.federation import GUARDIAN, QUERY
 from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
 from tests.e2e.sites import QUIET, SETTINGS, Sites
 from tests.relay.relaying import UNUSED, append
 
-HUB = Identity(NAME, "hub", Role.RELAY)
+HUB = "hub"
 LONG = Retry(attempts=8)
 """Outlasts a relay or an agent that is killed and starts on a busy machine; usual ones have a little less."""
 
@@ -30,24 +30,29 @@ LONG = Retry(attempts=8)
 class RelayProcess:
     """A relay of a federation of processes."""
 
-    def __init__(self, folder: Path, processes: Supervisor, table: str = "") -> None:
-        """Take the folder of all sites, and what else the relay's table [relay] has; start it."""
-        self.folder = folder / HUB.site
+    def __init__(self, folder: Path, processes: Supervisor, caller: SiteConfig) -> None:
+        """Take the folder of all sites, and one of them, whose guardian the relay reaches; start it."""
+        self.folder = folder / HUB
         self.folder.mkdir()
-        CertificateAuthority.load(folder / CA_FOLDER).issue(HUB, self.folder, SystemClock())
+        identity = Identity(caller.federation, HUB, Role.RELAY)
+        CertificateAuthority.load(folder / CA_FOLDER).issue(identity, self.folder, SystemClock())
         self._processes = processes
-        self._table = table
+        self._caller = caller
         self._child: Child
         self.address = self.start("127.0.0.1:0")
 
     def start(self, listen: str) -> str:
-        site = SiteConfig(federation=NAME, site=HUB.site, role="relay", listen=listen, folder=self.folder)
+        site = SiteConfig(
+            federation=self._caller.federation, site=HUB, role="relay", listen=listen, folder=self.folder
+        )
         write_site(site)
-        append(self.folder, f"[relay]\n{self._table}")
+        append(
+            self.folder, f'[relay]\nreach = {{ {self._caller.guardian_site} = "{self._caller.guardian}" }}'
+        )
         ready = self.folder / "ready.json"
         ready.unlink(missing_ok=True)
         command = ["relay", "serve", "--site", str(self.folder), "--ready-file", str(ready)]
-        self._child = self._processes.start(ChildCommand(HUB.site, command))
+        self._child = self._processes.start(ChildCommand(HUB, command))
         return self._processes.wait_ready(self._child, ready, 60)
 
     def restart(self) -> None:
@@ -64,12 +69,6 @@ def kill_agent(party: Child) -> None:
     agent.kill()
 
 
-def start_relay(folder: Path, processes: Supervisor) -> RelayProcess:
-    """Start a relay that reaches the guardian of the sites in a folder, which serves."""
-    guardian = load_site(folder / QUERY).guardian
-    return RelayProcess(folder, processes, f'reach = {{ {GUARDIAN} = "{guardian}" }}\n')
-
-
 def attach(folder: Path, relay: RelayProcess, table: str = "") -> None:
     """Have a party go by a relay for whatever it calls, too.
 
@@ -79,7 +78,7 @@ def attach(folder: Path, relay: RelayProcess, table: str = "") -> None:
     config = folder / SITE_FILE
     config.write_text(config.read_text().replace(site.guardian, UNUSED))
     way = table or f'address = "{relay.address}"\n'
-    append(folder, f'[relay]\nsite = "{HUB.site}"\nguardian = true\n{way}')
+    append(folder, f'[relay]\nsite = "{HUB}"\nguardian = true\n{way}')
 
 
 def call_by_relay(folder: Path, relay: RelayProcess) -> None:
@@ -87,8 +86,8 @@ def call_by_relay(folder: Path, relay: RelayProcess) -> None:
 
     Its site.toml is written anew, without tables.
     """
-    parties = dict.fromkeys(SETTINGS.sites, relay.address)
-    write_site(load_site(folder).model_copy(update={"parties": parties}))
+    site = load_site(folder)
+    write_site(site.model_copy(update={"parties": dict.fromkeys(site.parties, relay.address)}))
 
 
 def serve_by_relay(sites: Sites, tables: Callable[[str], Mapping[str, str]] = lambda _: {}) -> RelayProcess:
@@ -97,7 +96,7 @@ def serve_by_relay(sites: Sites, tables: Callable[[str], Mapping[str, str]] = la
     `tables` returns the ways of parties to the relay at an address, by site, as `attach` takes them.
     """
     sites.children[GUARDIAN] = sites.federation.serve_guardian()
-    relay = start_relay(sites.folder, sites.processes)
+    relay = RelayProcess(sites.folder, sites.processes, load_site(sites.folder / QUERY))
     ways = tables(relay.address)
     for site in SETTINGS.sites:
         attach(sites.folder / site, relay, ways.get(site, ""))
@@ -109,7 +108,7 @@ def serve_by_relay(sites: Sites, tables: Callable[[str], Mapping[str, str]] = la
 
 def run(
     sites: Sites,
-    on_progress: Callable[[LabelResult], object] = lambda _: None,
+    on_progress: Callable[[LabelResult], None] = lambda _: None,
     quorum: int = len(SETTINGS.sites),
     retry: Retry = LONG,
 ) -> LabelResult:

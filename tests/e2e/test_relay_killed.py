@@ -7,6 +7,7 @@ import pytest
 
 from ostraka.client.training.cli import LeadOptions
 from ostraka.client.training.leading import lead
+from ostraka.common.config import load_site
 from ostraka.common.errors import ErrorCode
 from ostraka.deploy.simulation.federation import GUARDIAN
 from ostraka.deploy.simulation.processes import Start, Supervisor
@@ -17,13 +18,13 @@ from tests.e2e.confidential import HEADS, ask, encrypted_logits
 from tests.e2e.holding import Held, start_holding, while_held
 from tests.e2e.relayed import (
     LONG,
+    RelayProcess,
     attach,
     call_by_relay,
     kill_agent,
     require_true_labels,
     run,
     serve_by_relay,
-    start_relay,
 )
 from tests.e2e.sites import SETTINGS, SOON, place
 from tests.e2e.test_confidential import leads, votes_of
@@ -106,7 +107,7 @@ def test_a_relay_and_then_an_agent_killed_while_a_party_trains_lose_no_round(
     settings = Settings.model_validate({**TOGETHER, "rounds": ROUNDS})
     training = Training(tmp_path / "sites", holding(held), settings)
     training.federation.serve_guardian()
-    relay = start_relay(training.folder, training.processes)
+    relay = RelayProcess(training.folder, training.processes, load_site(training.folder / LEADER))
     for site in settings.sites:
         attach(training.folder / site, relay)
     parties = training.federation.start_training()

@@ -1,7 +1,6 @@
 """Programs of others that stand before a relay, or in its place: Squid, HAProxy and OpenSSH.
 
-Each runs as an ordinary user, with a configuration and a port of its own. Where tests run as root that user
-is `NOBODY`.
+Each runs as an ordinary user, with a configuration and a port of its own.
 """
 
 import hashlib
@@ -11,17 +10,22 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.addresses import free_ports
 from tests.relay.relaying import Corporation
 from tests.skips import skip_or_fail
 from tests.waiting import until
 
-NOBODY = "nobody"
-"""Squid refuses to serve as root, and OpenSSH's server as root wants folders of the system."""
+USER = "nobody" if os.getuid() == 0 else None
+"""As whom they run where tests run as root: Squid refuses to serve so, and OpenSSH's server wants folders of
+the system."""
+AS_USER: dict[str, Any] = (
+    {"user": USER, "group": pwd.getpwnam(USER).pw_gid, "extra_groups": []} if USER else {}
+)
 CERTIFICATES = Path("/usr/lib/squid/security_file_certgen")
 """What makes certificates for a Squid that inspects; Debian's squid-openssl has it, and squid does not."""
 PASSWORDS = Path("/usr/lib/squid/basic_ncsa_auth")
@@ -35,18 +39,13 @@ def find_program(name: str) -> str:
     return found
 
 
-def ordinary_user() -> str:
-    """Return the name of the user that programs run as."""
-    return NOBODY if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
-
-
 @contextmanager
 def workplace() -> Iterator[Path]:
     """Yield an empty folder of the ordinary user, who reaches none of pytest's."""
     with tempfile.TemporaryDirectory(prefix="ostraka-programs-") as name:
         folder = Path(name)
-        if os.getuid() == 0:
-            shutil.chown(folder, NOBODY)
+        if USER:
+            shutil.chown(folder, USER)
         yield folder
 
 
@@ -55,15 +54,15 @@ def put(folder: Path, name: str, content: str | bytes) -> Path:
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     path.chmod(0o600)
-    if os.getuid() == 0:
-        shutil.chown(path, NOBODY)
+    if USER:
+        shutil.chown(path, USER)
     return path
 
 
 @contextmanager
-def run(arguments: list[str | Path], folder: Path, port: int) -> Iterator[None]:
-    """Run a program within the block, which begins once it listens at a port of this machine."""
-    log = folder / f"{Path(arguments[0]).name}.log"
+def run(arguments: Sequence[str | Path], folder: Path, port: int) -> Iterator[None]:
+    """Run a program within the block, which begins once it has a port of this machine opened."""
+    log = Path(folder, f"{Path(arguments[0]).name}.log")
     with log.open("ab") as output:
         process = subprocess.Popen(
             arguments,
@@ -71,7 +70,7 @@ def run(arguments: list[str | Path], folder: Path, port: int) -> Iterator[None]:
             stdout=output,
             stderr=subprocess.STDOUT,
             cwd=folder,
-            user=NOBODY if os.getuid() == 0 else None,
+            **AS_USER,
         )
     try:
         until(lambda: process.poll() is not None or listens(port))
@@ -143,8 +142,7 @@ def _inspection(folder: Path, own: Corporation) -> str:
     if not CERTIFICATES.exists():
         skip_or_fail("this machine's squid cannot inspect TLS; install Debian's package squid-openssl")
     root = put(folder, "root.pem", own.root.read_bytes() + own.root_key.read_bytes())
-    as_user = NOBODY if os.getuid() == 0 else None
-    subprocess.run([CERTIFICATES, "-c", "-s", folder / "certificates", "-M", "4MB"], check=True, user=as_user)
+    subprocess.run([CERTIFICATES, "-c", "-s", folder / "certificates", "-M", "4MB"], check=True, **AS_USER)
     return f" ssl-bump tls-cert={root} generate-host-certificates=on"
 
 
@@ -191,3 +189,48 @@ backend relay
 """
     with haproxy(sections, port, shown=shown.certificate.read_bytes() + shown.key.read_bytes()):
         yield f"127.0.0.1:{port}"
+
+
+class Sshd:
+    """An OpenSSH server that lets one key in, which may have one port forwarded and do nothing else."""
+
+    def __init__(self, folder: Path, forwarded: int) -> None:
+        """Take the folder of a workplace, and the port."""
+        self._folder = folder
+        self._program = find_program("sshd")
+        self._forwarded = forwarded
+        (self.port,) = free_ports(1)
+        for name in ("host", "site"):
+            command = [find_program("ssh-keygen"), "-q", "-t", "ed25519", "-N", "", "-f", folder / name]
+            subprocess.run(command, check=True, **AS_USER)
+        limits = f'restrict,port-forwarding,permitlisten="127.0.0.1:{forwarded}"'
+        put(folder, "authorized_keys", f"{limits} {(folder / 'site.pub').read_text()}")
+
+    @contextmanager
+    def serve(self) -> Iterator[None]:
+        """Serve within the block."""
+        folder = self._folder
+        lines = (
+            f"ListenAddress 127.0.0.1:{self.port}",
+            f"HostKey {folder / 'host'}",
+            f"AuthorizedKeysFile {folder / 'authorized_keys'}",
+            "AuthenticationMethods publickey",
+            "PidFile none",
+            "StrictModes no",
+            "UsePAM yes",
+        )
+        config = put(folder, "sshd_config", "\n".join([*lines, ""]))
+        with run([self._program, "-D", "-e", "-f", config], folder, self.port):
+            yield
+
+    @contextmanager
+    def forward(self, address: str, port: int) -> Iterator[None]:
+        """Have the forwarded port lead to an address within the block, by logging in at a port."""
+        folder = self._folder
+        known = put(folder, "known_hosts", f"[127.0.0.1]:{port} {(folder / 'host.pub').read_text()}")
+        options = ("ExitOnForwardFailure=yes", "IdentitiesOnly=yes", f"UserKnownHostsFile={known}")
+        words = ["-F", "none", "-N", "-i", str(folder / "site"), "-p", str(port), "127.0.0.1"]
+        words += [word for option in options for word in ("-o", option)]
+        words += ["-R", f"127.0.0.1:{self._forwarded}:{address}"]
+        with run([find_program("ssh"), *words], folder, self._forwarded):
+            yield
