@@ -201,7 +201,7 @@ class Sshd:
         self._forwarded = forwarded
         (self.port,) = free_ports(1)
         for name in ("host", "site"):
-            command = [find_program("ssh-keygen"), "-q", "-t", "ed25519", "-N", "", "-f", folder / name]
+            command = [find_program("ssh-keygen"), "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
             subprocess.run(command, check=True, **AS_USER)
         limits = f'restrict,port-forwarding,permitlisten="127.0.0.1:{forwarded}"'
         put(folder, "authorized_keys", f"{limits} {(folder / 'site.pub').read_text()}")
