@@ -151,7 +151,7 @@ class Policy(BaseModel):
 
     def bound_of(self, plan: Plan) -> BOUND:
         """How costs of a plan are computed: at worst where nobody sees a histogram, or there is none."""
-        no_histogram = plan.tally == "blind" or plan.releases_sums
+        no_histogram = plan.tally == "blind" or plan.noise == "parties" or plan.releases_sums
         return "worst_case" if no_histogram else self.bound
 
     def epsilon_of(self, level: str) -> float:

@@ -238,7 +238,8 @@ def switch_words(report: SimulationReport) -> str:
     ckks = report.encoding == "ckks"
     blind = report.tally == "blind"
     queries = f"encrypted (ckks, head {report.head})" if ckks else "seen by the parties (plain)"
-    histograms = "seen by nobody (blind)" if blind else "seen by the guardian (aggregate)"
+    noised = "" if report.mechanism.relied_on is None else " with the noise of the parties"
+    histograms = "seen by nobody (blind)" if blind else f"seen by the guardian{noised} (aggregate)"
     return f"queries {queries}, ballots {report.ballots}, histograms {histograms}"
 
 

@@ -17,7 +17,7 @@ from ostraka.common.crypto.logits import Head
 from ostraka.common.learning.device import AUTO, DeviceName
 from ostraka.common.mechanism import BOUND
 from ostraka.common.mechanism.arguments import split_mechanism
-from ostraka.common.plan.choices import BALLOTS, BASE_TRANSFERS, ENCODING, ENFORCE, TALLY
+from ostraka.common.plan.choices import BALLOTS, BASE_TRANSFERS, ENCODING, ENFORCE, NOISE, TALLY
 from ostraka.common.planning.options import complete_mechanism
 from ostraka.common.validation import FrozenModel
 from ostraka.deploy.simulation.defaults import RANDOMIZED, TaskKind
@@ -89,7 +89,7 @@ class PlanSettings(SettingsPart):
     """What the querying party's plan says.
 
     ``encoding`` hides queries from parties, ``tally`` histograms from the guardian; ``ballots`` says whether
-    ballots are verified; ``variant`` says how budgets that differ are used.
+    ballots are verified; ``noise`` who draws it; ``variant`` says how budgets that differ are used.
     """
 
     mechanism: Annotated[str, Completion(complete_mechanism)] = Field(
@@ -114,6 +114,12 @@ class PlanSettings(SettingsPart):
     )
     ballots: Annotated[BALLOTS | None, KEY] = Field(
         default=None, description="Ballots: verified or unverified; default verified where that is possible."
+    )
+    noise: NOISE = Field(
+        default="guardian", description="Who draws noise: guardian (default) or parties, for mechanism gnmax."
+    )
+    colluders: Annotated[int, KEY] = Field(
+        default=0, ge=0, description="With noise parties: how many parties may collude; default none."
     )
     batch_size: int = Field(default=100, ge=1, description="Queries released together.")
     quorum: Annotated[int | None, KEY] = Field(

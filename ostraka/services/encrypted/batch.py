@@ -2,7 +2,7 @@
 
 import hashlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 
@@ -17,6 +17,7 @@ from ostraka.common.crypto.logits import Head
 from ostraka.common.crypto.transcripts import ballots_binding, read_encrypted_queries
 from ostraka.common.crypto.two_party import Garbling
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.noise import NoiseSource, open_exact_noise
 from ostraka.common.plan.encodings import HIDDEN_HEADS
 from ostraka.services.admission.grants import Permission
 from ostraka.services.encrypted.head_processes import HeadProcesses
@@ -101,8 +102,17 @@ def out_of_order(batch_id: int, step: str, missing: str) -> OstrakaError:
 class BatchCircuits:
     """All circuits of a batch; every message is the same at every call."""
 
-    def __init__(self, permission: Permission, seed: bytes) -> None:
-        """Take what the batch is and the fresh 32 bytes that everything here is derived from."""
+    def __init__(
+        self, permission: Permission, seed: bytes, noise: Callable[[], NoiseSource] = open_exact_noise
+    ) -> None:
+        """Take what the batch is and the fresh 32 bytes that everything else here is derived from.
+
+        `noise` opens what draws this party's noise where the plan asks for that: once, so that a share which
+        is sent again holds the same.
+        """
+        plan = permission.plan
+        self._noise = [draw.of(noise()) for draw in plan.mechanism.party_draws(permission.size, plan.classes)]
+        self._ring = plan.modulus
         self.votes = BallotComputation.of(permission.plan, permission.participant, permission.scheduled)
         computation = self.votes.computation
         bound = ballots_binding(*permission.key, permission.participant.site)
@@ -127,8 +137,12 @@ class BatchCircuits:
         return self._garbling.tables()
 
     def shares(self) -> NDArray[np.uint32]:
-        """Return this party's share of its ballots (queries, width) in Z_2^32, in steps of 2^-16 vote."""
-        return self.votes.ballots(self._garbling.shares())
+        """Return this party's share of its ballots (queries, width) in Z_2^32, in steps of 2^-16 vote.
+
+        It holds the noise that this party adds, if it does.
+        """
+        shares = self.votes.ballots(self._garbling.shares())
+        return self._ring.sum([shares, *map(self._ring.wrap, self._noise)])
 
     def labels(self, correction: bytes, logits: NDArray[np.uint64]) -> Iterator[bytes]:
         """Yield the labels of this party's words.

@@ -12,7 +12,7 @@ from ostraka.common.crypto.ml_kem_ot import OFFER_BYTES
 from ostraka.common.datasets import digits
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.encoders import load_encoder
-from ostraka.common.mechanism import L1, Binary, Confident, LnMax, Mechanism, Powerset, Tau
+from ostraka.common.mechanism import L1, Binary, Confident, DistributedGnMax, LnMax, Mechanism, Powerset, Tau
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.task import Task, infer_task, write_task
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -22,6 +22,7 @@ from ostraka.services.journal.journal import Journal
 from ostraka.services.journal.limits import GroupCharge
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
 from ostraka.services.teachers.layouts import layouts
+from tests.common.noise.laws import GAUSSIAN, fits
 from tests.services.conftest import symptoms
 from tests.services.encrypted.conftest import encrypted
 from tests.services.encrypted.querier import Encrypted, athens
@@ -258,3 +259,15 @@ def test_teachers_behind_an_encoder_vote_on_its_features(tmp_path: Path) -> None
         with made.serving() as caller:
             found = Encrypted(caller, encoder.encode(X)).run()
         assert moved(found, expected(made, X)) <= 1 / 60
+
+
+@pytest.mark.heavy
+def test_shares_of_encrypted_batches_hold_this_partys_noise(attica: Federation) -> None:
+    """Of which the few votes that fall otherwise change nothing that is seen."""
+    noised = DistributedGnMax(sigma=50.0, honest=1)
+    attica.replan(mechanism=noised, parties=("athens", "sparta"), quorum=2)
+    X = queries(attica, 100)
+    with attica.serving() as caller:
+        found = Encrypted(caller, X).run()
+    added = np.round((found - expected(attica, X)) * VOTE).astype(np.int64)
+    assert fits(added.ravel(), GAUSSIAN, 50.0 * VOTE)
