@@ -123,8 +123,8 @@ def _check_worth(total: UnitTotal, price: int) -> None:
         raise OstrakaError(
             ErrorCode.POLICY_REFUSED,
             f"Publishing costs {total.budget.key} an rdp of {price * AMOUNT_UNIT:.3g}, and all that it has"
-            f" spent is {total.worst * AMOUNT_UNIT:.3g} at worst, which may be told for nothing; publish after more"
-            " releases, or with a larger sigma.",
+            f" spent is {total.worst * AMOUNT_UNIT:.3g} at worst, which may be told for nothing; publish"
+            " after more releases, or with a larger sigma.",
         )
 
 
