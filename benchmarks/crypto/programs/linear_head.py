@@ -38,7 +38,7 @@ class Scheme(Protocol):
 
 def main(library: str, new: Callable[[], Scheme]) -> None:
     """Measure a library's scheme: `..._head 4096 3`."""
-    queries, repeats = int(sys.argv[1]), int(sys.argv[2])
+    queries, repeats = map(int, sys.argv[1:])
     measured = [_run(new, queries) for _ in range(repeats)]
     seconds, sent, messages = zip(*measured, strict=True)
     Measured(version(library), queries, median_of(seconds), sent[0], messages[0]).tell()

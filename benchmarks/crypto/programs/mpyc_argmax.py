@@ -30,7 +30,7 @@ def count_messages() -> Callable[[], int]:
 
 async def main() -> None:
     """Share random logits, take their argmax, and compare: `mpyc_argmax 1000 3`."""
-    queries, repeats = int(sys.argv[1]), int(sys.argv[2])
+    queries, repeats = map(int, sys.argv[1:])
     logits = np.random.default_rng(0).integers(-(2 ** (BITS - 2)), 2 ** (BITS - 2), (queries, CLASSES))
     integer = mpc.SecInt(BITS)
     messages = count_messages()
@@ -40,12 +40,12 @@ async def main() -> None:
         shared = mpc.input(integer.array(logits), senders=0)
         await mpc.gather(shared)
         await mpc.barrier()
-        before = _sent(), messages()
+        before = _bytes_so_far(), messages()
         began = time.process_time()
         ballots = mpc.np_argmax(shared, axis=1, arg_unary=True)
         await mpc.gather(ballots)
         spent = time.process_time() - began
-        own = spent, _sent() - before[0], messages() - before[1]
+        own = spent, _bytes_so_far() - before[0], messages() - before[1]
         found = np.asarray(await mpc.output(ballots)).astype(int)
         assert np.array_equal(found.argmax(axis=1), logits.argmax(axis=1)), "MPyC found other classes"
         runs.append(await mpc.transfer(own))
@@ -56,7 +56,7 @@ async def main() -> None:
         Measured(version("mpyc"), queries, seconds, sent, count).tell()
 
 
-def _sent() -> int:
+def _bytes_so_far() -> int:
     return sum(peer.protocol.nbytes_sent for peer in mpc.parties if peer.pid != mpc.pid)
 
 

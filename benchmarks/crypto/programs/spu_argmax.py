@@ -24,7 +24,8 @@ SPENT = re.compile(r"total send bytes (\d+), recv bytes (\d+), send actions (\d+
 
 def main() -> None:
     """Run a protocol on random logits: `spu_argmax CHEETAH 1000 3`."""
-    protocol, queries, repeats = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    protocol = sys.argv[1]
+    queries, repeats = map(int, sys.argv[2:])
     logits = np.random.default_rng(0).uniform(-1, 1, (queries, CLASSES)).astype(np.float32)
     settings = libspu.RuntimeConfig(
         protocol=getattr(libspu.ProtocolKind, protocol),

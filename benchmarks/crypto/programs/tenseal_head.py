@@ -7,7 +7,7 @@ import tenseal
 
 from benchmarks.crypto.programs.linear_head import Floats, main
 
-DEGREE = 4096
+DEGREE = 4096  # that of Ostraka's linear heads
 MODULI = [40, 32, 37]
 """Bits: 109 in all, the most at this degree (Homomorphic Encryption Standard, 2018); 32 are rescaled away."""
 
