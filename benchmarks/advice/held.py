@@ -59,8 +59,12 @@ def compare(case: Case, cell: Cell) -> Held:
     """Hold a case's advice against what happened."""
     ways = compare_ways(cell.seen, case.epsilon, cell.judged, cell.amounts)
     found = recommend(ways, cell.judged, cell.amounts, case.epsilon)
-    # Doing nothing is own records alone, by the kind of model that the advice found best on the seen ones.
-    alone = next(one for one in reversed(ways) if one.way in ("own", "nothing"))
+    # Doing nothing is what the advice found best on the seen records, and says: own ones alone by a kind of
+    # model, or the most frequent class where these told no more.
+    alone = max(
+        (one for one in ways if one.way in ("own", "nothing")),
+        key=lambda one: one.figure(cell.judged).estimate,
+    )
     advised = next((one for one in ways if (one.way, one.variant) == (found.way, found.variant)), alone)
     means = _means(cell)
     key = (advised.way, advised.variant)
