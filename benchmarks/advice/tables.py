@@ -38,7 +38,7 @@ def _rdatasets(path: str, label: str, drop: Sequence[str] = ()) -> Read:
 
         with tarfile.open(package_file("pydataset", "resources.tar.gz")) as archive:
             file = archive.extractfile(f"resources/rdata/csv/{path}.csv")
-            frame = pd.read_csv(file, index_col=0)  # type: ignore[arg-type]  # the archive has this file
+            frame = pd.read_csv(file, index_col=0)
         return _arrow(frame.drop(columns=list(drop)), label), (label,)
 
     return read

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.advice import cells
 from benchmarks.advice.cases import HELD_CASES, TUNING_CASES, Case
 from benchmarks.advice.cells import Cell, read_records
 from benchmarks.advice.held import compare, tell_errors
@@ -81,7 +80,7 @@ def test_quantities_are_learned_as_numbers(monkeypatch: pytest.MonkeyPatch) -> N
     def read() -> tuple[object, tuple[str, ...]]:
         return table(features(80), pounds=np.arange(80) // 8), ("pounds",)
 
-    monkeypatch.setitem(cells.HELD, "birth weights", read)
-    monkeypatch.setitem(cells.HELD, "iris", read)
+    monkeypatch.setitem(HELD, "birth weights", read)
+    monkeypatch.setitem(HELD, "iris", read)
     assert read_records(replace(CASE, table="birth weights")).kind == "number"
     assert read_records(CASE).kind == "classes"
