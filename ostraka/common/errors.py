@@ -137,6 +137,7 @@ class ErrorCode(StrEnum):
     SERVER_PORT_IN_USE = "server.port_in_use"
     SERVER_STOPPING = "server.stopping"
     SERVER_TIMEOUT = "server.timeout"
+    SERVER_TLS_OUTDATED = "server.tls_outdated"
     SERVER_UNREACHABLE = "server.unreachable"
     SESSION_CLOSED = "session.closed"
     SESSION_ELSEWHERE = "session.elsewhere"
@@ -227,6 +228,7 @@ _STATUS_OF_CODE = {
     ErrorCode.RELAY_QUOTA: "RESOURCE_EXHAUSTED",
     ErrorCode.SERVER_INSECURE_REFUSED: "FAILED_PRECONDITION",
     ErrorCode.SERVER_TIMEOUT: "DEADLINE_EXCEEDED",
+    ErrorCode.SERVER_TLS_OUTDATED: "FAILED_PRECONDITION",
     ErrorCode.SESSION_UNKNOWN: "NOT_FOUND",
 }
 

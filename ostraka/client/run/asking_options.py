@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from ostraka.client.students.registry import KMEANS
 from ostraka.common.console.options import KEY
-from ostraka.common.plan.choices import BALLOTS, ENCODING, TALLY, VARIANT
+from ostraka.common.plan.choices import BALLOTS, BASE_TRANSFERS, ENCODING, TALLY, VARIANT
 from ostraka.common.validation import FrozenModel
 
 BATCH_SIZE = 100
@@ -65,6 +65,11 @@ class AskingOptions(FrozenModel):
     tally: TALLY = Field(
         default="aggregate",
         description="Tally: aggregate (the guardian sees sums of votes) or blind (it does not).",
+    )
+    base_transfers: Annotated[BASE_TRANSFERS, KEY] = Field(
+        default="ed25519",
+        description="Base transfers of garbled circuits: ed25519, or ml-kem, for messages that somebody "
+        "records and keeps until there are quantum computers.",
     )
     ballots: Annotated[BALLOTS | None, KEY] = Field(
         default=None,

@@ -81,6 +81,7 @@ def make_plan(
         batch_size=queries if options.mechanism.by_record else min(_batch_size(options), queries),
         encoding=options.encoding,
         tally=options.tally,
+        base_transfers=options.base_transfers,
         ring_bits=_ring_bits(options, len(parties), classes),
         encoder=options.encoder or "",
         encoder_sha256=encoder_sha256,

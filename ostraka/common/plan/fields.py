@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, field_validator
 
 from ostraka.common.mechanism import JointTraining, Mechanism, Value
-from ostraka.common.plan.choices import BALLOTS, ENCODING, TALLY, VARIANT
+from ostraka.common.plan.choices import BALLOTS, BASE_TRANSFERS, ENCODING, TALLY, VARIANT
 from ostraka.common.sharing.ballots import LabelCounts
 from ostraka.common.sharing.modulus import Modulus
 from ostraka.common.sharing.prime_field import PrimeField
@@ -42,6 +42,7 @@ class PlanFields(Value):
     multi_label: bool = False
     tally: TALLY = "aggregate"
     encoding: ENCODING = "plain"
+    base_transfers: BASE_TRANSFERS = "ed25519"
     ring_bits: RING_BITS = 64
     fraction_bits: Literal[16] = 16
     adjacency: Literal["record", "label"] = "record"

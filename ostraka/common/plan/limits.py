@@ -183,6 +183,11 @@ def check_switches(plan: PlanFields) -> None:
     if plan.ballots == "verified":
         _check_verified(plan)
     if plan.encoding == "plain" and plan.tally == "aggregate":
+        if plan.base_transfers != "ed25519":
+            raise invalid_plan(
+                f"base_transfers {plan.base_transfers} is for garbled circuits, of which encoding plain with "
+                "tally aggregate has none; leave it out"
+            )
         return
     if plan.ballots == "verified" and plan.ring_bits != CIRCUIT_FIELD_BITS:
         raise invalid_plan(

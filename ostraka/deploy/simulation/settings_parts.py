@@ -16,7 +16,7 @@ from ostraka.common.console.options import KEY, Completion
 from ostraka.common.learning.device import AUTO, DeviceName
 from ostraka.common.mechanism import BOUND
 from ostraka.common.mechanism.arguments import split_mechanism
-from ostraka.common.plan.choices import BALLOTS, ENCODING, ENFORCE, TALLY
+from ostraka.common.plan.choices import BALLOTS, BASE_TRANSFERS, ENCODING, ENFORCE, TALLY
 from ostraka.common.planning.options import complete_mechanism
 from ostraka.common.validation import FrozenModel
 from ostraka.deploy.simulation.defaults import RANDOMIZED, TaskKind
@@ -108,6 +108,9 @@ class PlanSettings(SettingsPart):
         "allow: whoever may ask is trusted with the models.",
     )
     tally: TALLY = Field(default="aggregate", description="Tally: aggregate (default) or blind.")
+    base_transfers: Annotated[BASE_TRANSFERS, KEY] = Field(
+        default="ed25519", description="Base transfers of garbled circuits: ed25519 (default) or ml-kem."
+    )
     ballots: Annotated[BALLOTS | None, KEY] = Field(
         default=None, description="Ballots: verified or unverified; default verified where that is possible."
     )

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ostraka.common.crypto.ml_kem_ot import OFFER_BYTES
 from ostraka.common.datasets import digits
 from ostraka.common.learning.encoders import load_encoder
 from ostraka.common.mechanism import L1, Binary, Confident, LnMax, Mechanism, Powerset, Tau
@@ -56,6 +57,16 @@ def test_linear_heads_vote_as_in_the_clear(attica: Federation) -> None:
     assert (found.sum(axis=1) == TEACHERS).all()
     with Journal(attica.party / "journal.db") as journal:
         assert journal.amount_spent(8.0) == GroupCharge(attica.plan.mechanism, 300, 10).amount(8.0)
+
+
+def test_base_transfers_by_ml_kem_change_no_vote(attica: Federation) -> None:
+    attica.replan(base_transfers="ml-kem")
+    X = queries(attica, 9)
+    with attica.serving() as caller:
+        batch = Encrypted(caller, X)
+        found = batch.run()
+    assert moved(found, expected(attica, X)) <= FEW
+    assert batch.votes.computation.sizes.points == OFFER_BYTES
 
 
 @pytest.mark.heavy

@@ -8,6 +8,11 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class BaseTransfers(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    BASE_TRANSFERS_ED25519: _ClassVar[BaseTransfers]
+    BASE_TRANSFERS_ML_KEM: _ClassVar[BaseTransfers]
+
 class Tally(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     TALLY_UNSPECIFIED: _ClassVar[Tally]
@@ -26,6 +31,8 @@ class Stage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     STAGE_BALLOTS: _ClassVar[Stage]
     STAGE_CHECK: _ClassVar[Stage]
     STAGE_ANSWERS: _ClassVar[Stage]
+BASE_TRANSFERS_ED25519: BaseTransfers
+BASE_TRANSFERS_ML_KEM: BaseTransfers
 TALLY_UNSPECIFIED: Tally
 TALLY_AGGREGATE: Tally
 TALLY_BLIND: Tally
@@ -284,7 +291,7 @@ class InstalledMechanism(_message.Message):
     def __init__(self, kind: _Optional[str] = ..., parameters: _Optional[str] = ...) -> None: ...
 
 class Plan(_message.Message):
-    __slots__ = ("nonce", "task_digest", "classes", "multi_label", "mechanism", "tally", "encoding", "parties", "quorum", "queries", "batch_size", "ring_bits", "fraction_bits", "adjacency", "variant", "encoder", "encoder_sha256", "labels")
+    __slots__ = ("nonce", "task_digest", "classes", "multi_label", "mechanism", "tally", "encoding", "parties", "quorum", "queries", "batch_size", "ring_bits", "fraction_bits", "adjacency", "variant", "encoder", "encoder_sha256", "labels", "base_transfers")
     NONCE_FIELD_NUMBER: _ClassVar[int]
     TASK_DIGEST_FIELD_NUMBER: _ClassVar[int]
     CLASSES_FIELD_NUMBER: _ClassVar[int]
@@ -303,6 +310,7 @@ class Plan(_message.Message):
     ENCODER_FIELD_NUMBER: _ClassVar[int]
     ENCODER_SHA256_FIELD_NUMBER: _ClassVar[int]
     LABELS_FIELD_NUMBER: _ClassVar[int]
+    BASE_TRANSFERS_FIELD_NUMBER: _ClassVar[int]
     nonce: bytes
     task_digest: bytes
     classes: int
@@ -321,7 +329,8 @@ class Plan(_message.Message):
     encoder: str
     encoder_sha256: bytes
     labels: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, nonce: _Optional[bytes] = ..., task_digest: _Optional[bytes] = ..., classes: _Optional[int] = ..., multi_label: _Optional[bool] = ..., mechanism: _Optional[_Union[Mechanism, _Mapping]] = ..., tally: _Optional[_Union[Tally, str]] = ..., encoding: _Optional[_Union[Encoding, str]] = ..., parties: _Optional[_Iterable[str]] = ..., quorum: _Optional[int] = ..., queries: _Optional[int] = ..., batch_size: _Optional[int] = ..., ring_bits: _Optional[int] = ..., fraction_bits: _Optional[int] = ..., adjacency: _Optional[str] = ..., variant: _Optional[str] = ..., encoder: _Optional[str] = ..., encoder_sha256: _Optional[bytes] = ..., labels: _Optional[_Iterable[int]] = ...) -> None: ...
+    base_transfers: BaseTransfers
+    def __init__(self, nonce: _Optional[bytes] = ..., task_digest: _Optional[bytes] = ..., classes: _Optional[int] = ..., multi_label: _Optional[bool] = ..., mechanism: _Optional[_Union[Mechanism, _Mapping]] = ..., tally: _Optional[_Union[Tally, str]] = ..., encoding: _Optional[_Union[Encoding, str]] = ..., parties: _Optional[_Iterable[str]] = ..., quorum: _Optional[int] = ..., queries: _Optional[int] = ..., batch_size: _Optional[int] = ..., ring_bits: _Optional[int] = ..., fraction_bits: _Optional[int] = ..., adjacency: _Optional[str] = ..., variant: _Optional[str] = ..., encoder: _Optional[str] = ..., encoder_sha256: _Optional[bytes] = ..., labels: _Optional[_Iterable[int]] = ..., base_transfers: _Optional[_Union[BaseTransfers, str]] = ...) -> None: ...
 
 class Participant(_message.Message):
     __slots__ = ("site", "teachers", "records", "max_votes_per_person", "manifest_sha256", "cohorts", "head", "together", "abstains", "shared_features", "whole_persons")
