@@ -120,8 +120,10 @@ def _do_nothing(
     base = _base(ways)
     yours = f"your {amounts.own:,} records do as well" if amounts.own else "nobody's records help"
     trivial = next(one for one in ways if one.way == "nothing")
-    if base.figure(judged).estimate - trivial.figure(judged).estimate < 0:
-        yours = "not even your own records tell more than the most frequent class"
+    if base.figure(judged).estimate < trivial.figure(judged).estimate:
+        own = value_text(base.figure(judged).estimate, judged)
+        yours = f"not even your own records, with {own}, tell more than {name_way(trivial)}"
+        base = trivial
     told = f"Do nothing: {yours} ({_tell(base, judged)}"
     if best is not None:
         told += (
