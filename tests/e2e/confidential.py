@@ -65,7 +65,8 @@ def ask(sites: Sites, mechanism: Mechanism, name: str, **options: Any) -> Asked:
     site = sites.folder / QUERY
     others: dict[str, Any] = {"retry": SOON}
     others |= {key: options.pop(key) for key in ("on_progress", "on_step", "retry") if key in options}
-    plan = PlanOptions(mechanism=mechanism, quorum=2, batch_size=HEADS.plan.batch_size, **options)
+    chosen: dict[str, Any] = {"quorum": 2, **options}
+    plan = PlanOptions(mechanism=mechanism, batch_size=HEADS.plan.batch_size, **chosen)
     result = label(site, site / "pool.npz", plan, site / name, run=LabellingRun(**others))
     return Asked(sites, site / name, result)
 

@@ -66,7 +66,7 @@ def test_a_relay_and_then_an_agent_killed_in_a_vote_change_no_label(
     require_charged_once(sites)
 
 
-def test_a_party_killed_in_a_vote_is_left_out_as_detached(
+def test_a_party_killed_in_a_vote_is_left_out_and_charged_for_nothing(
     tmp_path: Path, trained: Path, split: Split, holding: Callable[[Held], Supervisor]
 ) -> None:
     held = Held(str(tmp_path), FIRST, "Vote", times=1)
@@ -75,7 +75,8 @@ def test_a_party_killed_in_a_vote_is_left_out_as_detached(
     with while_held(held, lambda: sites.kill(FIRST)):
         result = run(sites, quorum=2, retry=SOON)
     assert result.asked == SETTINGS.records.queries
-    assert result.left_out[FIRST].code == ErrorCode.PARTY_DETACHED
+    # Its agent ends a moment later, and may still be there when the caller asks why.
+    assert result.left_out[FIRST].code in (ErrorCode.PARTY_DETACHED, ErrorCode.SERVER_UNREACHABLE)
     assert {batch.parties for batch in sites.state.batches} == {tuple(OTHERS)}
     require_right_sums(sites)
     require_charged_once(sites, OTHERS)
@@ -89,7 +90,7 @@ def test_a_relay_and_then_an_agent_killed_while_a_party_garbles_change_no_label(
     sites = place(tmp_path / "sites", HEADS, heads, split, holding(held))
     relay = serve_by_relay(sites)
     with while_held(held, relay.restart, lambda: kill_agent(sites.children[FIRST])):
-        session = ask(sites, AGREED, "run", encoding="ckks", tally="blind", retry=LONG)
+        session = ask(sites, AGREED, "run", quorum=3, encoding="ckks", tally="blind", retry=LONG)
     assert dict(session.result.left_out) == {}
     assert [(batch.status, batch.parties) for batch in session.batches] == [("released", HEADS.sites)] * 2
     logits = encrypted_logits(sites)
