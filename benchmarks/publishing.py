@@ -64,7 +64,8 @@ class Run:
     def classes(self) -> int:
         """Classes, or labels where every label is answered."""
         answers = self.answered.shape[1]
-        return answers if self.mechanism.multi_label else self.votes.shape[1]
+        width: int = self.votes.shape[1]
+        return answers if self.mechanism.multi_label else width
 
 
 @dataclass(frozen=True)

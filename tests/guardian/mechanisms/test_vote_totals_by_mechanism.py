@@ -56,7 +56,8 @@ def sums_of(mechanism: Mechanism, cast: NDArray[np.int64]) -> Votes:
     if not isinstance(mechanism, PerLabel):
         return cast.astype(np.float64)
     each = np.concatenate([mechanism.ballot.count(one[None, None], 2) for one in SETS])
-    return cast @ each
+    sums: Votes = cast @ each
+    return sums
 
 
 FEW = [
