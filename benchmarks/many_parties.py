@@ -24,7 +24,7 @@ from ostraka.common.console.cli import run
 from ostraka.common.relay.agent import PAUSES_S
 from ostraka.common.relay.dialling import TIMEOUT_S
 
-PARTIES = 100_000
+PARTIES = 100_000  # of the federation that docs/many-parties.md is about
 RELAYS = 25  # 4,000 sites each
 STORMS = (500, 1000, 2000, 4000)  # sites at a relay; one takes 4,096
 COHORTS = (500, 1000, 2000, 5000)  # parties that one batch asks

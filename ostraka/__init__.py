@@ -8,6 +8,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ostraka.common.imports import lazy_names
+from ostraka.common.tls_minimum import set_tls_minimum
 
 if TYPE_CHECKING:
     from ostraka import accounting, datasets, mechanisms, students
@@ -36,8 +37,9 @@ if TYPE_CHECKING:
     from ostraka.services.teachers.manifest import TeachersManifest
     from ostraka.services.teachers.options import TeacherOptions
 
-# Before gRPC is imported, whose own lines say less than OstrakaError does.
+# Before gRPC is imported, which reads both once; its own lines say less than OstrakaError does.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+set_tls_minimum()
 
 __version__ = "0.1.0"
 """A literal: to read an installation's metadata takes as long as all else that `ostraka --version` does."""

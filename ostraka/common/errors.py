@@ -123,6 +123,7 @@ class ErrorCode(StrEnum):
     POLICY_STOPS_TELL_VOTES = "policy.stops_tell_votes"
     PROCESS_FAILED = "process.failed"
     QUORUM_LOST = "quorum.lost"
+    QUORUM_TOO_SMALL = "quorum.too_small"
     RAY_UNREACHABLE = "ray.unreachable"
     RELAY_INTERCEPTED = "relay.intercepted"
     RELAY_QUOTA = "relay.quota"
@@ -137,6 +138,7 @@ class ErrorCode(StrEnum):
     SERVER_PORT_IN_USE = "server.port_in_use"
     SERVER_STOPPING = "server.stopping"
     SERVER_TIMEOUT = "server.timeout"
+    SERVER_TLS_OUTDATED = "server.tls_outdated"
     SERVER_UNREACHABLE = "server.unreachable"
     SESSION_CLOSED = "session.closed"
     SESSION_ELSEWHERE = "session.elsewhere"
@@ -224,9 +226,11 @@ _STATUS_OF_CODE = {
     ErrorCode.POLICY_DAILY_LIMIT: "RESOURCE_EXHAUSTED",
     ErrorCode.POLICY_INVALID: "INVALID_ARGUMENT",
     ErrorCode.POLICY_OPEN_LIMIT: "RESOURCE_EXHAUSTED",
+    ErrorCode.QUORUM_TOO_SMALL: "INVALID_ARGUMENT",
     ErrorCode.RELAY_QUOTA: "RESOURCE_EXHAUSTED",
     ErrorCode.SERVER_INSECURE_REFUSED: "FAILED_PRECONDITION",
     ErrorCode.SERVER_TIMEOUT: "DEADLINE_EXCEEDED",
+    ErrorCode.SERVER_TLS_OUTDATED: "FAILED_PRECONDITION",
     ErrorCode.SESSION_UNKNOWN: "NOT_FOUND",
 }
 

@@ -96,7 +96,8 @@ class Tallying(GuardianServicer):
             circuit = answers_of(plan.mechanism, plan.classes, plan.modulus)
             everything = np.ones(sums.size if plan.multi_label else len(sums), np.bool_)
             words = self._answer_words(plan, sums)[self.passed.setdefault(key, everything)]
-        garbling = Garbling(Computation.of(circuit, len(words)), b"s" * 32, tally_binding(*key, number))
+        computation = Computation.of(circuit, len(words), plan.base_transfers)
+        garbling = Garbling(computation, b"s" * 32, tally_binding(*key, number))
         return self.stages.setdefault((key, number), Stage(circuit, words, garbling))
 
     def _check_words(self, plan: common_plan.Plan, sums: Any) -> Any:

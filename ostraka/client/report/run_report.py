@@ -71,6 +71,7 @@ def _plan_and_costs(states: Sequence[RunState], delta: float | None, *, of: str)
         "encoding": plan.encoding,
         "tally": plan.tally,
         "ballots": plan.ballots,
+        "noise": plan.noise,
         "encoder": plan.encoder,
         "scale": first.scale,
         "quorum": plan.quorum,

@@ -16,6 +16,7 @@ from ostraka.common.crypto.tally_circuits import answers_of, check_of, labels_of
 from ostraka.common.crypto.transcripts import tally_binding
 from ostraka.common.crypto.two_party import CircuitEvaluation, Computation
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan.choices import BASE_TRANSFERS
 from ostraka.common.rpc.steps import StepId
 from ostraka.common.sharing.ring import RingArray
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
@@ -28,6 +29,7 @@ class Stages:
     guardian: GuardianPeer
     meter: Meter
     random: Callable[[int], bytes]
+    base_transfers: BASE_TRANSFERS
 
     def compute(self, step: StepId, circuit: Circuit, words: NDArray[np.uint64]) -> CircuitEvaluation:
         """Return the evaluated circuits for this side's words (instances, words), at least one instance.
@@ -36,7 +38,7 @@ class Stages:
         are none of this stage.
         """
         binding = tally_binding(step.session_id, step.batch_id, step.stage)
-        computation = Computation.of(circuit, len(words))
+        computation = Computation.of(circuit, len(words), self.base_transfers)
         evaluation = CircuitEvaluation(computation, binding, self.random)
         points = self._begin(step, evaluation.point())
         sizes = computation.sizes
@@ -95,7 +97,7 @@ class BlindBatchTally:
     ) -> None:
         """Take an open session; `random` gives so many random bytes."""
         plan = session.plan
-        self._stages = Stages(guardian, meter, random)
+        self._stages = Stages(guardian, meter, random, plan.base_transfers)
         self._meter = meter
         self._session_id = session.grant.session_id
         self._plan = plan

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ostraka.common.crypto.ballot_circuits import BallotCircuit, ballot_circuit
 from ostraka.common.crypto.computation import Computation
 from ostraka.common.crypto.logits import LOGIT_BITS
+from ostraka.common.plan.choices import BASE_TRANSFERS
 from ostraka.common.plan.plan import Plan
 from ostraka.protos.ostraka.v1 import common_pb2
 
@@ -78,11 +79,13 @@ class BallotComputation:
         cohorts: whose votes, in the order in which they are computed.
         circuits: how the votes of each cohort are counted.
         size: queries of the batch.
+        base_transfers: how those of all circuits are made.
     """
 
     cohorts: tuple[CohortVotes, ...]
     circuits: tuple[BallotCircuit, ...]
     size: int
+    base_transfers: BASE_TRANSFERS
 
     @classmethod
     def of(cls, plan: Plan, participant: common_pb2.Participant, scheduled: NDArray[np.bool_]) -> Self:
@@ -90,13 +93,14 @@ class BallotComputation:
         cohorts = cohort_votes(participant, scheduled)
         ballot = plan.mechanism.ballot
         circuits = (ballot_circuit(ballot, plan.classes, cohort.weight, LOGIT_BITS) for cohort in cohorts)
-        return cls(cohorts, tuple(circuits), scheduled.shape[1])
+        return cls(cohorts, tuple(circuits), scheduled.shape[1], plan.base_transfers)
 
     @property
     def computation(self) -> Computation:
         """What is garbled and evaluated."""
         pairs = zip(self.circuits, self.cohorts, strict=True)
-        return Computation(tuple((ballot.circuit, cohort.instances) for ballot, cohort in pairs))
+        runs = tuple((ballot.circuit, cohort.instances) for ballot, cohort in pairs)
+        return Computation(runs, self.base_transfers)
 
     @property
     def teachers(self) -> int:

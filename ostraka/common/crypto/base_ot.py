@@ -1,147 +1,82 @@
-"""128 base oblivious transfers of random keys: one point one way, 128 points back.
+"""128 base oblivious transfers of random keys, from which an extension makes as many as are wanted.
 
-The receiver gets one key of every pair, by a choice bit that the sender does not learn; the other key stays
-unknown to it (Chou and Orlandi 2015, on Ed25519's subgroup of prime order). With A = aG the sender's point
-and R = bG + cA the receiver's for the choice c, the sender hashes aR and a(R - A), the receiver bA.
-
-R is uniform in the subgroup whatever c is, so the choices are hidden perfectly, even from a sender that
-deviates: every point that arrives is checked to be of the subgroup and not its identity. The other key hashes
-a point that is as hard to find as Diffie-Hellman's. Keys hash the binding, the place and both points as well,
-so that no two transfers of a batch, and no two computations, have related keys (McQuoid, Rosulek and Roy 2021
-on batches).
+The sender opens, the receiver offers one key or point for each of its choices, and the sender answers. Then
+the sender has two keys of every transfer, and the receiver the one of its choice. `curve_ot` and `ml_kem_ot`
+are the two ways.
 """
 
-import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
-from nacl.bindings import (
-    crypto_core_ed25519_add,
-    crypto_core_ed25519_is_valid_point,
-    crypto_core_ed25519_scalar_reduce,
-    crypto_core_ed25519_sub,
-    crypto_scalarmult_ed25519_base_noclamp,
-    crypto_scalarmult_ed25519_noclamp,
-)
 from numpy.typing import NDArray
 
-from ostraka.common.crypto.transcripts import derive
-from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.crypto import curve_ot, ml_kem_ot
+from ostraka.common.plan.choices import BASE_TRANSFERS
 
-TRANSFERS = 128
-"""One for each bit of delta, and so for each column of the extension: 128-bit security."""
-POINT_BYTES = 32
-POINTS_BYTES = TRANSFERS * POINT_BYTES
-KEY_BYTES = 32
-_WIDE_SCALAR_BYTES = 64
-_PURPOSE = "base transfer"
+Keys = NDArray[np.uint8]
+Random = Callable[[int], bytes]
 
 
-@dataclass(frozen=True)
-class BaseSender:
-    """The side that has both keys of every transfer; good for one receiver's points only.
-
-    Args:
-        context: the binding of the computation.
-        scalar: the secret a, from `random_scalar`.
-    """
-
-    context: bytes
-    scalar: bytes = field(repr=False)
+class BaseSender(Protocol):
+    """The side that has both keys of every transfer; good for one offer only."""
 
     @property
-    def point(self) -> bytes:
-        """A, 32 bytes, for the receiver."""
-        return crypto_scalarmult_ed25519_base_noclamp(self.scalar)
+    def opening(self) -> bytes:
+        """Its first message."""
 
-    def keys(self, points: bytes) -> NDArray[np.uint8]:
-        """Both keys of every transfer, (128, 2, 32), uint8.
+    def answer(self, offer: bytes, /) -> tuple[Keys, bytes]:
+        """Return both keys of every transfer, (128, 2, 32), uint8, and its second message.
 
-        Raises `message.invalid` for a message of another size, and `crypto.refused` for a point that is none.
+        Raises `message.invalid` for a message of another size, and `crypto.refused` for one that is no offer.
         """
-        own = self.point
-        shared = crypto_scalarmult_ed25519_noclamp(self.scalar, own)
-        pairs = bytearray()
-        for place, theirs in enumerate(_points(points, TRANSFERS)):
-            product = crypto_scalarmult_ed25519_noclamp(self.scalar, theirs)
-            for value in (product, crypto_core_ed25519_sub(product, shared)):
-                pairs += _key(self.context, place, own, theirs, value)
-        return np.frombuffer(bytes(pairs), np.uint8).reshape(TRANSFERS, 2, KEY_BYTES)
+
+
+class BaseReceiver(Protocol):
+    """The side with a choice for every transfer."""
+
+    @property
+    def offer(self) -> bytes:
+        """Its message."""
+
+    def keys(self, answer: bytes, /) -> Keys:
+        """Return the key of its choice of every transfer, (128, 32), uint8.
+
+        Raises `message.invalid` for a message of another size.
+        """
 
 
 @dataclass(frozen=True)
-class Received:
-    """What a receiver has after its step: points for the sender, and a key of each pair, (128, 32), uint8."""
+class Scheme:
+    """One of the two ways, with the bytes of its messages.
 
-    points: bytes
-    keys: NDArray[np.uint8] = field(repr=False)
-
-
-def random_scalar(random: Callable[[int], bytes] = secrets.token_bytes) -> bytes:
-    """Draw a uniform number modulo the order of the subgroup, 32 bytes (from 64 random ones)."""
-    return crypto_core_ed25519_scalar_reduce(random(_WIDE_SCALAR_BYTES))
-
-
-def receive(
-    point: bytes,
-    choices: NDArray[np.uint8],
-    context: bytes,
-    random: Callable[[int], bytes] = secrets.token_bytes,
-) -> Received:
-    """Run the receiver's step.
-
-    Both candidates for every point are computed and one is selected by a mask, so that nothing branches on
-    a choice.
-
-    Args:
-        point: the sender's A.
-        choices: 128 bits, 0 or 1, uint8.
-        context: the binding of the computation.
-        random: makes random bytes; 64 for each transfer, in order.
-
-    Raises:
-        OstrakaError: `message.invalid` for a message of another size, `crypto.refused` for no point of
-            the subgroup.
+    Attributes:
+        sender: makes the side that has both keys, from the binding of the computation and random bytes.
+        receiver: makes the side with choices, 128 bits, from the sender's opening, the choices, the binding
+            and random bytes; raises `message.invalid` or `crypto.refused` for an opening that is none.
     """
-    (sender,) = _points(point, 1)
-    scalars = [random_scalar(random) for _ in range(TRANSFERS)]
-    zeros = [crypto_scalarmult_ed25519_base_noclamp(scalar) for scalar in scalars]
-    ones = [crypto_core_ed25519_add(zero, sender) for zero in zeros]
-    points = _select(choices, _rows(b"".join(zeros)), _rows(b"".join(ones))).tobytes()
-    keys = [
-        _key(context, place, sender, own, crypto_scalarmult_ed25519_noclamp(scalar, sender))
-        for place, (own, scalar) in enumerate(zip(_points(points, TRANSFERS), scalars, strict=True))
-    ]
-    return Received(points, _rows(b"".join(keys)))
+
+    sender: Callable[[bytes, Random], BaseSender]
+    receiver: Callable[[bytes, NDArray[np.uint8], bytes, Random], BaseReceiver]
+    opening_bytes: int
+    offer_bytes: int
+    answer_bytes: int
 
 
-def _points(data: bytes, count: int) -> list[bytes]:
-    if len(data) != count * POINT_BYTES:
-        raise OstrakaError(
-            ErrorCode.MESSAGE_INVALID,
-            f"{count} points of base transfers have {count * POINT_BYTES} bytes, not {len(data)}: "
-            "send them whole.",
-        )
-    points = [data[start : start + POINT_BYTES] for start in range(0, len(data), POINT_BYTES)]
-    if not all(crypto_core_ed25519_is_valid_point(point) for point in points):
-        raise OstrakaError(
-            ErrorCode.CRYPTO_REFUSED,
-            "A point of the base transfers is not of the curve's subgroup of prime order: begin a new batch.",
-        )
-    return points
-
-
-def _rows(data: bytes) -> NDArray[np.uint8]:
-    return np.frombuffer(data, np.uint8).reshape(-1, POINT_BYTES)
-
-
-def _select(
-    choices: NDArray[np.uint8], zeros: NDArray[np.uint8], ones: NDArray[np.uint8]
-) -> NDArray[np.uint8]:
-    masks = (np.uint8(0) - choices)[:, None]
-    return zeros ^ (masks & (zeros ^ ones))
-
-
-def _key(context: bytes, place: int, sender: bytes, receiver: bytes, value: bytes) -> bytes:
-    return derive(context, _PURPOSE, place.to_bytes(2, "little"), sender, receiver, value)
+SCHEMES: dict[BASE_TRANSFERS, Scheme] = {
+    "ed25519": Scheme(
+        curve_ot.CurveSender.create,
+        curve_ot.CurveReceiver.create,
+        curve_ot.POINT_BYTES,
+        curve_ot.POINTS_BYTES,
+        0,
+    ),
+    "ml-kem": Scheme(
+        ml_kem_ot.KemSender.create,
+        ml_kem_ot.KemReceiver.create,
+        ml_kem_ot.NONCE_BYTES,
+        ml_kem_ot.OFFER_BYTES,
+        ml_kem_ot.ANSWER_BYTES,
+    ),
+}

@@ -8,11 +8,12 @@ from typing import Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.crypto.base_ot import POINT_BYTES, POINTS_BYTES
+from ostraka.common.crypto.base_ot import SCHEMES, Scheme
 from ostraka.common.crypto.blocks import BLOCK_BYTES, Blocks
 from ostraka.common.crypto.circuit import WORD_BYTES, Circuit, Wires
 from ostraka.common.crypto.ot_extension import extension_bytes
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan.choices import BASE_TRANSFERS
 
 T = TypeVar("T", bound=np.generic)
 
@@ -46,7 +47,12 @@ class ComputationPart:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Bytes of every message of a computation; they depend on nothing secret."""
+    """Bytes of every message of a computation; they depend on nothing secret.
+
+    Attributes:
+        point: what opens the base transfers, and `points` what is offered for it, whatever their scheme.
+        extension: the answer to the offer, and behind it the extension of the transfers.
+    """
 
     point: int
     points: int
@@ -66,12 +72,14 @@ class Computation:
     Args:
         runs: circuits whose input words are as many and as wide, with how often each is computed. Where
             there are several they give shares.
+        base_transfers: how the base transfers are made.
 
     Raises:
         ValueError: for no circuits, or circuits that do not fit together.
     """
 
     runs: tuple[tuple[Circuit, int], ...]
+    base_transfers: BASE_TRANSFERS = "ed25519"
 
     def __post_init__(self) -> None:
         if len({(one.word_bits, one.words, one.garbler_words, one.opening) for one, _ in self.runs}) != 1:
@@ -80,9 +88,14 @@ class Computation:
             raise ValueError("several circuits are computed together for shares alone")
 
     @classmethod
-    def of(cls, circuit: Circuit, instances: int) -> Self:
+    def of(cls, circuit: Circuit, instances: int, base_transfers: BASE_TRANSFERS = "ed25519") -> Self:
         """One circuit, computed so many times."""
-        return cls(((circuit, instances),))
+        return cls(((circuit, instances),), base_transfers)
+
+    @property
+    def scheme(self) -> Scheme:
+        """How the base transfers are made."""
+        return SCHEMES[self.base_transfers]
 
     @property
     def circuit(self) -> Circuit:
@@ -106,9 +119,9 @@ class Computation:
         instances = self.instances
         inputs = instances * circuit.garbler_words * circuit.word_bits
         return Sizes(
-            point=POINT_BYTES,
-            points=POINTS_BYTES,
-            extension=extension_bytes(self.transfers),
+            point=self.scheme.opening_bytes,
+            points=self.scheme.offer_bytes,
+            extension=self.scheme.answer_bytes + extension_bytes(self.transfers),
             tables=sum(one.table_bytes * times for one, times in self.runs),
             correction=instances * circuit.words * WORD_BYTES,
             labels=inputs * BLOCK_BYTES + instances * circuit.colour_bytes,
@@ -177,14 +190,6 @@ def words_of(data: bytes, circuit: Circuit) -> NDArray[np.uint64]:
 def words_bytes(words: NDArray[np.uint64]) -> bytes:
     """Write a correction as `words_of` reads it."""
     return words.astype(_WORD).tobytes()
-
-
-def check_size(what: str, data: bytes, size: int) -> None:
-    """Raise `message.invalid` where a message has another size than its computation's."""
-    if len(data) != size:
-        raise OstrakaError(
-            ErrorCode.MESSAGE_INVALID, f"The {what} has {size} bytes, not {len(data)}: send it whole."
-        )
 
 
 def out_of_order(missing: str) -> OstrakaError:

@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.crypto import ot_extension
-from ostraka.common.crypto.base_ot import BaseSender, random_scalar
 from ostraka.common.crypto.blocks import from_bytes, to_bytes
 from ostraka.common.crypto.circuit import Wires, join
 from ostraka.common.crypto.computation import (
     Computation,
     ComputationPart,
-    check_size,
     cut,
     garbler_bytes,
     out_of_order,
@@ -22,7 +20,7 @@ from ostraka.common.crypto.computation import (
     words_bytes,
 )
 from ostraka.common.crypto.garbling import Evaluator, Shares, evaluator_shares, open_bits
-from ostraka.common.crypto.transcripts import Once, derive
+from ostraka.common.crypto.transcripts import Once, check_size, derive
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 
@@ -52,9 +50,10 @@ class CircuitEvaluation:
         self._circuit = computation.circuit
         self._sizes = computation.sizes
         self._binding = binding
-        self._base = BaseSender(binding, random_scalar(random))
+        self._base = computation.scheme.sender(binding, random)
         self._choices = self._draw_choices(random)
         self._context = b""
+        self._extension = b""
         self._columns: NDArray[np.uint8] | None = None
         self._tables: list[bytes] = []
         self._outputs: list[_Outputs] = []
@@ -63,24 +62,29 @@ class CircuitEvaluation:
         self._once_words = Once("set of words")
 
     def point(self) -> bytes:
-        """Return the base transfers' point for the garbler."""
-        return self._base.point
+        """Return the base transfers' opening for the garbler."""
+        return self._base.opening
 
     def context(self, points: bytes) -> bytes:
         """Return what everything after these base transfers is bound to (`Garbling.context`)."""
-        return derive(self._binding, "transfers", self._base.point, points)
+        return derive(self._binding, "transfers", self._base.opening, points)
 
     def extension(self, points: bytes) -> bytes:
-        """Return the transfer of labels for the garbler's points.
+        """Return the answer to the garbler's offer and the transfer of labels, the same for every call.
 
         Raises:
-            OstrakaError: `message.invalid` or `crypto.refused` for points that are none, or not the first.
+            OstrakaError: `message.invalid` or `crypto.refused` for an offer that is none, or not the first.
         """
-        keys = self._base.keys(points)
+        if self._extension:
+            # Another answer would be drawn anew, and refused where the first one was taken.
+            self._once_points.admit(points)
+            return self._extension
+        keys, answer = self._base.answer(points)
         self._once_points.admit(points)
         self._context = self.context(points)
         message, self._columns = ot_extension.Receiver(keys, self._context, self._choices).extend()
-        return message
+        self._extension = answer + message
+        return self._extension
 
     def take(self, part: bytes) -> None:
         """Keep tables as they arrive, in pieces of any size; raises `message.invalid` where too many come."""

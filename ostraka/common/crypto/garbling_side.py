@@ -6,20 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.crypto import ot_extension
-from ostraka.common.crypto.base_ot import POINT_BYTES, receive
+from ostraka.common.crypto.base_ot import BaseReceiver
 from ostraka.common.crypto.blocks import Blocks, active, delta_of, to_bytes
 from ostraka.common.crypto.circuit import Wires, split
 from ostraka.common.crypto.computation import (
     Computation,
     ComputationPart,
-    check_size,
     out_of_order,
     wires_of,
     words_of,
 )
 from ostraka.common.crypto.garbling import Garbler, Shares, colour_table, garbler_shares, read_returned_bits
 from ostraka.common.crypto.stream import Stream
-from ostraka.common.crypto.transcripts import Once, derive
+from ostraka.common.crypto.transcripts import Once, check_size, derive
 
 
 class Garbling:
@@ -45,7 +44,7 @@ class Garbling:
         self._delta = delta_of(Stream(self._seed, "delta").blocks())
         self._delta_bits = np.unpackbits(np.frombuffer(to_bytes(self._delta), np.uint8), bitorder="little")
         self._context = b""
-        self._keys: NDArray[np.uint8] | None = None
+        self._base: BaseReceiver | None = None
         self._columns: NDArray[np.uint8] | None = None
         self._shares: dict[int, Shares] = {}
         self._outputs: dict[int, Wires] = {}
@@ -57,25 +56,27 @@ class Garbling:
     def context(self) -> bytes:
         """What everything after the base transfers is bound to, 32 bytes.
 
-        A hash of the binding, of the evaluator's point and of the garbler's, which came after and are
-        uniform: the evaluator has no say in it. Raises `batch.out_of_order` before the base transfers.
+        A hash of the binding, of what the evaluator opened with and of what the garbler offered, which came
+        after and is uniform, or looks so: the evaluator has no say in it. Raises `batch.out_of_order` before
+        the base transfers.
         """
-        if self._keys is None:
+        if self._base is None:
             raise out_of_order("the base transfers")
         return self._context
 
     def points(self, point: bytes) -> bytes:
-        """Return the base transfers' points for the evaluator's point; delta's bits are the choices.
+        """Return the base transfers' offer for the evaluator's opening; delta's bits are the choices.
 
         Raises:
-            OstrakaError: `message.invalid` or `crypto.refused` for no valid point.
+            OstrakaError: `message.invalid` or `crypto.refused` for no valid opening.
         """
-        check_size("point of the base transfers", point, POINT_BYTES)
+        check_size("opening of the base transfers", point, self._sizes.point)
         self._once_point.admit(point)
-        received = receive(point, self._delta_bits, self._binding, Stream(self._seed, "points").octets)
-        self._context = derive(self._binding, "transfers", point, received.points)
-        self._keys = received.keys
-        return received.points
+        random = Stream(self._seed, "points").octets
+        base = self._computation.scheme.receiver(point, self._delta_bits, self._binding, random)
+        self._context = derive(self._binding, "transfers", point, base.offer)
+        self._base = base
+        return base.offer
 
     def accept(self, extension: bytes) -> None:
         """Take the transfer of the evaluator's labels, checked to be consistent.
@@ -84,13 +85,16 @@ class Garbling:
             OstrakaError: `message.invalid` for another size, `crypto.refused` for a message that fails the
                 check; no other is taken then, since each try could tell the evaluator a bit of delta.
         """
-        if self._keys is None:
+        if self._base is None:
             raise out_of_order("the base transfers")
         check_size("transfer of labels", extension, self._sizes.extension)
         self._once_extension.admit(extension)
         if self._columns is None:
             rows = self._computation.transfers
-            self._columns = ot_extension.accept(extension, rows, self._keys, self._delta_bits, self._context)
+            answer_bytes = self._computation.scheme.answer_bytes
+            keys = self._base.keys(extension[:answer_bytes])
+            sent = extension[answer_bytes:]
+            self._columns = ot_extension.accept(sent, rows, keys, self._delta_bits, self._context)
 
     def tables(self) -> Iterator[bytes]:
         """Yield the garbled tables, part after part, made as they are requested."""

@@ -30,12 +30,14 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from numpy.typing import NDArray
 
-from ostraka.common.crypto.base_ot import TRANSFERS
 from ostraka.common.crypto.blocks import BLOCK_BITS, BLOCK_BYTES, Blocks
 from ostraka.common.crypto.transcripts import derive
 from ostraka.common.errors import ErrorCode, OstrakaError
 
+TRANSFERS = 128
+"""Base transfers: one for each bit of delta, and so for each column here; 128-bit security."""
 KEY_BYTES = 32
+"""Of a key of a base transfer."""
 HASH_BYTES = 32
 HASH_BITS = 8 * HASH_BYTES
 _NONCE = bytes(12)

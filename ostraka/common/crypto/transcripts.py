@@ -59,6 +59,14 @@ def read_encrypted_queries(data: B) -> tuple[B, B]:
     return data[start : start + length], data[start + length :]
 
 
+def check_size(what: str, data: bytes, size: int) -> None:
+    """Raise `message.invalid` where a message has another size than its computation's."""
+    if len(data) != size:
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID, f"The {what} has {size} bytes, not {len(data)}: send it whole."
+        )
+
+
 class Once:
     """Lets the first content through, as often as it comes, and refuses every other; safe among threads.
 

@@ -17,6 +17,10 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 _TALLIES = {common_pb2.TALLY_AGGREGATE: "aggregate", common_pb2.TALLY_BLIND: "blind"}
 _ENCODINGS = {common_pb2.ENCODING_PLAIN: "plain", common_pb2.ENCODING_CKKS: "ckks"}
+_BASE_TRANSFERS = {
+    common_pb2.BASE_TRANSFERS_ED25519: "ed25519",
+    common_pb2.BASE_TRANSFERS_ML_KEM: "ml-kem",
+}
 _COPIED = {
     "nonce",
     "task_digest",
@@ -85,6 +89,7 @@ class Plan(PlanFields):
             mechanism=mechanism_message(self.mechanism),
             tally=_number(_TALLIES, self.tally),
             encoding=_number(_ENCODINGS, self.encoding),
+            base_transfers=_number(_BASE_TRANSFERS, self.base_transfers),
             variant="" if self.variant == "none" else self.variant,
             **self.model_dump(include=_COPIED),
         )
@@ -106,6 +111,7 @@ def _parse(data: bytes) -> Plan:
         labels=tuple(message.labels),
         tally=_name_of(_TALLIES, message.tally, "tally"),
         encoding=_name_of(_ENCODINGS, message.encoding, "encoding"),
+        base_transfers=_name_of(_BASE_TRANSFERS, message.base_transfers, "base_transfers"),
         variant=message.variant or "none",  # type: ignore[arg-type]
         **fields,
     )

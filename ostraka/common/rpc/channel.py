@@ -16,6 +16,7 @@ from ostraka.common.rpc.metered import Traced
 from ostraka.common.rpc.peers import CLAIM
 from ostraka.common.rpc.watcher import Target, Watcher
 from ostraka.common.telemetry.tracing import is_traced
+from ostraka.common.tls_minimum import check_tls_minimum
 
 CONNECT_MS = 10_000
 """How long an attempt to connect may take: several round trips, and more where packets are lost."""
@@ -78,7 +79,13 @@ def open_async_channel(
 def _tls_options(
     credentials: Credentials, target: Target, clock: Clock | None
 ) -> tuple[grpc.ChannelCredentials, list[_Option]]:
-    """Return what a channel with TLS needs; raise identity.* for own certificates that do not hold now."""
+    """Return what a channel with TLS needs.
+
+    Raises:
+        OstrakaError: identity.* for own certificates that do not hold now, config.invalid for a least version
+            of TLS that cannot be had.
+    """
+    check_tls_minimum()
     credentials.check_valid(clock or SystemClock())
     tls = grpc.ssl_channel_credentials(credentials.ca_pem, credentials.tls_key_pem, credentials.tls_cert_pem)
     name = ("grpc.ssl_target_name_override", target.expected.server_name)

@@ -16,6 +16,7 @@ from ostraka.common.rpc.proxies import grpc_proxy, proxy_of
 from ostraka.common.rpc.retry import ENDED
 from ostraka.common.rpc.status import Ended, from_call
 from ostraka.common.rpc.watcher import Target, target_of
+from ostraka.common.tls_minimum import TLS_1_3, tls_minimum
 
 TIMEOUT_S = 5.0
 NOT_YET_VALID = 9  # X509_V_ERR_CERT_NOT_YET_VALID of OpenSSL's x509_vfy.h
@@ -43,6 +44,9 @@ REFUSED = (
 DETACHED = (
     "is not attached to the relay there; look at its log, or have its operator run `ostraka site check`."
 )
+OUTDATED = (
+    "knows no TLS 1.3, and TLS 1.2 is not taken; have it updated, or start this with OSTRAKA_TLS_MINIMUM=1.2."
+)
 UNRECOGNIZED_NAME = "UNRECOGNIZED_NAME"
 """How OpenSSL's reason ends for the alert by which a relay says that nobody of that name is attached."""
 _RUNS = "check that it runs and that the address is right"
@@ -55,7 +59,8 @@ def diagnose(target: Target) -> OstrakaError:
     is checked here again: it may have expired since the channel was opened.
 
     Returns:
-        identity.* for a certificate that either side refuses, else server.unreachable.
+        identity.* for a certificate that either side refuses, server.tls_outdated for a server without TLS
+        1.3, else server.unreachable.
     """
     try:
         if target.credentials is not None:
@@ -117,6 +122,8 @@ def _handshake(connection: socket.socket, target: Target, credentials: Credentia
             raise _error(ErrorCode.PARTY_DETACHED, target, DETACHED) from error
         raise
     with tls:
+        if tls.version() != "TLSv1.3" and tls_minimum() == TLS_1_3:
+            raise _error(ErrorCode.SERVER_TLS_OUTDATED, target, OUTDATED)
         if not _greets(tls):
             raise _error(ErrorCode.IDENTITY_FOREIGN, target, REFUSED)
 

@@ -26,6 +26,7 @@ from ostraka.common.rpc.interceptor import Gate
 from ostraka.common.rpc.limits import READ_BYTES, THREADS, CallLimits
 from ostraka.common.rpc.metered import Metered
 from ostraka.common.rpc.peers import peer_identity
+from ostraka.common.tls_minimum import check_tls_minimum
 from ostraka.protos.ostraka.v1 import site_pb2_grpc
 
 if TYPE_CHECKING:
@@ -164,6 +165,7 @@ def _bind(server: grpc.Server, listen: str, secured: Credentials | None) -> str:
         if secured is None:
             port = server.add_insecure_port(listen)
         else:
+            check_tls_minimum()
             pair = (secured.tls_key_pem, secured.tls_cert_pem)
             tls = grpc.ssl_server_credentials([pair], secured.ca_pem, require_client_auth=True)
             port = server.add_secure_port(listen, tls)

@@ -17,6 +17,7 @@ from ostraka.common.crypto.transcripts import tally_binding
 from ostraka.common.crypto.two_party import Garbling
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import invalid_plan
+from ostraka.common.plan.choices import BASE_TRANSFERS
 from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.modulus import RingArray
 from ostraka.guardian.blind.circuit_inputs import Words, answer_words, check_words
@@ -39,10 +40,11 @@ class Stage:
         circuit: Circuit,
         words: Words,
         binding: bytes,
+        base_transfers: BASE_TRANSFERS = "ed25519",
         random: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
         """Take the guardian's `words` (instances, words), noised, and what its messages are bound to."""
-        computation = Computation.of(circuit, len(words))
+        computation = Computation.of(circuit, len(words), base_transfers)
         self._words = words
         self._garbling = Garbling(computation, random(SEED_BYTES), binding)
         self._seen: dict[str, bytes] = {}
@@ -179,7 +181,7 @@ class BlindTally:
         if circuit is None:
             raise out_of_order("The answers' stage")
         words = check_words(self.plan.mechanism, self.sums, self.totals, self.noise, modulus)
-        return Stage(circuit, words, self._binding(common_pb2.STAGE_CHECK))
+        return Stage(circuit, words, self._binding(common_pb2.STAGE_CHECK), self.plan.base_transfers)
 
     def _answers(self) -> Stage:
         # All queries are noised, because that was drawn ahead; those that passed are kept.
@@ -187,7 +189,7 @@ class BlindTally:
         modulus = self.plan.modulus
         words = answer_words(self.plan.mechanism, self.sums, self.totals, self.noise, modulus)[passed]
         circuit = answers_of(self.plan.mechanism, self.plan.classes, modulus)
-        return Stage(circuit, words, self._binding(common_pb2.STAGE_ANSWERS))
+        return Stage(circuit, words, self._binding(common_pb2.STAGE_ANSWERS), self.plan.base_transfers)
 
     def _binding(self, stage: common_pb2.Stage) -> bytes:
         return tally_binding(self.session_id, self.batch_id, stage)

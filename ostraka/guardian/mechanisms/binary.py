@@ -10,12 +10,12 @@ import math
 import numpy as np
 
 from ostraka.common.mechanism import PerLabel
+from ostraka.common.noise.source import NoiseSource
 from ostraka.guardian.accounting.bounds.multilabel_rdp import binary_and_check_rdp, binary_rdp
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.tally import Tally
 from ostraka.guardian.mechanisms.check import passes_per_label
 from ostraka.guardian.mechanisms.rule import Answers, ChargeTerms, DataDependentRule, Sums
-from ostraka.guardian.noise.source import NoiseSource
 
 
 class PerLabelRule(DataDependentRule[PerLabel]):

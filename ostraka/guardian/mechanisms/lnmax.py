@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ostraka.common.mechanism import LnMax
+from ostraka.common.noise.source import NoiseSource
 from ostraka.guardian.accounting.bounds.lnmax_rdp import lnmax_rdp
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.tally import Tally
 from ostraka.guardian.mechanisms.argmax import noisy_argmax
 from ostraka.guardian.mechanisms.rule import Answers, ChargeTerms, DataDependentRule, Sums
-from ostraka.guardian.noise.source import NoiseSource
 
 
 class LnMaxRule(DataDependentRule[LnMax]):

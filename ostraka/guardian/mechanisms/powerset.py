@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Powerset
+from ostraka.common.noise.source import NoiseSource
 from ostraka.common.privacy import Influence
 from ostraka.common.sharing.label_sets import bits_of
 from ostraka.guardian.accounting.bounds.powerset_rdp import powerset_and_check_rdp, powerset_rdp
@@ -15,7 +16,6 @@ from ostraka.guardian.accounting.tally import Tally
 from ostraka.guardian.mechanisms.argmax import noisy_argmax
 from ostraka.guardian.mechanisms.check import passes
 from ostraka.guardian.mechanisms.rule import Answers, ChargeTerms, DataDependentRule, Sums
-from ostraka.guardian.noise.source import NoiseSource
 
 
 class PowersetRule(DataDependentRule[Powerset]):

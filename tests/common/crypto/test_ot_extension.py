@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ostraka.common.crypto import ot_extension
-from ostraka.common.crypto.base_ot import TRANSFERS
 from ostraka.common.crypto.blocks import Blocks, active
 from ostraka.common.crypto.garbling import Permutation
 from ostraka.common.crypto.ot_extension import (
     HASH_BYTES,
+    TRANSFERS,
     ColumnHash,
     Receiver,
     accept,

@@ -13,6 +13,7 @@ from scipy import stats
 
 from ostraka.common.crypto import word_arithmetic as arithmetic
 from ostraka.common.crypto.circuit import Circuit, Gates, Opening, Wires
+from ostraka.common.crypto.ml_kem_ot import CIPHERTEXT_BYTES
 from ostraka.common.crypto.two_party import CircuitEvaluation, Computation, Garbling, binding
 from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.common.crypto.clear import in_the_clear
@@ -126,6 +127,34 @@ def test_words_of_32_bits_and_edges_of_the_ring() -> None:
     two = Two(Garbling(five, SEED, BINDING), CircuitEvaluation(five, BINDING))
     two.run(words, own)
     assert np.array_equal(two.evaluation.bits(), in_the_clear(one, words, own))
+
+
+def test_base_transfers_by_ml_kem_give_the_same_result_whatever_is_sent_again() -> None:
+    """Ciphertexts are drawn anew each time, so that what was sent is kept."""
+    one = Computation.of(circuit("both"), INSTANCES, "ml-kem")
+    two = Two(Garbling(one, SEED, BINDING), CircuitEvaluation(one, BINDING, source(1)))
+    words, own = values(2, 2), values(3, 3)
+    sent = two.run(words, own)
+    assert (len(sent.point), len(sent.points)) == (one.sizes.point, one.sizes.points)
+    assert len(sent.extension) == one.sizes.extension
+    assert two.garbling.points(sent.point) == sent.points
+    assert two.evaluation.extension(sent.points) == sent.extension
+    two.garbling.accept(sent.extension)
+    assert np.array_equal(two.evaluation.bits(), in_the_clear(circuit("both"), words, own))
+    other = Garbling(one, bytes(32), BINDING).points(sent.point)
+    assert code_of(lambda: two.evaluation.extension(other)) is ErrorCode.CRYPTO_REFUSED
+
+
+def test_a_wrong_answer_of_the_base_transfers_fails_as_a_wrong_extension_does() -> None:
+    """Of 64 ciphertexts that are none the garbler takes about half, notices, and takes nothing else."""
+    one = Computation.of(circuit("both"), INSTANCES, "ml-kem")
+    two = Two(Garbling(one, SEED, BINDING), CircuitEvaluation(one, BINDING, source(1)))
+    extension = bytearray(two.evaluation.extension(two.garbling.points(two.evaluation.point())))
+    good = bytes(extension)
+    for place in range(64):
+        extension[2 * place * CIPHERTEXT_BYTES] ^= 1
+    assert code_of(lambda: two.garbling.accept(bytes(extension))) is ErrorCode.CRYPTO_REFUSED
+    assert code_of(lambda: two.garbling.accept(good)) is ErrorCode.CRYPTO_REFUSED
 
 
 @pytest.mark.parametrize("opening", OPENINGS)

@@ -125,3 +125,11 @@ def test_a_ciphertext_holds_so_many_queries_and_no_more() -> None:
     require_refused("holds 4096 queries", GnMax(sigma=1), batch_size=MAX_ENCRYPTED + 1, **many)
     blind = {"queries": 2 * MAX_ENCRYPTED, "tally": "blind"}
     assert plan_with(GnMax(sigma=1), batch_size=MAX_ENCRYPTED + 1, **blind).tally == "blind"
+
+
+@pytest.mark.parametrize("hidden", [{"encoding": "ckks"}, {"tally": "blind"}])
+def test_base_transfers_are_of_circuits_alone(hidden: dict[str, str]) -> None:
+    plan = plan_with(GnMax(sigma=1), base_transfers="ml-kem", **hidden)
+    assert Plan.parse(plan.serialize()) == plan
+    assert plan_with(GnMax(sigma=1), **hidden).base_transfers == "ed25519"
+    require_refused("base_transfers ml-kem is for garbled circuits", GnMax(sigma=1), base_transfers="ml-kem")

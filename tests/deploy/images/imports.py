@@ -2,7 +2,8 @@
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from ostraka.deploy.images.locks import ROOT
@@ -10,7 +11,8 @@ from ostraka.deploy.images.locks import ROOT
 OURS = "ostraka"
 
 
-def outside(folders: Iterable[str]) -> dict[str, set[str]]:
+@cache
+def outside(folders: tuple[str, ...]) -> dict[str, set[str]]:
     """Find packages neither ours nor Python's, with our modules that import them, reached from `folders`."""
     waiting = [_module(file) for folder in folders for file in (ROOT / OURS / folder).rglob("*.py")]
     read: set[str] = set()

@@ -87,7 +87,7 @@ class Querying:
 
     def begun(self, stage: common_pb2.Stage, instances: int) -> CircuitEvaluation:
         binding = tally_binding(self.session, self.batch, stage)
-        computation = Computation.of(self.circuit(stage), instances)
+        computation = Computation.of(self.circuit(stage), instances, self.plan.base_transfers)
         return self.evaluations.setdefault(stage, CircuitEvaluation(computation, binding))
 
     def extension(self, stage: common_pb2.Stage, instances: int) -> bytes:

@@ -73,6 +73,11 @@ def test_other_content_is_refused_and_changes_nothing(guardian: Calls, querying:
     assert querying.answers(passed).tolist() == [1] * QUERIES
 
 
+def test_base_transfers_by_ml_kem_give_the_same_answers(guardian: Calls) -> None:
+    asking = asked(guardian, blind_plan(base_transfers="ml-kem"), unanimous(QUERIES))
+    assert asking.answers(asking.check()).tolist() == [1] * QUERIES
+
+
 @pytest.mark.heavy
 def test_steps_before_the_one_they_need_are_refused(guardian: Calls, querying: Querying) -> None:
     sizes = Computation.of(querying.circuit(CHECK), QUERIES).sizes

@@ -8,6 +8,11 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class BaseTransfers(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    BASE_TRANSFERS_ED25519: _ClassVar[BaseTransfers]
+    BASE_TRANSFERS_ML_KEM: _ClassVar[BaseTransfers]
+
 class Tally(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     TALLY_UNSPECIFIED: _ClassVar[Tally]
@@ -26,6 +31,8 @@ class Stage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     STAGE_BALLOTS: _ClassVar[Stage]
     STAGE_CHECK: _ClassVar[Stage]
     STAGE_ANSWERS: _ClassVar[Stage]
+BASE_TRANSFERS_ED25519: BaseTransfers
+BASE_TRANSFERS_ML_KEM: BaseTransfers
 TALLY_UNSPECIFIED: Tally
 TALLY_AGGREGATE: Tally
 TALLY_BLIND: Tally
@@ -42,6 +49,14 @@ class GnMax(_message.Message):
     SIGMA_FIELD_NUMBER: _ClassVar[int]
     sigma: float
     def __init__(self, sigma: _Optional[float] = ...) -> None: ...
+
+class DistributedGnMax(_message.Message):
+    __slots__ = ("sigma", "honest")
+    SIGMA_FIELD_NUMBER: _ClassVar[int]
+    HONEST_FIELD_NUMBER: _ClassVar[int]
+    sigma: float
+    honest: int
+    def __init__(self, sigma: _Optional[float] = ..., honest: _Optional[int] = ...) -> None: ...
 
 class Confident(_message.Message):
     __slots__ = ("sigma1", "sigma2", "threshold")
@@ -232,7 +247,7 @@ class Statistics(_message.Message):
     def __init__(self, cells: _Optional[int] = ..., columns: _Optional[int] = ..., sigma: _Optional[float] = ...) -> None: ...
 
 class Mechanism(_message.Message):
-    __slots__ = ("gnmax", "confident", "interactive", "lnmax", "binary", "tau", "l1", "powerset", "noise_cluster", "ttac", "dp_ttac", "rand_res", "installed", "rand_res_labels", "moments", "bins", "boost", "gradients", "statistics", "threshold")
+    __slots__ = ("gnmax", "confident", "interactive", "lnmax", "binary", "tau", "l1", "powerset", "noise_cluster", "ttac", "dp_ttac", "rand_res", "installed", "rand_res_labels", "moments", "bins", "boost", "gradients", "statistics", "threshold", "distributed_gnmax")
     GNMAX_FIELD_NUMBER: _ClassVar[int]
     CONFIDENT_FIELD_NUMBER: _ClassVar[int]
     INTERACTIVE_FIELD_NUMBER: _ClassVar[int]
@@ -253,6 +268,7 @@ class Mechanism(_message.Message):
     GRADIENTS_FIELD_NUMBER: _ClassVar[int]
     STATISTICS_FIELD_NUMBER: _ClassVar[int]
     THRESHOLD_FIELD_NUMBER: _ClassVar[int]
+    DISTRIBUTED_GNMAX_FIELD_NUMBER: _ClassVar[int]
     gnmax: GnMax
     confident: Confident
     interactive: Interactive
@@ -273,7 +289,8 @@ class Mechanism(_message.Message):
     gradients: Gradients
     statistics: Statistics
     threshold: Threshold
-    def __init__(self, gnmax: _Optional[_Union[GnMax, _Mapping]] = ..., confident: _Optional[_Union[Confident, _Mapping]] = ..., interactive: _Optional[_Union[Interactive, _Mapping]] = ..., lnmax: _Optional[_Union[LnMax, _Mapping]] = ..., binary: _Optional[_Union[Binary, _Mapping]] = ..., tau: _Optional[_Union[Tau, _Mapping]] = ..., l1: _Optional[_Union[L1, _Mapping]] = ..., powerset: _Optional[_Union[Powerset, _Mapping]] = ..., noise_cluster: _Optional[_Union[NoiseCluster, _Mapping]] = ..., ttac: _Optional[_Union[Ttac, _Mapping]] = ..., dp_ttac: _Optional[_Union[DpTtac, _Mapping]] = ..., rand_res: _Optional[_Union[RandRes, _Mapping]] = ..., installed: _Optional[_Union[InstalledMechanism, _Mapping]] = ..., rand_res_labels: _Optional[_Union[RandResLabels, _Mapping]] = ..., moments: _Optional[_Union[Moments, _Mapping]] = ..., bins: _Optional[_Union[Bins, _Mapping]] = ..., boost: _Optional[_Union[Boost, _Mapping]] = ..., gradients: _Optional[_Union[Gradients, _Mapping]] = ..., statistics: _Optional[_Union[Statistics, _Mapping]] = ..., threshold: _Optional[_Union[Threshold, _Mapping]] = ...) -> None: ...
+    distributed_gnmax: DistributedGnMax
+    def __init__(self, gnmax: _Optional[_Union[GnMax, _Mapping]] = ..., confident: _Optional[_Union[Confident, _Mapping]] = ..., interactive: _Optional[_Union[Interactive, _Mapping]] = ..., lnmax: _Optional[_Union[LnMax, _Mapping]] = ..., binary: _Optional[_Union[Binary, _Mapping]] = ..., tau: _Optional[_Union[Tau, _Mapping]] = ..., l1: _Optional[_Union[L1, _Mapping]] = ..., powerset: _Optional[_Union[Powerset, _Mapping]] = ..., noise_cluster: _Optional[_Union[NoiseCluster, _Mapping]] = ..., ttac: _Optional[_Union[Ttac, _Mapping]] = ..., dp_ttac: _Optional[_Union[DpTtac, _Mapping]] = ..., rand_res: _Optional[_Union[RandRes, _Mapping]] = ..., installed: _Optional[_Union[InstalledMechanism, _Mapping]] = ..., rand_res_labels: _Optional[_Union[RandResLabels, _Mapping]] = ..., moments: _Optional[_Union[Moments, _Mapping]] = ..., bins: _Optional[_Union[Bins, _Mapping]] = ..., boost: _Optional[_Union[Boost, _Mapping]] = ..., gradients: _Optional[_Union[Gradients, _Mapping]] = ..., statistics: _Optional[_Union[Statistics, _Mapping]] = ..., threshold: _Optional[_Union[Threshold, _Mapping]] = ..., distributed_gnmax: _Optional[_Union[DistributedGnMax, _Mapping]] = ...) -> None: ...
 
 class InstalledMechanism(_message.Message):
     __slots__ = ("kind", "parameters")
@@ -284,7 +301,7 @@ class InstalledMechanism(_message.Message):
     def __init__(self, kind: _Optional[str] = ..., parameters: _Optional[str] = ...) -> None: ...
 
 class Plan(_message.Message):
-    __slots__ = ("nonce", "task_digest", "classes", "multi_label", "mechanism", "tally", "encoding", "parties", "quorum", "queries", "batch_size", "ring_bits", "fraction_bits", "adjacency", "variant", "encoder", "encoder_sha256", "labels")
+    __slots__ = ("nonce", "task_digest", "classes", "multi_label", "mechanism", "tally", "encoding", "parties", "quorum", "queries", "batch_size", "ring_bits", "fraction_bits", "adjacency", "variant", "encoder", "encoder_sha256", "labels", "base_transfers")
     NONCE_FIELD_NUMBER: _ClassVar[int]
     TASK_DIGEST_FIELD_NUMBER: _ClassVar[int]
     CLASSES_FIELD_NUMBER: _ClassVar[int]
@@ -303,6 +320,7 @@ class Plan(_message.Message):
     ENCODER_FIELD_NUMBER: _ClassVar[int]
     ENCODER_SHA256_FIELD_NUMBER: _ClassVar[int]
     LABELS_FIELD_NUMBER: _ClassVar[int]
+    BASE_TRANSFERS_FIELD_NUMBER: _ClassVar[int]
     nonce: bytes
     task_digest: bytes
     classes: int
@@ -321,7 +339,8 @@ class Plan(_message.Message):
     encoder: str
     encoder_sha256: bytes
     labels: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, nonce: _Optional[bytes] = ..., task_digest: _Optional[bytes] = ..., classes: _Optional[int] = ..., multi_label: _Optional[bool] = ..., mechanism: _Optional[_Union[Mechanism, _Mapping]] = ..., tally: _Optional[_Union[Tally, str]] = ..., encoding: _Optional[_Union[Encoding, str]] = ..., parties: _Optional[_Iterable[str]] = ..., quorum: _Optional[int] = ..., queries: _Optional[int] = ..., batch_size: _Optional[int] = ..., ring_bits: _Optional[int] = ..., fraction_bits: _Optional[int] = ..., adjacency: _Optional[str] = ..., variant: _Optional[str] = ..., encoder: _Optional[str] = ..., encoder_sha256: _Optional[bytes] = ..., labels: _Optional[_Iterable[int]] = ...) -> None: ...
+    base_transfers: BaseTransfers
+    def __init__(self, nonce: _Optional[bytes] = ..., task_digest: _Optional[bytes] = ..., classes: _Optional[int] = ..., multi_label: _Optional[bool] = ..., mechanism: _Optional[_Union[Mechanism, _Mapping]] = ..., tally: _Optional[_Union[Tally, str]] = ..., encoding: _Optional[_Union[Encoding, str]] = ..., parties: _Optional[_Iterable[str]] = ..., quorum: _Optional[int] = ..., queries: _Optional[int] = ..., batch_size: _Optional[int] = ..., ring_bits: _Optional[int] = ..., fraction_bits: _Optional[int] = ..., adjacency: _Optional[str] = ..., variant: _Optional[str] = ..., encoder: _Optional[str] = ..., encoder_sha256: _Optional[bytes] = ..., labels: _Optional[_Iterable[int]] = ..., base_transfers: _Optional[_Union[BaseTransfers, str]] = ...) -> None: ...
 
 class Participant(_message.Message):
     __slots__ = ("site", "teachers", "records", "max_votes_per_person", "manifest_sha256", "cohorts", "head", "together", "abstains", "shared_features", "whole_persons")

@@ -26,7 +26,7 @@ from ostraka.protos.ostraka.v1 import common_pb2 as protos_dot_ostraka_dot_v1_do
 from ostraka.protos.ostraka.v1 import limits_pb2 as protos_dot_ostraka_dot_v1_dot_limits__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dprotos/ostraka/v1/party.proto\x12\nostraka.v1\x1a\x1eprotos/ostraka/v1/common.proto\x1a\x1eprotos/ostraka/v1/limits.proto\"\x83\x01\n\x0c\x42\x65ginRequest\x12\x0c\n\x04plan\x18\x01 \x01(\x0c\x12&\n\x05grant\x18\x02 \x01(\x0b\x32\x17.ostraka.v1.SignedEntry\x12\'\n\x06ticket\x18\x03 \x01(\x0b\x32\x17.ostraka.v1.SignedEntry\x12\r\n\x05point\x18\x04 \x01(\x0c:\x05\x90\xb5\x18\x80 \"\x1c\n\nBeginReply\x12\x0e\n\x06points\x18\x01 \x01(\x0c\"j\n\x0bVoteRequest\x12(\n\x06header\x18\x01 \x01(\x0b\x32\x16.ostraka.v1.VoteHeaderH\x00\x12\"\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x11.ostraka.v1.ChunkH\x00:\x05\x90\xb5\x18\x80 B\x06\n\x04part\"\xc1\x01\n\nVoteHeader\x12\x0c\n\x04plan\x18\x01 \x01(\x0c\x12&\n\x05grant\x18\x02 \x01(\x0b\x32\x17.ostraka.v1.SignedEntry\x12\'\n\x06ticket\x18\x03 \x01(\x0b\x32\x17.ostraka.v1.SignedEntry\x12\x0c\n\x04rows\x18\x04 \x01(\r\x12\x0f\n\x07\x63olumns\x18\x05 \x01(\r\x12\x0e\n\x06sha256\x18\x06 \x01(\x0c\x12\x0f\n\x07members\x18\x07 \x01(\r\x12\x14\n\x0cgrant_sha256\x18\x08 \x01(\x0c\"h\n\nSumRequest\x12\'\n\x06header\x18\x01 \x01(\x0b\x32\x15.ostraka.v1.SumHeaderH\x00\x12\"\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x11.ostraka.v1.ChunkH\x00:\x05\x90\xb5\x18\x80 B\x06\n\x04part\"\x9e\x01\n\tSumHeader\x12\x0c\n\x04plan\x18\x01 \x01(\x0c\x12&\n\x05grant\x18\x02 \x01(\x0b\x32\x17.ostraka.v1.SignedEntry\x12\'\n\x06ticket\x18\x03 \x01(\x0b\x32\x17.ostraka.v1.SignedEntry\x12\x0c\n\x04size\x18\x04 \x01(\r\x12\x0e\n\x06sha256\x18\x05 \x01(\x0c\x12\x14\n\x0cgrant_sha256\x18\x06 \x01(\x0c\"f\n\tVoteReply\x12-\n\x06header\x18\x01 \x01(\x0b\x32\x1b.ostraka.v1.VoteReplyHeaderH\x00\x12\"\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x11.ostraka.v1.ChunkH\x00\x42\x06\n\x04part\"<\n\x0fVoteReplyHeader\x12\x0c\n\x04rows\x18\x01 \x01(\r\x12\r\n\x05width\x18\x02 \x01(\r\x12\x0c\n\x04seed\x18\x03 \x01(\x0c\x32\xd5\x02\n\x05Party\x12:\n\x04Vote\x12\x17.ostraka.v1.VoteRequest\x1a\x15.ostraka.v1.VoteReply(\x01\x30\x01\x12<\n\x03Sum\x12\x16.ostraka.v1.SumRequest\x1a\x1b.ostraka.v1.VoteReplyHeader(\x01\x12\x39\n\x05\x42\x65gin\x12\x18.ostraka.v1.BeginRequest\x1a\x16.ostraka.v1.BeginReply\x12\x30\n\x06Garble\x12\x10.ostraka.v1.Step\x1a\x10.ostraka.v1.Step(\x01\x30\x01\x12\x32\n\x08\x45valuate\x12\x10.ostraka.v1.Step\x1a\x10.ostraka.v1.Step(\x01\x30\x01\x12\x31\n\x07\x43ompare\x12\x10.ostraka.v1.Step\x1a\x10.ostraka.v1.Step(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dprotos/ostraka/v1/party.proto\x12\nostraka.v1\x1a\x1eprotos/ostraka/v1/common.proto\x1a\x1eprotos/ostraka/v1/limits.proto\"\x83\x01\n\x0c\x42\x65ginRequest\x12\x0c\n\x04plan\x18\x01 \x01(\x0c\x12&\n\x05grant\x18\x02 \x01(\x0b\x32\x17.ostraka.v1.SignedEntry\x12\'\n\x06ticket\x18\x03 \x01(\x0b\x32\x17.ostraka.v1.SignedEntry\x12\r\n\x05point\x18\x04 \x01(\x0c:\x05\x90\xb5\x18\x80 \"#\n\nBeginReply\x12\x0e\n\x06points\x18\x01 \x01(\x0c:\x05\x90\xb5\x18\x80\x04\"j\n\x0bVoteRequest\x12(\n\x06header\x18\x01 \x01(\x0b\x32\x16.ostraka.v1.VoteHeaderH\x00\x12\"\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x11.ostraka.v1.ChunkH\x00:\x05\x90\xb5\x18\x80 B\x06\n\x04part\"\xc1\x01\n\nVoteHeader\x12\x0c\n\x04plan\x18\x01 \x01(\x0c\x12&\n\x05grant\x18\x02 \x01(\x0b\x32\x17.ostraka.v1.SignedEntry\x12\'\n\x06ticket\x18\x03 \x01(\x0b\x32\x17.ostraka.v1.SignedEntry\x12\x0c\n\x04rows\x18\x04 \x01(\r\x12\x0f\n\x07\x63olumns\x18\x05 \x01(\r\x12\x0e\n\x06sha256\x18\x06 \x01(\x0c\x12\x0f\n\x07members\x18\x07 \x01(\r\x12\x14\n\x0cgrant_sha256\x18\x08 \x01(\x0c\"h\n\nSumRequest\x12\'\n\x06header\x18\x01 \x01(\x0b\x32\x15.ostraka.v1.SumHeaderH\x00\x12\"\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x11.ostraka.v1.ChunkH\x00:\x05\x90\xb5\x18\x80 B\x06\n\x04part\"\x9e\x01\n\tSumHeader\x12\x0c\n\x04plan\x18\x01 \x01(\x0c\x12&\n\x05grant\x18\x02 \x01(\x0b\x32\x17.ostraka.v1.SignedEntry\x12\'\n\x06ticket\x18\x03 \x01(\x0b\x32\x17.ostraka.v1.SignedEntry\x12\x0c\n\x04size\x18\x04 \x01(\r\x12\x0e\n\x06sha256\x18\x05 \x01(\x0c\x12\x14\n\x0cgrant_sha256\x18\x06 \x01(\x0c\"f\n\tVoteReply\x12-\n\x06header\x18\x01 \x01(\x0b\x32\x1b.ostraka.v1.VoteReplyHeaderH\x00\x12\"\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x11.ostraka.v1.ChunkH\x00\x42\x06\n\x04part\"<\n\x0fVoteReplyHeader\x12\x0c\n\x04rows\x18\x01 \x01(\r\x12\r\n\x05width\x18\x02 \x01(\r\x12\x0c\n\x04seed\x18\x03 \x01(\x0c\x32\xd5\x02\n\x05Party\x12:\n\x04Vote\x12\x17.ostraka.v1.VoteRequest\x1a\x15.ostraka.v1.VoteReply(\x01\x30\x01\x12<\n\x03Sum\x12\x16.ostraka.v1.SumRequest\x1a\x1b.ostraka.v1.VoteReplyHeader(\x01\x12\x39\n\x05\x42\x65gin\x12\x18.ostraka.v1.BeginRequest\x1a\x16.ostraka.v1.BeginReply\x12\x30\n\x06Garble\x12\x10.ostraka.v1.Step\x1a\x10.ostraka.v1.Step(\x01\x30\x01\x12\x32\n\x08\x45valuate\x12\x10.ostraka.v1.Step\x1a\x10.ostraka.v1.Step(\x01\x30\x01\x12\x31\n\x07\x43ompare\x12\x10.ostraka.v1.Step\x1a\x10.ostraka.v1.Step(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,6 +35,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_BEGINREQUEST']._loaded_options = None
   _globals['_BEGINREQUEST']._serialized_options = b'\220\265\030\200 '
+  _globals['_BEGINREPLY']._loaded_options = None
+  _globals['_BEGINREPLY']._serialized_options = b'\220\265\030\200\004'
   _globals['_VOTEREQUEST']._loaded_options = None
   _globals['_VOTEREQUEST']._serialized_options = b'\220\265\030\200 '
   _globals['_SUMREQUEST']._loaded_options = None
@@ -42,19 +44,19 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_BEGINREQUEST']._serialized_start=110
   _globals['_BEGINREQUEST']._serialized_end=241
   _globals['_BEGINREPLY']._serialized_start=243
-  _globals['_BEGINREPLY']._serialized_end=271
-  _globals['_VOTEREQUEST']._serialized_start=273
-  _globals['_VOTEREQUEST']._serialized_end=379
-  _globals['_VOTEHEADER']._serialized_start=382
-  _globals['_VOTEHEADER']._serialized_end=575
-  _globals['_SUMREQUEST']._serialized_start=577
-  _globals['_SUMREQUEST']._serialized_end=681
-  _globals['_SUMHEADER']._serialized_start=684
-  _globals['_SUMHEADER']._serialized_end=842
-  _globals['_VOTEREPLY']._serialized_start=844
-  _globals['_VOTEREPLY']._serialized_end=946
-  _globals['_VOTEREPLYHEADER']._serialized_start=948
-  _globals['_VOTEREPLYHEADER']._serialized_end=1008
-  _globals['_PARTY']._serialized_start=1011
-  _globals['_PARTY']._serialized_end=1352
+  _globals['_BEGINREPLY']._serialized_end=278
+  _globals['_VOTEREQUEST']._serialized_start=280
+  _globals['_VOTEREQUEST']._serialized_end=386
+  _globals['_VOTEHEADER']._serialized_start=389
+  _globals['_VOTEHEADER']._serialized_end=582
+  _globals['_SUMREQUEST']._serialized_start=584
+  _globals['_SUMREQUEST']._serialized_end=688
+  _globals['_SUMHEADER']._serialized_start=691
+  _globals['_SUMHEADER']._serialized_end=849
+  _globals['_VOTEREPLY']._serialized_start=851
+  _globals['_VOTEREPLY']._serialized_end=953
+  _globals['_VOTEREPLYHEADER']._serialized_start=955
+  _globals['_VOTEREPLYHEADER']._serialized_end=1015
+  _globals['_PARTY']._serialized_start=1018
+  _globals['_PARTY']._serialized_end=1359
 # @@protoc_insertion_point(module_scope)

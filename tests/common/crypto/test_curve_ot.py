@@ -7,7 +7,8 @@ import pytest
 from nacl.bindings import crypto_core_ed25519_add, crypto_core_ed25519_scalar_add
 from numpy.typing import NDArray
 
-from ostraka.common.crypto.base_ot import POINT_BYTES, TRANSFERS, BaseSender, Received, random_scalar, receive
+from ostraka.common.crypto.curve_ot import POINT_BYTES, CurveReceiver, CurveSender, random_scalar
+from ostraka.common.crypto.ot_extension import TRANSFERS
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 CONTEXT = b"c" * 32
@@ -32,12 +33,12 @@ def bits(seed: int) -> NDArray[np.uint8]:
     return np.random.default_rng(seed).integers(0, 2, TRANSFERS, dtype=np.uint8)
 
 
-def sender(context: bytes = CONTEXT) -> BaseSender:
-    return BaseSender(context, random_scalar(source(1)))
+def sender(context: bytes = CONTEXT) -> CurveSender:
+    return CurveSender(context, random_scalar(source(1)))
 
 
-def received(choices: NDArray[np.uint8], seed: int = 2, context: bytes = CONTEXT) -> Received:
-    return receive(sender().point, choices, context, source(seed))
+def received(choices: NDArray[np.uint8], seed: int = 2, context: bytes = CONTEXT) -> CurveReceiver:
+    return CurveReceiver.create(sender().opening, choices, context, source(seed))
 
 
 @pytest.mark.parametrize(
@@ -45,8 +46,8 @@ def received(choices: NDArray[np.uint8], seed: int = 2, context: bytes = CONTEXT
 )
 def test_the_receiver_has_the_key_of_its_choice_and_not_the_other(choices: NDArray[np.uint8]) -> None:
     got = received(choices)
-    keys = sender().keys(got.points)
-    assert np.array_equal(keys[PLACES, choices], got.keys)
+    keys = sender().answer(got.offer)[0]
+    assert np.array_equal(keys[PLACES, choices], got.keys(b""))
     assert len({key.tobytes() for key in keys.reshape(-1, 32)}) == 2 * TRANSFERS
 
 
@@ -55,9 +56,9 @@ def test_the_same_point_of_either_choice_is_as_likely() -> None:
     own = sender()
     scalars = [random_scalar(source(place)) for place in range(TRANSFERS)]
     shifted = [crypto_core_ed25519_scalar_add(scalar, own.scalar) for scalar in scalars]
-    ones = receive(own.point, np.ones(TRANSFERS, np.uint8), CONTEXT, wide(scalars))
-    zeros = receive(own.point, np.zeros(TRANSFERS, np.uint8), CONTEXT, wide(shifted))
-    assert ones.points == zeros.points
+    ones = CurveReceiver.create(own.opening, np.ones(TRANSFERS, np.uint8), CONTEXT, wide(scalars))
+    zeros = CurveReceiver.create(own.opening, np.zeros(TRANSFERS, np.uint8), CONTEXT, wide(shifted))
+    assert ones.offer == zeros.offer
 
 
 def wide(scalars: list[bytes]) -> Callable[[int], bytes]:
@@ -66,24 +67,24 @@ def wide(scalars: list[bytes]) -> Callable[[int], bytes]:
 
 
 def test_transfers_of_one_point_have_keys_of_their_own() -> None:
-    keys = sender().keys(received(bits(5)).points[:POINT_BYTES] * TRANSFERS)
+    keys = sender().answer(received(bits(5)).offer[:POINT_BYTES] * TRANSFERS)[0]
     assert len({key.tobytes() for key in keys.reshape(-1, 32)}) == 2 * TRANSFERS
 
 
 def test_another_binding_gives_other_keys_and_the_same_again_the_same() -> None:
     choices = bits(6)
-    assert received(choices).points == received(choices, context=b"d" * 32).points
-    assert np.array_equal(received(choices).keys, received(choices).keys)
-    keys = sender(context=b"d" * 32).keys(received(choices).points)
-    assert not (keys[PLACES, choices] == received(choices).keys).all(axis=1).any()
+    assert received(choices).offer == received(choices, context=b"d" * 32).offer
+    assert np.array_equal(received(choices).keys(b""), received(choices).keys(b""))
+    keys = sender(context=b"d" * 32).answer(received(choices).offer)[0]
+    assert not (keys[PLACES, choices] == received(choices).keys(b"")).all(axis=1).any()
 
 
 @pytest.mark.parametrize("point", NO_POINTS.values(), ids=NO_POINTS)
 def test_a_point_outside_the_subgroup_is_refused(point: bytes) -> None:
-    good = received(bits(7)).points
+    good = received(bits(7)).offer
     for step in (
-        lambda: receive(point, bits(7), CONTEXT, source(2)),
-        lambda: sender().keys(good[:-POINT_BYTES] + point),
+        lambda: CurveReceiver.create(point, bits(7), CONTEXT, source(2)),
+        lambda: sender().answer(good[:-POINT_BYTES] + point),
     ):
         with pytest.raises(OstrakaError) as refused:
             step()
@@ -91,18 +92,18 @@ def test_a_point_outside_the_subgroup_is_refused(point: bytes) -> None:
 
 
 def test_a_point_with_a_part_of_small_order_is_refused() -> None:
-    mixed = crypto_core_ed25519_add(sender().point, ORDER_TWO)
+    mixed = crypto_core_ed25519_add(sender().opening, ORDER_TWO)
     with pytest.raises(OstrakaError) as refused:
-        receive(mixed, bits(8), CONTEXT, source(2))
+        CurveReceiver.create(mixed, bits(8), CONTEXT, source(2))
     assert refused.value.code is ErrorCode.CRYPTO_REFUSED
 
 
 @pytest.mark.parametrize("size", [0, 31, 33])
 def test_points_of_another_size_are_refused(size: int) -> None:
-    points = received(bits(9)).points
+    points = received(bits(9)).offer
     for step in (
-        lambda: receive(bytes(size), bits(9), CONTEXT, source(2)),
-        lambda: sender().keys(points[:-32] + bytes(size)),
+        lambda: CurveReceiver.create(bytes(size), bits(9), CONTEXT, source(2)),
+        lambda: sender().answer(points[:-32] + bytes(size)),
     ):
         with pytest.raises(OstrakaError) as refused:
             step()
