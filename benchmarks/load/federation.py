@@ -22,6 +22,7 @@ NAME = "load"
 GUARDIAN = Identity(NAME, "guardian", Role.GUARDIAN)
 QUERIER = Identity(NAME, "querier", Role.QUERY)
 ADMIN = Identity(NAME, "admin", Role.ADMIN)
+RELAY = Identity(NAME, "hub", Role.RELAY)
 READY_S = 60.0
 REST_S = 0.05
 RESTING_S = 0.002
@@ -31,7 +32,7 @@ RESTS_S = 10.0
 
 @dataclass(frozen=True)
 class Guardian:
-    """A guardian's process."""
+    """The process of a guardian, or of another server of the run."""
 
     address: str
     process: Process
@@ -44,9 +45,17 @@ class Guardian:
     @property
     def peak_mb(self) -> float:
         """Most memory that it ever held, in MB."""
+        return self._megabytes("VmHWM")
+
+    @property
+    def resident_mb(self) -> float:
+        """Memory that it holds now, in MB."""
+        return self._megabytes("VmRSS")
+
+    def _megabytes(self, field: str) -> float:
         lines = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii").splitlines()
-        (peak,) = (line.split()[1] for line in lines if line.startswith("VmHWM"))
-        return int(peak) * 1024 / 1e6
+        (kilobytes,) = (line.split()[1] for line in lines if line.startswith(field))
+        return int(kilobytes) * 1024 / 1e6
 
     def seconds_at_rest(self) -> float:
         """Processor seconds so far, once what it does after its replies is done."""
@@ -79,6 +88,7 @@ class Federation:
         self.querier = self._issue(QUERIER)
         self.admin = self._issue(ADMIN)
         self._issue(GUARDIAN)
+        self._issue(RELAY)
 
     def _issue(self, identity: Identity) -> Credentials:
         folder = self._root / identity.site
@@ -108,6 +118,21 @@ class Federation:
         command = ["guardian", "serve", "--site", str(folder), "--ready-file", str(ready)]
         child = processes.start(ChildCommand(folder.name, command))
         return Guardian(processes.wait_ready(child, ready, READY_S), child.process)
+
+    @contextmanager
+    def relay(self, guardian: Guardian, start: Start) -> Iterator[Guardian]:
+        """Run a relay within the block, by which sites may call a guardian."""
+        folder = self._root / RELAY.site
+        ready = self._root / "ready-relay.json"
+        write_site(
+            SiteConfig(federation=NAME, site=RELAY.site, role="relay", listen="127.0.0.1:0", folder=folder)
+        )
+        with (folder / SITE_FILE).open("a", encoding="utf-8") as file:
+            file.write(f'\n[relay]\nreach = {{ {GUARDIAN.site} = "{guardian.address}" }}\n')
+        with Supervisor(self._root / "logs", start=start) as processes:
+            command = ["relay", "serve", "--site", str(folder), "--ready-file", str(ready)]
+            child = processes.start(ChildCommand("relay", command))
+            yield Guardian(processes.wait_ready(child, ready, READY_S), child.process)
 
 
 def call(caller: Credentials, guardian: Guardian) -> grpc.Channel:

@@ -1,4 +1,4 @@
-"""What calls cost: processor time of the guardians and of this process, bytes, and waiting."""
+"""What calls cost: processor time of the guardians, of a relay and of this process, bytes, and waiting."""
 
 import threading
 import time
@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from benchmarks.load.federation import Guardian
+from benchmarks.load.relayed import Relayed
 
 T = TypeVar("T")
 
@@ -21,6 +22,7 @@ class Cost:
     Attributes:
         call: their name.
         guardian_s: processor seconds of the guardians, with what they do once they replied.
+        relay_s: processor seconds of the relay, if calls go by one; `agents_s` of its sites' agents.
         client_s: processor seconds of this process, which plays everybody else.
         wall_s: from the first call to the last reply.
         sent: bytes of messages to the guardians; `received` from them.
@@ -30,6 +32,8 @@ class Cost:
     call: str
     guardian_s: float = 0.0
     client_s: float = 0.0
+    relay_s: float = 0.0
+    agents_s: float = 0.0
     wall_s: float = 0.0
     sent: int = 0
     received: int = 0
@@ -62,6 +66,8 @@ class Cost:
             "guardian_ms": each * self.guardian_s,
             "guardian_s": self.guardian_s,
             "client_ms": each * self.client_s,
+            "relay_ms": each * self.relay_s,
+            "agents_ms": each * self.agents_s,
             "sent": self.sent / self.calls,
             "received": self.received / self.calls,
             "p50_ms": float(p50),
@@ -74,6 +80,7 @@ class Meter:
     """Measures kinds of calls one after the other, while nobody else asks the guardians for anything."""
 
     guardians: Sequence[Guardian]
+    relayed: Relayed | None = None
     costs: list[Cost] = field(default_factory=list)
 
     @contextmanager
@@ -81,13 +88,23 @@ class Meter:
         """Within the block calls of one kind are made."""
         cost = Cost(call)
         guardian = self._seconds_at_rest()
+        by = self._relay_seconds()
         client = time.process_time()
         wall = time.perf_counter()
         yield cost
         cost.wall_s = time.perf_counter() - wall
         cost.client_s = time.process_time() - client
         cost.guardian_s = self._seconds_at_rest() - guardian
+        cost.relay_s, cost.agents_s = (
+            after - before for after, before in zip(self._relay_seconds(), by, strict=True)
+        )
         self.costs.append(cost)
+
+    def _relay_seconds(self) -> tuple[float, float]:
+        """Processor seconds of the relay and of all agents so far."""
+        if self.relayed is None:
+            return 0.0, 0.0
+        return self.relayed.relay.cpu_s, self.relayed.agents.cpu_s
 
     def _seconds_at_rest(self) -> float:
         return sum(guardian.seconds_at_rest() for guardian in self.guardians)

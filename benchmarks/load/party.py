@@ -6,11 +6,12 @@ import grpc
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.load.federation import Guardian, call
+from benchmarks.load.federation import GUARDIAN, Guardian
 from benchmarks.load.meter import Cost
 from ostraka.common.identity import Credentials
 from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.schedules import read_schedule
+from ostraka.common.rpc import open_channel
 from ostraka.common.sharing.shares import fresh_seed, split
 from ostraka.common.verified.parts import context_of, parts_of
 from ostraka.common.verified.prover import Prover
@@ -55,12 +56,13 @@ class Batch:
 class LightParty:
     """Registers, and brings its ballots to a guardian itself."""
 
-    def __init__(self, credentials: Credentials, guardian: Guardian) -> None:
-        """Take who it is and where it registers; nothing is sent yet."""
+    def __init__(self, credentials: Credentials, guardian: Guardian, by: str = "") -> None:
+        """Take who it is, where it registers, and the address of its agent if it calls by one."""
         self.site = credentials.identity.site
         self._credentials = credentials
         self._channels: dict[str, grpc.Channel] = {}
         self._home = guardian
+        self._by = by
 
     def register(self, task_digest: bytes, cost: Cost) -> None:
         """Declare its teachers."""
@@ -126,5 +128,7 @@ class LightParty:
     def channel(self, guardian: Guardian) -> grpc.Channel:
         """Return its connection to a guardian, opened at first."""
         if guardian.address not in self._channels:
-            self._channels[guardian.address] = call(self._credentials, guardian)
+            self._channels[guardian.address] = open_channel(
+                self._credentials, self._by or guardian.address, GUARDIAN
+            )
         return self._channels[guardian.address]

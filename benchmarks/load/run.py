@@ -14,6 +14,7 @@ from benchmarks.load.federation import Federation, Guardian, call
 from benchmarks.load.floor import measure_floor
 from benchmarks.load.meter import Meter
 from benchmarks.load.party import GROUP, LightParty
+from benchmarks.load.relayed import attach_all
 from benchmarks.load.session import BATCHES, Querier
 from ostraka.common.mechanism import GnMax
 from ostraka.common.plan.fields import DIGEST_BYTES, NONCE_BYTES, RING_BITS
@@ -43,6 +44,7 @@ class Case:
         ledger: where guardians keep theirs.
         guardians: that share it; each has a session of its own with all parties.
         queries: of a batch.
+        relay: whether parties call one guardian by a relay, and not directly.
     """
 
     parties: int
@@ -50,6 +52,7 @@ class Case:
     ledger: Ledger = "sqlite"
     guardians: int = 1
     queries: int = QUERIES
+    relay: bool = False
 
     def plan(self, parties: Sequence[str]) -> Plan:
         """Return a plan of its batches, which costs its parties little."""
@@ -76,19 +79,26 @@ def measure(case: Case, start: Start = fresh) -> dict[str, Any]:
         floor = measure_floor(root, federation.parties, case.queries * CLASSES * 8, pool)
         ledgers = stack.enter_context(_ledgers(case))
         guardians = stack.enter_context(federation.guardians(ledgers, start))
-        meter = Meter(guardians, [floor])
+        relayed = None
+        if case.relay:
+            relayed = stack.enter_context(attach_all(root, federation, guardians[0], start))
+        meter = Meter(guardians, relayed, [floor])
         _ask(case, federation, meter, pool)
         return {
             **asdict(case),
             "calls": [cost.figures() for cost in meter.costs],
             "peak_mb": max(guardian.peak_mb for guardian in guardians),
+            "relayed": relayed and relayed.figures(),
         }
 
 
 def _ask(case: Case, federation: Federation, meter: Meter, pool: Executor) -> None:
     guardians = meter.guardians
+    addresses = meter.relayed.addresses if meter.relayed else {}
     parties = {
-        holder.identity.site: LightParty(holder, guardians[number % len(guardians)])
+        holder.identity.site: LightParty(
+            holder, guardians[number % len(guardians)], addresses.get(holder.identity.site, "")
+        )
         for number, holder in enumerate(federation.parties)
     }
     with ExitStack() as stack:

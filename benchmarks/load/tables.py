@@ -21,6 +21,7 @@ def load_table(case: Measured) -> Table:
         "received",
         "p50 ms",
         "p99 ms",
+        *(("relay ms each", "agents ms each") if case["relayed"] else ()),
         title=f"{case['parties']:,} parties, {case['queries']} queries a batch, {case['ballots']} ballots, "
         f"{case['ledger']}, guardians: {case['guardians']}, at most {case['peak_mb']:,.0f} MB",
     )
@@ -35,6 +36,25 @@ def load_table(case: Measured) -> Table:
             f"{row['received']:,.0f}",
             f"{row['p50_ms']:,.1f}",
             f"{row['p99_ms']:,.1f}",
+            *((f"{row['relay_ms']:,.2f}", f"{row['agents_ms']:,.2f}") if case["relayed"] else ()),
+        )
+    return table
+
+
+def attach_table(cases: Sequence[Measured]) -> Table:
+    """Return what attaching the parties of each case to a relay cost, and the memory of both sides."""
+    table = Table(
+        "attached", "in s", "relay ms each", "relay MB then", "relay MB at most", "agents MB at most"
+    )
+    for case in cases:
+        by = case["relayed"]
+        table.add_row(
+            f"{case['parties']:,}",
+            f"{by['attach_s']:,.1f}",
+            f"{by['attach_ms']:,.2f}",
+            f"{by['attached_mb']:,.0f}",
+            f"{by['relay_peak_mb']:,.0f}",
+            f"{by['agents_peak_mb']:,.0f}",
         )
     return table
 

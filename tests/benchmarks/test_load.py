@@ -10,7 +10,7 @@ from benchmarks.load import fan_out
 from benchmarks.load.meter import Cost
 from benchmarks.load.plot import CALLS, plot
 from benchmarks.load.run import Ballots, Case, measure
-from benchmarks.load.tables import growth, growth_table, load_table
+from benchmarks.load.tables import attach_table, growth, growth_table, load_table
 from ostraka.deploy.simulation.processes import Start
 
 SESSION = ("OpenSession", "OpenBatch", "SubmitBallots", "Prepare")
@@ -27,7 +27,7 @@ def row(call: str, parties: int, guardian_s: float) -> dict[str, Any]:
 def case(parties: int, seconds: float) -> dict[str, Any]:
     figures = {"parties": parties, "queries": 20, "ballots": "plain", "ledger": "sqlite", "guardians": 1}
     calls = [row("SubmitBallots", parties, 9.0), row("SubmitBallots", parties, seconds)]
-    return {**figures, "peak_mb": 230.4, "calls": calls}
+    return {**figures, "peak_mb": 230.4, "relayed": None, "calls": calls}
 
 
 def cells(table: Any, line: int) -> list[str]:
@@ -72,6 +72,22 @@ def test_ten_parties_load_a_guardian(ballots: Ballots, start: Start) -> None:
     assert 0 < calls["floor"]["guardian_ms"] < calls["Register"]["guardian_ms"]
     assert ("VerifyBallots" in calls) == (ballots == "verified")
     assert measured["peak_mb"] > 50
+
+
+def test_attaching_is_shown_where_parties_call_by_a_relay() -> None:
+    by = {"attach_s": 3.1, "attach_ms": 2.26, "attached_mb": 80, "relay_peak_mb": 82, "agents_peak_mb": 142}
+    relayed = {**case(100, 0.15), "relayed": by}
+    assert cells(attach_table([relayed]), 0) == ["100", "3.1", "2.26", "80", "82", "142"]
+    assert cells(load_table(relayed), 1)[-2:] == ["0.00", "0.00"]
+
+
+@pytest.mark.heavy
+def test_parties_load_a_guardian_by_a_relay(start: Start) -> None:
+    measured = measure(Case(4, queries=20, relay=True), start)
+    calls = {one["call"]: one for one in measured["calls"]}
+    assert calls["Register"]["relay_ms"] > 0
+    assert calls["Register"]["agents_ms"] > 0
+    assert measured["relayed"]["attached_mb"] > 50
 
 
 @pytest.mark.heavy

@@ -164,7 +164,12 @@ async def connect(host: str, port: int) -> socket.socket:
     """Return a socket that is connected to the first address of a host that takes it; raises OSError."""
     loop = asyncio.get_running_loop()
     problem = OSError(f"{host} has no address")
-    for family, kind, protocol, _, address in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+    try:
+        # An address that is a number needs no look-up, for which asyncio would wake a thread and wait for it.
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    except socket.gaierror:
+        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    for family, kind, protocol, _, address in found:
         connection = socket.socket(family, kind, protocol)
         connection.setblocking(False)
         try:
