@@ -1,8 +1,8 @@
 """How well anybody can tell one record by what was released under a budget, whatever else he knows.
 
-Both bounds follow from the two lines that an (epsilon, delta) draws in the plane of a test's errors: a false
-alarm of probability a and a miss of probability b have e^epsilon a + b >= 1 - delta, and the same with a and b
-exchanged (Wasserman and Zhou 2010 for delta 0; Kairouz, Oh and Viswanath 2015, theorem 2.1).
+Both bounds follow from what an (epsilon, delta) allows a test: its false alarms, of probability a, and its
+misses, of probability b, have e^epsilon a + b >= 1 - delta, and the same with a and b exchanged (Wasserman
+and Zhou 2010 for delta 0; Kairouz, Oh and Viswanath 2015, theorem 2.1).
 """
 
 import math
@@ -16,7 +16,7 @@ _MAX_EXPONENT = 700.0
 def best_guess(epsilon: float, delta: float) -> float:
     """Return how often at most anybody names the right one of two equally likely versions of a record.
 
-    Errors of both kinds add up to 2 (1 - delta) / (1 + e^epsilon) or more, where the two lines cross.
+    Errors of both kinds add up to 2 (1 - delta) / (1 + e^epsilon) or more: the sum of both conditions.
 
     Raises:
         InputError: `epsilon` is negative, or `delta` no probability.

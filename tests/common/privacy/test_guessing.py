@@ -23,7 +23,7 @@ def test_randomized_response_attains_both(epsilon: float) -> None:
 @pytest.mark.parametrize("mean", [0.2, 1.0, 3.0])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_no_test_of_a_gaussian_does_better(mean: float, epsilon: float) -> None:
-    # Balle and Wang 2018, theorem 8: the least delta of this epsilon; the best tests compare with a threshold.
+    # Balle and Wang 2018, theorem 8: the least delta; the best tests compare with a threshold.
     delta = norm.cdf(mean / 2 - epsilon / mean) - math.exp(epsilon) * norm.cdf(-mean / 2 - epsilon / mean)
     powers = norm.sf(norm.isf(ALARMS) - mean)
     bounds = np.array([most_detected(epsilon, delta, alarms) for alarms in ALARMS])
