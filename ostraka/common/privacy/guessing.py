@@ -9,7 +9,7 @@ import math
 
 from ostraka.common.privacy.inputs import InputError
 
-_MAX_EXPONENT = 700.0
+_FINITE_EXPONENT = 700.0
 """e^700 is finite, and times any probability that is not 0 above 1."""
 
 
@@ -41,7 +41,7 @@ def most_detected(epsilon: float, delta: float, false_alarms: float) -> float:
     _check(epsilon, delta)
     if not 0 <= false_alarms <= 1:
         raise InputError("false_alarms", f"must be a probability, is {false_alarms}")
-    by_alarms = math.exp(min(epsilon, _MAX_EXPONENT)) * false_alarms + delta
+    by_alarms = math.exp(min(epsilon, _FINITE_EXPONENT)) * false_alarms + delta
     by_misses = 1 - math.exp(-epsilon) * (1 - delta - false_alarms)
     return min(1.0, by_alarms, by_misses)
 

@@ -160,7 +160,7 @@ def render_markdown(found: Assessment) -> str:
     """Return the page. Its headings are those of docs/dpia.md, for which it has the figures."""
     report = found.charges
     sections = (
-        ("What is processed, and by whom", _processed(found)),
+        ("What is processed, and by whom", _parties(found)),
         ("Budgets", _budgets(report)),
         ("What epsilon means for one patient", _meaning(report.budgets)),
         ("Releases so far", _releases(found)),
@@ -192,7 +192,7 @@ def _line(cells: Iterable[object]) -> str:
     return f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in cells)} |"
 
 
-def _processed(found: Assessment) -> Iterator[str]:
+def _parties(found: Assessment) -> Iterator[str]:
     if not found.parties:
         yield "No party has registered or was added."
         return
