@@ -17,7 +17,8 @@ from pathlib import Path
 LOGS = Path("build/ci")
 PACKAGES = r"""
 missing=
-for needed in chromium:chromium debootstrap:debootstrap dockerd:docker.io docker-compose:docker-compose; do
+for needed in chromium:chromium debootstrap:debootstrap dockerd:docker.io docker-compose:docker-compose \
+    haproxy:haproxy sshd:openssh-server /usr/lib/squid/security_file_certgen:squid-openssl; do
     command -v "${needed%:*}" > /dev/null || missing="$missing ${needed#*:}"
 done
 [ -z "$missing" ] && exit

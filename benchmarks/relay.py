@@ -140,9 +140,9 @@ class Bench:
         with _flood(len(hello)) as address:
             direct = _receive(address, hello)
             agent = _attach(self._site, address)
-            before = _processor_s(self._relay), _processor_s(agent.pid)
+            before = processor_s(self._relay), processor_s(agent.pid)
             relayed = _receive(self.relayed, hello)
-            after = _processor_s(self._relay), _processor_s(agent.pid)
+            after = processor_s(self._relay), processor_s(agent.pid)
             agent.close()
         return direct, relayed, after[0] - before[0], after[1] - before[1]
 
@@ -158,9 +158,9 @@ class Bench:
 
         await attach(sites[-1], way, SystemClock(), serves=False)
         memory = _resident_bytes(self._relay)
-        processor = _processor_s(self._relay)
+        processor = processor_s(self._relay)
         kept = await asyncio.gather(*map(one, range(IDLE_SITES)))
-        taken = _processor_s(self._relay) - processor
+        taken = processor_s(self._relay) - processor
         grown = _resident_bytes(self._relay) - memory
         del kept
         return grown / IDLE_SITES, 1000 * taken / IDLE_SITES
@@ -234,7 +234,7 @@ def _receive(address: str, hello: bytes) -> float:
     return BULK_BYTES / 1e6 / (time.perf_counter() - start)
 
 
-def _processor_s(pid: int) -> float:
+def processor_s(pid: int) -> float:
     """Return the processor time of a process so far; Linux alone."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS

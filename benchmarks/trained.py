@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.published import DATA
 from ostraka.common.datasets import load_splits
-from ostraka.common.task import infer_task
+from ostraka.common.task import Task, infer_task
 from ostraka.common.telemetry import progress
 from ostraka.services.teachers import TrainingConfig, accuracy, train
 
@@ -44,15 +44,15 @@ class Trained:
         )
 
 
-def measure(file: str, config: TrainingConfig, seed: int) -> Trained | None:
+def measure(file: str, config: TrainingConfig, seed: int, projection: int | None = None) -> Trained | None:
     """Trains on a file of ../shared/data beside the checkout; none where it is not there.
 
-    Progress is shown on stderr.
+    The task names the projection, if there is one. Progress is shown on stderr.
     """
     if not (DATA / file).exists():
         return None
     private, test = load_splits(DATA / file)
-    task = infer_task(private, file)
+    task = Task.model_validate(infer_task(private, file).model_dump() | {"projection": projection})
     with tempfile.TemporaryDirectory() as folder, progress() as bar:
         step = bar.add_task(f"Training {config.teachers} teachers", total=None)
         start = time.perf_counter()

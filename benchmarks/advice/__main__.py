@@ -1,6 +1,6 @@
 """Advice held against what happens: 30 cases from real tables that nothing of it was set on.
 
-`python -m benchmarks.advice`; `--tuning` runs the cases of other tables that its constants were set on.
+`python -m benchmarks.advice`; `--tuning` runs the 60 cases of other tables that it was developed on.
 Each case is in part unseen by the advice. What was measured is kept, and only what is missing is measured. A
 case whose table is not here is skipped, and told.
 """
@@ -15,7 +15,7 @@ from rich.console import Console
 
 from benchmarks.advice.cases import HELD_CASES, TUNING_CASES
 from benchmarks.advice.cells import load_or_measure
-from benchmarks.advice.held import Held, compare, table_of_cases, tell_held
+from benchmarks.advice.held import Held, compare, table_of_cases, tell_errors, tell_held
 from ostraka.common.console.cli import run, write_json
 
 app = typer.Typer(add_completion=False)
@@ -25,7 +25,7 @@ WIDTH = 130  # characters of the table
 @app.command()
 def main(
     cache: Annotated[Path, typer.Option(help="Folder of what was measured.")] = Path("runs/advice"),
-    tuning: Annotated[bool, typer.Option(help="The cases that constants were set on.")] = False,
+    tuning: Annotated[bool, typer.Option(help="The cases that it was developed on.")] = False,
     only: Annotated[str, typer.Option(help="Numbers of cases with commas, from 1; all: every one.")] = "all",
     json: Annotated[str | None, typer.Option(help="File for everything measured; - is stdout.")] = None,
 ) -> None:
@@ -43,8 +43,7 @@ def main(
         found.append(held)
         console.print(f"{number}:", *tell_held(held))
     console.print(table_of_cases(found))
-    near, within = (sum(getattr(one, name) for one in found) for name in ("near", "within"))
-    console.print(f"Within a point of the best: {near} of {len(found)}; intervals hold {within}.")
+    console.print(*tell_errors(found), sep="\n")
     write_json([{**asdict(one), "near": one.near, "within": one.within} for one in found], json)
 
 

@@ -1,4 +1,4 @@
-"""Federations on real tables: those that constants were set on, and those held out."""
+"""Federations on real tables: those that the advice was developed on, and those held out."""
 
 from dataclasses import dataclass
 
@@ -53,8 +53,6 @@ TUNING_CASES = (
     Case("adult", 48_000, 50, 0.5),
     Case("adult", 48_000, 50, 2, 0.3),
     Case("adult", 48_000, 5, 8),
-)
-HELD_CASES = (
     Case("wine", 120, 2, 1),
     Case("carseats", 400, 4, 8),
     Case("arrests", 432, 2, 2),
@@ -85,4 +83,36 @@ HELD_CASES = (
     Case("earnings", 30_000, 30, 1),
     Case("mortgages", 50_000, 50, 0.5),
     Case("mortgages", 50_000, 50, 2, 0.3),
+)
+HELD_CASES = (
+    Case("iris", 150, 3, 8),
+    Case("births", 180, 2, 1),
+    Case("players", 260, 2, 8),
+    Case("cars", 390, 4, 4),
+    Case("cards", 400, 3, 2),
+    Case("emotions", 590, 5, 8),
+    Case("affairs", 600, 4, 4),
+    Case("pay", 930, 5, 4),
+    Case("birth weights", 1_380, 5, 4),
+    Case("returns to prison", 1_440, 6, 8),
+    Case("loans", 1_980, 4, 8),
+    Case("turnout", 2_000, 10, 1),
+    Case("denials", 2_380, 3, 4),
+    Case("plebiscite", 2_500, 8, 2),
+    Case("patients", 2_800, 4, 8, 0.5),
+    Case("tumours", 4_000, 10, 8, 0.3),
+    Case("pay in Canada", 4_100, 12, 1),
+    Case("gifts", 4_200, 20, 4),
+    Case("unions", 4_300, 5, 1),
+    Case("wives", 5_600, 30, 4),
+    Case("computers", 6_200, 8, 2),
+    Case("marriages", 6_300, 12, 4, 0.3),
+    Case("injuries", 7_100, 10, 8),
+    Case("pensions", 9_200, 40, 0.5),
+    Case("happiness", 17_000, 20, 4, 0.5),
+    Case("outside work", 19_000, 15, 2),
+    Case("health insurance", 22_000, 30, 1),
+    Case("mothers", 30_000, 50, 0.5),
+    Case("diamonds", 50_000, 50, 2),
+    Case("cuts", 50_000, 10, 8),
 )

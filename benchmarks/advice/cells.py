@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from threadpoolctl import threadpool_limits
 
 from benchmarks.advice.cases import Case
-from benchmarks.advice.tables import HELD, TUNING
+from benchmarks.advice.tables import HELD, QUANTITIES, TUNING
 from benchmarks.caching import digest
 from ostraka.common.files.durable import write_atomic
 from ostraka.deploy.advice.advise import try_ways
@@ -65,10 +65,15 @@ def load_or_measure(case: Case, cache: Path) -> Cell:
     return _CELL.validate_json(file.read_bytes())
 
 
+def read_records(case: Case) -> AdviceRecords:
+    """Return the records of a case's whole table; raise FileNotFoundError for a missing one."""
+    table, labels = (TUNING | HELD)[case.table]()
+    return AdviceRecords.read(table, labels, target="number" if case.table in QUANTITIES else None)
+
+
 def measure(case: Case) -> Cell:
     """Try every way on both parts of a case's records."""
-    table, labels = (TUNING | HELD)[case.table]()
-    whole = AdviceRecords.read(table, labels)
+    whole = read_records(case)
     random = np.random.default_rng([SEED, case.size, case.parties])
     rows = random.permutation(len(whole))[: case.size]
     seen, unseen = np.split(rows, [max(MIN_SEEN, round(SEEN * len(rows)))])

@@ -1,6 +1,6 @@
 """A case's advice beside what happened."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,7 @@ from rich.table import Table
 
 from benchmarks.advice.cases import Case
 from benchmarks.advice.cells import Cell
-from ostraka.deploy.advice.comparison import compare_ways
+from ostraka.deploy.advice.comparison import OFFERED, compare_ways
 from ostraka.deploy.advice.recommendation import recommend
 
 POINT = 0.01  # of accuracy, within which a way is as good as the best
@@ -29,6 +29,7 @@ class Held:
         happened: on the first draw of unseen records; `mean` over all draws.
         mean: of the recommended way.
         best_mean: of the best.
+        alone_mean: of doing nothing.
         seconds: of the processor that the advice took.
     """
 
@@ -42,12 +43,28 @@ class Held:
     happened: float
     mean: float
     best_mean: float
+    alone_mean: float
     seconds: float
 
     @property
     def near(self) -> bool:
         """Whether the recommended way is within a point of the best."""
         return self.mean >= self.best_mean - POINT
+
+    @property
+    def keeps(self) -> bool:
+        """Whether the advice is to do nothing."""
+        return not self.advised.startswith(OFFERED)
+
+    @property
+    def helpless(self) -> bool:
+        """Whether nothing gains anything over doing nothing."""
+        return self.best_mean <= self.alone_mean
+
+    @property
+    def loses(self) -> bool:
+        """Whether the recommended way comes to less than doing nothing."""
+        return self.mean < self.alone_mean
 
     @property
     def within(self) -> bool:
@@ -59,12 +76,16 @@ def compare(case: Case, cell: Cell) -> Held:
     """Hold a case's advice against what happened."""
     ways = compare_ways(cell.seen, case.epsilon, cell.judged, cell.amounts)
     found = recommend(ways, cell.judged, cell.amounts, case.epsilon)
-    # Doing nothing is own records alone, by the kind of model that the advice found best on the seen ones.
-    alone = next(one for one in reversed(ways) if one.way in ("own", "nothing"))
+    # Doing nothing is what the advice found best on the seen records, and says: own ones alone by a kind of
+    # model, or the most frequent class where these told no more.
+    alone = max(
+        (one for one in ways if one.way in ("own", "nothing")),
+        key=lambda one: one.figure(cell.judged).estimate,
+    )
     advised = next((one for one in ways if (one.way, one.variant) == (found.way, found.variant)), alone)
     means = _means(cell)
     key = (advised.way, advised.variant)
-    possible = [one for one in means if one[0] in ("sums", "votes")]
+    possible = [one for one in means if one[0] in OFFERED]
     best = max([*possible, (alone.way, alone.variant)], key=lambda one: means[one])
     figure = advised.figure(cell.judged)
     first = next(one for one in cell.happened[0] if (one.way, one.variant) == key)
@@ -79,6 +100,7 @@ def compare(case: Case, cell: Cell) -> Held:
         first.measured.figure(cell.judged),
         means[key],
         means[best],
+        means[alone.way, alone.variant],
         cell.seconds,
     )
 
@@ -98,7 +120,8 @@ HEAD = ("table", "records", "sites", "epsilon", "skew", "advised", "expected", "
 def tell_held(held: Held) -> tuple[str, ...]:
     """Return a case's row."""
     case = held.case
-    misses = [word for word, fine in (("not near", held.near), ("outside", held.within)) if not fine]
+    wrong = (("not near", not held.near), ("loses", held.loses), ("outside", not held.within))
+    misses = [word for word, holds in wrong if holds]
     return (
         case.table,
         f"{case.size:,}",
@@ -120,3 +143,15 @@ def table_of_cases(found: Sequence[Held]) -> Table:
     for held in found:
         table.add_row(*tell_held(held))
     return table
+
+
+def tell_errors(found: Sequence[Held]) -> Iterator[str]:
+    """Yield how many cases are told rightly, and how often either error is made."""
+    missed = [one for one in found if not one.near]
+    advised = [one for one in found if not one.keeps]
+    helpless = [one for one in found if one.helpless]
+    yield f"Within a point of the best: {len(found) - len(missed)} of {len(found)}."
+    yield f"Of the others {sum(one.keeps for one in missed)} say to do nothing."
+    yield f"Nothing helps in {len(helpless)}; the advice says so in {sum(one.keeps for one in helpless)}."
+    yield f"Of {len(advised)} ways advised {sum(one.loses for one in advised)} give less than doing nothing."
+    yield f"Intervals hold the first outcome in {sum(one.within for one in found)} of {len(found)}."

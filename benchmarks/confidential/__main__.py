@@ -32,7 +32,7 @@ def main(
     queries: Annotated[int, typer.Option(help="Size of the pool.")] = 1000,
     batch: Annotated[int, typer.Option(help="Queries released together.")] = 1000,
     data: Annotated[str, typer.Option(help="digits, blobs, or an .npz, .csv or .parquet file.")] = "digits",
-    head: Annotated[str, typer.Option(help="linear, square-mlp or square-cnn.")] = "linear",
+    head: Annotated[str, typer.Option(help="linear, square, square-mlp or square-cnn.")] = "linear",
     encoding: Annotated[ENCODING | None, typer.Option(help="Sessions with this encoding alone.")] = None,
     tally: Annotated[TALLY | None, typer.Option(help="Sessions with this tally alone.")] = None,
     json: Annotated[str | None, typer.Option(help="File for everything measured; - is stdout.")] = None,

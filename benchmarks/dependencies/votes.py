@@ -10,7 +10,8 @@ from benchmarks.caching import digest
 from benchmarks.capc_multilabel.data import Records, load
 from benchmarks.capc_multilabel.data import Setting as Shared
 from benchmarks.capc_multilabel.models import LEARNING, fit, scores
-from ostraka.client.dependencies.learn import SUPPORT, Absences, choose_parents
+from benchmarks.dependencies.parents import choose_parents
+from ostraka.client.dependencies.learn import SUPPORT, Absences
 
 YES = 0.5  # the probability from which a teacher votes yes, as `ostraka.common.sharing.ballots.YES`
 

@@ -123,6 +123,7 @@ class ErrorCode(StrEnum):
     POLICY_STOPS_TELL_VOTES = "policy.stops_tell_votes"
     PROCESS_FAILED = "process.failed"
     QUORUM_LOST = "quorum.lost"
+    QUORUM_TOO_SMALL = "quorum.too_small"
     RAY_UNREACHABLE = "ray.unreachable"
     RELAY_INTERCEPTED = "relay.intercepted"
     RELAY_QUOTA = "relay.quota"
@@ -225,6 +226,7 @@ _STATUS_OF_CODE = {
     ErrorCode.POLICY_DAILY_LIMIT: "RESOURCE_EXHAUSTED",
     ErrorCode.POLICY_INVALID: "INVALID_ARGUMENT",
     ErrorCode.POLICY_OPEN_LIMIT: "RESOURCE_EXHAUSTED",
+    ErrorCode.QUORUM_TOO_SMALL: "INVALID_ARGUMENT",
     ErrorCode.RELAY_QUOTA: "RESOURCE_EXHAUSTED",
     ErrorCode.SERVER_INSECURE_REFUSED: "FAILED_PRECONDITION",
     ErrorCode.SERVER_TIMEOUT: "DEADLINE_EXCEEDED",

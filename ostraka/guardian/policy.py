@@ -53,8 +53,9 @@ class Policy(BaseModel):
         mechanisms: the mechanisms allowed, or "votes" for all that label queries and "sums" for all that
             release sums over records; none: votes and joint training, but for ttac, which leaves no formal
             guarantee. Teachers that learned by ttac label nothing unless it is among them.
-        encodings: the queries allowed: "plain", "ckks" (encrypted, to linear heads) and "ckks-square" (to
-            heads with squares). Whoever may send the last is trusted with the models behind them.
+        encodings: the queries allowed: "plain", "ckks" (encrypted, to heads `linear` and `square`) and
+            "ckks-square" (to `square-mlp` and `square-cnn`). Whoever may send the last is trusted with the
+            models behind them.
         ballots: which ballots plans may ask for, "any" or only "verified" ones.
         min_quorum: the fewest parties whose ballots may be released together.
         min_sigma: the smallest noise scale a plan may ask for, in votes, or radii of updates; ttac has none.
@@ -150,7 +151,7 @@ class Policy(BaseModel):
 
     def bound_of(self, plan: Plan) -> BOUND:
         """How costs of a plan are computed: at worst where nobody sees a histogram, or there is none."""
-        no_histogram = plan.tally == "blind" or plan.releases_sums
+        no_histogram = plan.tally == "blind" or plan.noise == "parties" or plan.releases_sums
         return "worst_case" if no_histogram else self.bound
 
     def epsilon_of(self, level: str) -> float:

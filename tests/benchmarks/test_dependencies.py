@@ -8,6 +8,8 @@ import pytest
 from benchmarks.dependencies.asking import BUDGET, ORDER, Counted, noise_for, parents_first
 from benchmarks.dependencies.cells import QUICK, cell
 from benchmarks.dependencies.domains import WAYS, domains
+from benchmarks.dependencies.parents import choose_parents
+from benchmarks.dependencies.trees import by_trees
 from ostraka.common.mechanism import Binary
 
 POSITIVES = np.random.default_rng(0).integers(0, 21, size=(200, 5))
@@ -22,6 +24,23 @@ def test_children_of_absent_parents_are_absent_and_not_asked() -> None:
             np.testing.assert_array_equal(asked[:, child], labels[:, parent] == 1)
             np.testing.assert_array_equal(kept[:, child], labels[:, child] * labels[:, parent])
     np.testing.assert_array_equal(kept[:, [0, 4]], labels[:, [0, 4]])
+
+
+def test_a_label_that_serves_many_is_chosen_over_one_that_serves_few() -> None:
+    gains = np.zeros((4, 4))
+    gains[1, 0], gains[0, 1:] = 0.5, 0.3
+    assert choose_parents(gains) == {1: 0, 2: 0, 3: 0}
+    assert choose_parents(np.zeros((3, 3))) == {}
+
+
+def test_trees_ask_nobody_about_what_is_implied_at_any_level() -> None:
+    labels = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 1]])
+    kept, asked = by_trees(labels, {1: (0, 0), 2: (1, 0)})
+    assert asked.tolist() == [[True, False, False], [True, True, False], [True, True, True]]
+    assert kept.tolist() == [[0, 0, 0], [1, 0, 0], [1, 1, 1]]
+    kept, asked = by_trees(labels, {0: (1, 1)})
+    assert asked.tolist() == [[False, True, True], [True, True, True], [False, True, True]]
+    assert kept.tolist() == [[1, 1, 1], [1, 0, 1], [1, 1, 1]]
 
 
 def test_what_is_not_asked_costs_nothing() -> None:

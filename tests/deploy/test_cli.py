@@ -122,7 +122,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 @pytest.mark.parametrize(
     ("words", "at_most"),
-    [("simulate", 42), ("query learn", 30), ("query plan", 23), ("query label", 22), ("guardian plan", 22)],
+    [("simulate", 43), ("query learn", 31), ("query plan", 24), ("query label", 23), ("guardian plan", 22)],
 )
 def test_a_command_has_few_flags_and_shows_all_keys(words: str, at_most: int) -> None:
     ctx, command = Context(get_command(app)), get_command(app)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import copytree
 from typing import Any
 
 import numpy as np
@@ -11,16 +10,15 @@ from numpy.typing import NDArray
 from ostraka.client.run.labelling import LabellingRun, LabelResult, label
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.session.run_state import BatchState, load_state
-from ostraka.common.config import SITE_FILE
 from ostraka.common.mechanism import Mechanism
-from ostraka.deploy.simulation.federation import GUARDIAN, QUERY, Federation
+from ostraka.deploy.simulation.federation import QUERY, Federation
 from ostraka.deploy.simulation.processes import Supervisor
 from ostraka.deploy.simulation.split import Split
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.encrypted_heads import heads_of
 from ostraka.services.teachers.ensemble import Ensemble
 from ostraka.services.teachers.training import train
-from tests.e2e.sites import POLICY, SETTINGS, SOON, Sites
+from tests.e2e.sites import SETTINGS, SOON, Sites, place
 
 HEADS = SETTINGS.model_copy(update={"model": None, "head": "linear"})
 
@@ -38,14 +36,7 @@ def train_heads(folder: Path, split: Split) -> Path:
 
 def placed(folder: Path, trained: Path, split: Split, processes: Supervisor) -> Sites:
     """Make a federation with these teachers, not yet started."""
-    federation = Federation(folder, HEADS, processes)
-    federation.provision()
-    task = federation.place(split)
-    with (folder / GUARDIAN / SITE_FILE).open("a") as config:
-        config.write(POLICY)
-    for site in HEADS.sites:
-        copytree(trained / site, folder / site / "teachers")
-    return Sites(folder, federation, processes, task, split)
+    return place(folder, HEADS, trained, split, processes)
 
 
 @dataclass(frozen=True)
@@ -72,9 +63,11 @@ class Asked:
 def ask(sites: Sites, mechanism: Mechanism, name: str, **options: Any) -> Asked:
     """Label the pool in a run folder of this name; what is not an option of the plan goes to `label`."""
     site = sites.folder / QUERY
-    others = {key: options.pop(key) for key in ("on_progress", "on_step") if key in options}
-    plan = PlanOptions(mechanism=mechanism, quorum=2, batch_size=HEADS.plan.batch_size, **options)
-    result = label(site, site / "pool.npz", plan, site / name, run=LabellingRun(retry=SOON, **others))
+    others: dict[str, Any] = {"retry": SOON}
+    others |= {key: options.pop(key) for key in ("on_progress", "on_step", "retry") if key in options}
+    chosen: dict[str, Any] = {"quorum": 2, **options}
+    plan = PlanOptions(mechanism=mechanism, batch_size=HEADS.plan.batch_size, **chosen)
+    result = label(site, site / "pool.npz", plan, site / name, run=LabellingRun(**others))
     return Asked(sites, site / name, result)
 
 

@@ -1,13 +1,11 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from shutil import copytree
 
 import pytest
 
-from ostraka.common.config import SITE_FILE
 from ostraka.deploy.simulation import run
-from ostraka.deploy.simulation.federation import GUARDIAN, Federation
+from ostraka.deploy.simulation.federation import Federation
 from ostraka.deploy.simulation.html import Plot, render
 from ostraka.deploy.simulation.processes import Start, Supervisor
 from ostraka.deploy.simulation.report import SimulationReport
@@ -15,7 +13,7 @@ from ostraka.deploy.simulation.split import Split, split_data
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.training import train
 from tests.e2e.confidential import train_heads
-from tests.e2e.sites import POLICY, SETTINGS, Sites
+from tests.e2e.sites import SETTINGS, Sites, place
 
 
 def made(plot: Plot, report: SimulationReport) -> str:
@@ -57,13 +55,5 @@ def heads(tmp_path_factory: pytest.TempPathFactory, split: Split) -> Path:
 
 @pytest.fixture
 def sites(tmp_path: Path, trained: Path, split: Split, start: Start) -> Iterator[Sites]:
-    folder = tmp_path / "sites"
     with Supervisor(tmp_path / "logs", {"OMP_NUM_THREADS": "1"}, start=start) as processes:
-        federation = Federation(folder, SETTINGS, processes)
-        federation.provision()
-        task = federation.place(split)
-        with (folder / GUARDIAN / SITE_FILE).open("a") as config:
-            config.write(POLICY)
-        for site in SETTINGS.sites:
-            copytree(trained / site, folder / site / "teachers")
-        yield Sites(folder, federation, processes, task, split)
+        yield place(tmp_path / "sites", SETTINGS, trained, split, processes)

@@ -3,6 +3,7 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from shutil import copytree
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from ostraka.common.config import SITE_FILE, load_site
 from ostraka.common.mechanism import GnMax
 from ostraka.common.plan.choices import BALLOTS
 from ostraka.common.task import Task
-from ostraka.deploy.simulation.federation import ADMIN, QUERY, Federation
+from ostraka.deploy.simulation.federation import ADMIN, GUARDIAN, QUERY, Federation
 from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import Split
@@ -106,3 +107,15 @@ class Sites:
         request = admin_pb2.ListBudgetsRequest()
         budgets = admin_call(self.folder / ADMIN, lambda stub: list(stub.ListBudgets(request)))
         return {budget.party: budget.epsilon_worst_case for budget in budgets}
+
+
+def place(folder: Path, settings: Settings, trained: Path, split: Split, processes: Supervisor) -> Sites:
+    """Make a federation with trained teachers, not yet started."""
+    federation = Federation(folder, settings, processes)
+    federation.provision()
+    task = federation.place(split)
+    with (folder / GUARDIAN / SITE_FILE).open("a") as config:
+        config.write(POLICY)
+    for site in settings.sites:
+        copytree(trained / site, folder / site / "teachers")
+    return Sites(folder, federation, processes, task, split)

@@ -42,7 +42,7 @@ def logits(sites: Sites) -> NDArray[np.float64]:
 
 @pytest.fixture(scope="module")
 def histogram(logits: NDArray[np.float64]) -> NDArray[np.int64]:
-    return np.stack([np.bincount(votes, minlength=CLASSES) for votes in logits.argmax(axis=2).T])
+    return votes_of(logits)
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +54,11 @@ def asked(sites: Sites) -> Callable[[str, str], Asked]:
         return ask(sites, GnMax(sigma=QUIET), f"{encoding}-{tally}", encoding=encoding, tally=tally)
 
     return session
+
+
+def votes_of(logits: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return how many teachers (teachers, queries, classes) vote for each class of each query."""
+    return np.stack([np.bincount(votes, minlength=CLASSES) for votes in logits.argmax(axis=2).T])
 
 
 def leads(histogram: NDArray[np.int64], logits: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -83,12 +83,12 @@ LEADER, LOST = SETTINGS.sites[:2]
 class Training:
     """Processes of a training, and how far it is."""
 
-    def __init__(self, folder: Path, processes: Supervisor) -> None:
+    def __init__(self, folder: Path, processes: Supervisor, settings: Settings = SETTINGS) -> None:
         self.folder = folder
         self.processes = processes
-        self.federation = Federation(folder, SETTINGS, processes)
+        self.federation = Federation(folder, settings, processes)
         self.federation.provision()
-        self.federation.place(split_data(SETTINGS))
+        self.federation.place(split_data(settings))
         with (folder / GUARDIAN / SITE_FILE).open("a") as config:
             config.write(POLICY)
 

@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,17 @@ def commands(text: str) -> list[str]:
     return [line for block in re.findall(r"```sh\n(.*?)```", text, re.S) for line in block.splitlines()]
 
 
-def run(page_commands: list[str], folder: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run commands in `folder`, which gets this repository's examples; fail at the first that fails."""
+def run(
+    page_commands: list[str],
+    folder: Path,
+    start: Start,
+    monkeypatch: pytest.MonkeyPatch,
+    on_provisioned: Callable[[Supervisor], object] = lambda _: None,
+) -> None:
+    """Run commands in `folder`, which gets this repository's examples; fail at the first that fails.
+
+    `on_provisioned` is called once there are folders of sites, with what starts processes.
+    """
     (folder / "examples").symlink_to(ROOT / "examples")
     monkeypatch.setenv("PATH", f"{BIN}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.chdir(folder)
@@ -35,6 +45,8 @@ def run(page_commands: list[str], folder: Path, start: Start, monkeypatch: pytes
                 words += ["--base-port", str(port)]
             if words[0] == "ostraka":
                 _run_ostraka(processes, number, words[1:], folder)
+                if "provision" in words:
+                    on_provisioned(processes)
             else:
                 ended = subprocess.run(words, capture_output=True, text=True)
                 assert ended.returncode == 0, f"{command}\n{ended.stdout}{ended.stderr}"

@@ -62,6 +62,7 @@ def test_a_grant_says_how_each_party_is_evaluated(guardian: Calls) -> None:
         ("", HEAD, "ckks"),
         ('encodings = ["plain", "ckks"]', "square-cnn", "ckks-square"),
         ('encodings = ["plain", "ckks-square"]', "linear", "ckks"),
+        ('encodings = ["plain", "ckks-square"]', "square", "ckks"),
     ],
 )
 def test_encrypted_queries_are_refused_unless_the_policy_names_them(
@@ -97,8 +98,8 @@ def test_a_policy_may_allow_encrypted_queries_alone(tmp_path: Path) -> None:
     with Federation(tmp_path, policy=POLICY + 'encodings = ["ckks"]').guardian() as guardian:
         guardian.prepare_all()
         assert refusal(lambda: guardian.open(confidential())) == "policy.refused"
-        for site in PARTIES:
-            guardian.register(site, head="linear")
+        for site, head in zip(PARTIES, ("linear", "square", "linear"), strict=True):
+            guardian.register(site, head=head)
         assert guardian.open(confidential(encoding="ckks")).session_id
 
 

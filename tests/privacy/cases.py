@@ -11,6 +11,7 @@ from ostraka.common.mechanism import (
     Binary,
     Check,
     Confident,
+    DistributedGnMax,
     GnMax,
     Interactive,
     LnMax,
@@ -144,6 +145,7 @@ _LARGE_SETS = scored([(6, "111"), (2, "101"), (2, "010")], "001")
 CASES: list[Case] = [
     Case("gnmax, narrow", GnMax(sigma=2.0), 3, voted([6, 2, 2])),
     Case("gnmax, wide", GnMax(sigma=20.0), 4, voted([55, 25, 20, 0])),
+    Case("distributed_gnmax", DistributedGnMax(sigma=2.0, honest=3), 3, voted([6, 2, 2])),
     Case("confident", Confident(sigma1=3.0, sigma2=2.0, threshold=3.0), 3, voted([6, 3, 1])),
     Case("confident, wide", Confident(sigma1=10.0, sigma2=5.0, threshold=18.0), 3, voted([28, 18, 4])),
     Case(

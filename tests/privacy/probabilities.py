@@ -17,6 +17,7 @@ from ostraka.common.mechanism import (
     Binary,
     Check,
     Confident,
+    DistributedGnMax,
     GnMax,
     Interactive,
     LnMax,
@@ -58,7 +59,7 @@ def passing(largest: Any, threshold: float, sigma: float) -> Any:
 def outcomes(case: Case, votes: Votes) -> Floats:
     """Return the chance of every outcome, in the order of `Case.digits`."""
     match case.mechanism:
-        case GnMax(sigma=sigma):
+        case GnMax(sigma=sigma) | DistributedGnMax(sigma=sigma):
             return _answered(1.0, argmax(_histogram(votes, case), gaussian(sigma)))
         case LnMax(gamma=gamma):
             return _answered(1.0, argmax(_histogram(votes, case), stats.laplace(scale=1 / gamma)))

@@ -83,6 +83,8 @@ def _ballot(case: Case, votes: Votes, weights: NDArray[np.float64]) -> NDArray[n
 def drawn(case: Case, sums: RingArray, noise: NoiseSource, ring: Modulus) -> NDArray[np.int64]:
     """Return the outcome of each query, or of each batch of clusters, in the order of `Case.digits`."""
     scores = np.tile((case.scores * VOTE).astype(np.int64), (len(sums), 1))
+    for draw in (case.mechanism.relied_on or 0) * case.mechanism.party_draws(*sums.shape):
+        sums = ring.add(sums, ring.wrap(draw.of(noise)))
     answers = release(
         sums,
         case.mechanism,

@@ -112,7 +112,7 @@ def _constant(argument: ast.expr) -> str:
 @pytest.mark.parametrize(
     ("folder", "scanned"),
     [
-        ("guardian", {"ostraka/guardian/noise/exact_noise.py", "ostraka/guardian/mechanisms/rule.py"}),
+        ("guardian", {"ostraka/common/noise/exact_noise.py", "ostraka/guardian/mechanisms/rule.py"}),
         ("common", {"ostraka/common/sharing/shares.py"}),
         ("services", {"ostraka/services/voting/voting.py"}),
         ("client/students/dp_sgd", {"ostraka/client/students/dp_sgd/private_training.py"}),
@@ -171,7 +171,7 @@ def test_the_scan_lets_pass(source: str) -> None:
 
 
 def test_a_fault_planted_in_the_production_source_is_seen() -> None:
-    honest = (ROOT / "ostraka/guardian/noise/exact_noise.py").read_text()
+    honest = (ROOT / "ostraka/common/noise/exact_noise.py").read_text()
     planted = honest.replace(
         "random_words(random, candidates)", "np.random.default_rng().integers(2**63, size=candidates)"
     )

@@ -67,6 +67,7 @@ class Corporation:
     """Somebody's own CA, by which a proxy ends TLS for the names of others."""
 
     root: Path
+    root_key: Path
     certificate: Path
     key: Path
 
@@ -207,8 +208,9 @@ def found_corporation(folder: Path) -> Corporation:
         .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
         .sign(root_key, hashes.SHA256())
     )
-    made = Corporation(folder / "root.pem", folder / "leaf.pem", folder / "leaf.key")
+    made = Corporation(folder / "root.pem", folder / "root.key", folder / "leaf.pem", folder / "leaf.key")
     made.root.write_bytes(root.public_bytes(Encoding.PEM))
     made.certificate.write_bytes(leaf.public_bytes(Encoding.PEM))
-    made.key.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    for path, private in ((made.root_key, root_key), (made.key, key)):
+        path.write_bytes(private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     return made

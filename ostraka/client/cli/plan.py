@@ -122,6 +122,8 @@ def show_plan(figures: Mapping[str, Any], console: Console) -> None:
         f"records by {figures['scale']:g}.",
         soft_wrap=True,
     )
+    if figures["noise"] == "parties":
+        console.print(_noise_text(figures), soft_wrap=True)
     for warning in figures["warnings"]:
         console.print(f"Warning: {warning}", soft_wrap=True)
     if figures["repeated"]:
@@ -134,3 +136,14 @@ def show_plan(figures: Mapping[str, Any], console: Console) -> None:
             "not told.",
             soft_wrap=True,
         )
+
+
+def _noise_text(figures: Mapping[str, Any]) -> str:
+    """Return what noise from the parties costs."""
+    fits = figures["guardian_fits"]
+    otherwise = "" if fits is None else f"; with the guardian's noise {fits:,} queries would fit"
+    return (
+        f"Noise comes from the parties, of whom {figures['colluders']} may collude: if all answer, it is"
+        f" {figures['noise_growth']:.3g} times what the plan says; a query costs all its noisy counts"
+        f"{otherwise}."
+    )

@@ -55,7 +55,7 @@ for name, target, summary in (
     (
         "dependencies",
         "dependencies.cli:dependencies",
-        "Learn from own records which absent labels rule out others, for `query label --dependencies`.",
+        "Learn from own records which labels imply others, for `query label --dependencies`.",
     ),
     (
         "retrain",

@@ -53,7 +53,7 @@ def dependencies(
     task: TaskFile = None,
     json: Json = None,
 ) -> None:
-    """Learn from own records which absent labels rule out others, for `query label --dependencies`."""
+    """Learn from own records which labels imply others, for `query label --dependencies`."""
     from ostraka.client.dependencies.learn import Absences, learn
     from ostraka.client.run.dependency_rules import write_dependencies
     from ostraka.client.run.site import load_class_task, load_query_site
@@ -77,7 +77,7 @@ def dependencies(
 def tell(result: "PartedResult") -> str:
     """Return what runs of some labels each left out, as readable text."""
     return (
-        f"{result.implied} labels were not asked because the label that they depend on is absent; "
+        f"{result.implied} labels were not asked because the label that they depend on implies them; "
         f"{result.partly} queries wait for some of theirs."
     )
 
@@ -93,9 +93,17 @@ def _matrix(labels: Sequence[str], confidence: "NDArray[np.float64]") -> Table:
 
 
 def _rules(rules: "Dependencies") -> Table:
-    head = ("where this is absent", "so is", "of records", "missed at most", "records")
+    head = ("where this is", "", "so is", "of records", "missed at most", "records")
+    words = {"absence": "absent", "presence": "present"}
     rows = (
-        (rule.parent, rule.child, f"{rule.confidence:.3f}", f"{rule.missed:.3f}", str(rule.support))
+        (
+            rule.parent,
+            words[rule.implies],
+            rule.child,
+            f"{rule.confidence:.3f}",
+            f"{rule.missed:.3f}",
+            str(rule.support),
+        )
         for rule in rules.dependencies
     )
     return table_of(head, rows, "Dependencies")

@@ -1,10 +1,19 @@
-"""Labels for a pool, asked as dependencies suggest: parents first, children where they may be present."""
+"""Labels for a pool, asked as dependencies suggest: parents first, children where nothing implies them."""
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from ostraka.client.dependencies.several_runs import PartedResult, PartialRun, Pool, SeveralRuns, check_kept
-from ostraka.client.run.combined import PARENTS, RULES_FILE, Combined, combine, folder_of
+from ostraka.client.run.combined import (
+    PARENTS,
+    RULES_FILE,
+    Combined,
+    answers_of,
+    combine,
+    families_of,
+    folder_of,
+    join,
+)
 from ostraka.client.run.dependency_rules import Dependencies, load_dependencies, write_dependencies
 from ostraka.client.run.labelling import UNWATCHED, LabellingRun
 from ostraka.client.run.options import PlanOptions
@@ -26,10 +35,10 @@ def label_by_dependencies(
     """Label the records of `pool` as `labelling.label` does, and leave out what others imply.
 
     A batch of the labels that are no child is asked first, then one of the children of every parent for the
-    queries so far whose parent is present or was not answered, and so on. Each of these questions is a run of
-    its own in a sub-folder of `folder`, and all together make its labels.csv. Calling again goes on, wherever
-    it stopped. Raises as `labelling.label`, and `config.invalid`, `task.mismatch` or `run.mismatch` for
-    dependencies that are damaged, or not of the task or the folder.
+    queries so far whose released answers do not imply them, and so on, level by level. Each of these
+    questions is a run of its own in a sub-folder of `folder`, and all together make its labels.csv. Calling
+    again goes on, wherever it stopped. Raises as `labelling.label`, and `config.invalid`, `task.mismatch` or
+    `run.mismatch` for dependencies that are damaged, or not of the task or the folder.
     """
     rules = load_dependencies(dependencies)
     rules.check(load_class_task("labelling", site_folder, task_file))
@@ -42,7 +51,7 @@ def label_by_dependencies(
 
 
 class ConditionalLabelling(SeveralRuns):
-    """Asks parents and independent labels first, and children where their parent is not absent."""
+    """Asks parents and independent labels first, and children where their parent does not imply them."""
 
     def __init__(self, rules: Dependencies, pool: Pool) -> None:
         """Take what to ask about; runs found in the pool's folder go on."""
@@ -51,24 +60,29 @@ class ConditionalLabelling(SeveralRuns):
         children = {rule.child for rule in rules.dependencies}
         first = tuple(name for name in task.classes if name not in children)
         super().__init__(pool, PartialRun(pool, PARENTS, first))
-        self._after = {
-            task.classes.index(parent): PartialRun(pool, folder_of(parent, task.classes), names)
-            for parent, names in rules.families.items()
-        }
+        self._families = families_of(rules, task.classes)
+        runs = (
+            PartialRun(pool, folder_of(each, task.classes), names) for each, names in rules.families.items()
+        )
+        self._after = dict(zip(self._families, runs, strict=True))
+        self._labels = len(task.classes)
 
     def due(self) -> Iterator[tuple[PartialRun, Collection[int]]]:
-        """Every run with the rows that it is to ask: children where their parent is not absent.
+        """Every run with the rows that it is to ask: children where their parent does not imply them.
 
         What died in a batch of children is so asked again together with children of further rows.
         """
         yield self.first, range(self.plan.queries)
-        for parent, part in self._after.items():
-            absent = {
-                row
-                for row, given in self.first.answers.items()
-                if isinstance(given, tuple) and given[parent] == 0
-            }
-            yield part, [row for row in self.first.answers if row not in absent]
+        for place, part in self._after.items():
+            later = {other: run.answers for other, run in self._after.items()}
+            yield (
+                part,
+                [
+                    row
+                    for row, given in self.first.answers.items()
+                    if place in join(given, answers_of(row, later), self._families, self._labels).due
+                ],
+            )
 
     def parts(self) -> list[PartialRun]:
         """Return the runs that exist: one is made when it is first asked something."""

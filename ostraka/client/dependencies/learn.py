@@ -1,16 +1,17 @@
-"""Negative dependencies between labels, learned on own labelled records.
+"""Dependencies between labels, learned on own labelled records.
 
-Dziedzic et al. 2023, Appendix D.
+Dziedzic et al. 2023, Appendix D, of absence; of presence they are those of the labels' complements.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from ostraka.client.run.dependency_rules import Dependencies, Dependency
+from ostraka.client.run.dependency_rules import IMPLIES, Dependencies, Dependency
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task
 
@@ -73,23 +74,38 @@ def _at_most(lost: NDArray[np.int64], of: NDArray[np.int64]) -> Floats:
     return limits
 
 
-def choose_parents(gains: Floats) -> dict[int, int]:
-    """Choose the parent of each child, so that all gains (k, k) together are large.
+def complement(y: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return labels with 0 for 1 and 1 for 0; what is unknown stays so."""
+    return np.where(y == UNKNOWN, UNKNOWN, 1 - y)
 
-    Parents are added one by one, each time the one that gains most, for as long as any gains: it takes in the
-    children that it serves better than their parent, and is a child no more itself.
+
+def choose_rules(gains: Floats) -> dict[int, tuple[int, int]]:
+    """Choose the parent of each child, and with which value it implies it, so that gains are large.
+
+    The rule that gains most is taken first, of absence or of presence, then the next that leaves trees: its
+    child has no parent yet, and is no ancestor of its own. What a rule saves does not depend on whether its
+    parent was asked or implied, so that gains add up over all levels; the sum is at least half of the largest
+    there is (own derivation, docs/dependencies.md).
+
+    Args:
+        gains: (2, k, k), of parents in rows that imply children in columns, by absence and by presence.
     """
-    parents: list[int] = []
-    best = 0.0
-    while True:
-        added = [
-            _total(gains, [*parents, label]) if label not in parents else 0.0 for label in range(len(gains))
-        ]
-        most = int(np.argmax(added))
-        if added[most] <= best:
-            return _assign(gains, parents)
-        parents.append(most)
-        best = added[most]
+    chosen: dict[int, tuple[int, int]] = {}
+    for place in np.argsort(-gains, axis=None, kind="stable").tolist():
+        value, parent, child = map(int, np.unravel_index(place, gains.shape))
+        if gains[value, parent, child] <= 0:
+            break
+        if child not in chosen and child not in _line_of(parent, chosen):
+            chosen[child] = (parent, value)
+    return chosen
+
+
+def _line_of(label: int, chosen: Mapping[int, tuple[int, int]]) -> list[int]:
+    """Return a label, its parent, the parent of that, and so on."""
+    line = [label]
+    while line[-1] in chosen:
+        line.append(chosen[line[-1]][0])
+    return line
 
 
 def learn(
@@ -110,12 +126,12 @@ def learn(
             ErrorCode.CONFIG_INVALID,
             f"confidence {confidence} must be above 0 and at most 1, and support {support} at least 1.",
         )
-    absences = Absences.of(y)
-    chosen = choose_parents(absences.gains(confidence, support))
+    known = Absences.of(y), Absences.of(complement(y))
+    chosen = choose_rules(np.stack([each.gains(confidence, support) for each in known]))
     if not chosen:
         raise OstrakaError(
             ErrorCode.DATA_TOO_FEW,
-            f"No label's absence implies another's for {confidence:g} of at least {support} of the {len(y)} "
+            f"No label implies another for {confidence:g} of at least {support} of the {len(y)} "
             "records: lower --confidence or --support, or ask about all labels.",
         )
     return Dependencies(
@@ -124,26 +140,11 @@ def learn(
             Dependency(
                 parent=task.classes[parent],
                 child=task.classes[child],
-                confidence=float(absences.confidence[parent, child]),
-                missed=float(absences.missed[parent, child]),
-                support=int(absences.support[parent]),
+                confidence=float(known[value].confidence[parent, child]),
+                missed=float(known[value].missed[parent, child]),
+                support=int(known[value].support[parent]),
+                implies=IMPLIES[value],
             )
-            for child, parent in sorted(chosen.items(), key=lambda pair: (pair[1], pair[0]))
+            for child, (parent, value) in sorted(chosen.items(), key=lambda pair: (pair[1], pair[0]))
         ),
     )
-
-
-def _total(gains: Floats, parents: Sequence[int]) -> float:
-    """Return what all children together gain by these parents."""
-    served = gains[list(parents)].max(axis=0)
-    served[list(parents)] = 0.0
-    return float(served.sum())
-
-
-def _assign(gains: Floats, parents: Sequence[int]) -> dict[int, int]:
-    """Return the parent that each child gains most by, for every label that gains and is no parent."""
-    children = [label for label in range(len(gains)) if label not in parents]
-    if not parents:
-        return {}
-    best = {child: max(parents, key=lambda parent: float(gains[parent, child])) for child in children}
-    return {child: parent for child, parent in best.items() if gains[parent, child] > 0}

@@ -159,7 +159,7 @@ class PartedResult(LabelResult):
     """What the runs have come to; a query counts as asked once nothing of it is left to ask.
 
     Attributes:
-        implied: labels that are absent because their parent is, and that nobody was asked about.
+        implied: labels that have the value of their parent, and that nobody was asked about.
         partly: queries of which some labels were asked and others are still to be.
     """
 
@@ -278,8 +278,8 @@ SEPARATOR = ";"
 def write_combined(folder: Path, combined: Combined, ids: PoolIds) -> None:
     """Write labels.csv: for every row of the pool its id, its labels, its status, and which were implied.
 
-    A label is 1, 0, or empty where there is no answer. The status is "implied" where some are 0 because
-    their parent is, and "partly" where some were not asked that may be present.
+    A label is 1, 0, or empty where there is no answer. The status is "implied" where some have the
+    value of their parent, and "partly" where some were not asked that may be present.
     """
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")

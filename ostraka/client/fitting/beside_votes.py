@@ -70,7 +70,7 @@ def offer_sums(
     site = load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
     try:
-        encoder = site_encoder(site, options.encoder)
+        encoder = site_encoder(site, options.encoder, task)
         known = replace(KnownRecords.read(task, encoder, pool, None), hidden=find_hidden(site))
         asking = SumAsking(
             task,

@@ -116,7 +116,7 @@ def fit(
     """
     site = load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
-    encoder = site_encoder(site, options.encoder)
+    encoder = site_encoder(site, options.encoder, task)
     known = replace(KnownRecords.read(task, encoder, pool, own, test), hidden=find_hidden(site))
     asking = SumAsking(
         task,

@@ -350,6 +350,7 @@ def _plan(figures: Mapping[str, Any]) -> Iterable[Section]:
         "encoding",
         "tally",
         "ballots",
+        "noise",
         "quorum",
         "adjacency",
         "enforce",

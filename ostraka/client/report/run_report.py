@@ -71,6 +71,7 @@ def _plan_and_costs(states: Sequence[RunState], delta: float | None, *, of: str)
         "encoding": plan.encoding,
         "tally": plan.tally,
         "ballots": plan.ballots,
+        "noise": plan.noise,
         "encoder": plan.encoder,
         "scale": first.scale,
         "quorum": plan.quorum,
@@ -108,8 +109,8 @@ def _classes(state: RunState, plan: Plan) -> list[dict[str, Any]]:
 def figures_of_parts(folder: Path, combined: Combined, *, delta: float | None) -> dict[str, Any]:
     """Return the figures of all runs in a folder, in JSON's types.
 
-    Epsilons are of all runs together. `implied` counts labels that are absent because their parent is, and
-    `labels` says of each label how often; `parts` has what each run asked.
+    Epsilons are of all runs together. `implied` counts labels that another implies, and `labels`
+    says of each label how often; `parts` has what each run asked.
     """
     states = list(combined.parts.values())
     whole = {row: answer for row, answer in combined.answers.items() if row not in combined.partly}

@@ -104,7 +104,7 @@ def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
             yield Text(f"Party {party['site']} does not vote on {', '.join(party['abstains'])}.")
     yield Text(
         f"Queries were sent {_ENCODINGS[figures['encoding']]}; ballots were {figures['ballots']}; "
-        f"{_TALLIES[figures['tally']]}."
+        f"{_TALLIES[figures['tally']]}; noise came from the {figures['noise']}."
     )
     which = "all runs in this folder together" if "parts" in figures else "this run alone"
     yield Text(

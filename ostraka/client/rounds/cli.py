@@ -90,7 +90,7 @@ def learn(
         count=options.rounds,
         queries=options.queries,
         first=first,
-        later=later_mechanism(first.mechanism, first.tally, later),
+        later=later_mechanism(first, later),
         student=student.choice(),
         seed=seed,
         dependencies=dependencies,

@@ -20,7 +20,7 @@ from ostraka.common.mechanism.arguments import (
     parameters_of,
     split_mechanism,
 )
-from ostraka.common.plan.choices import TALLY
+from ostraka.common.mechanism.distributed_gnmax import require_distributable
 from ostraka.common.task import Task
 
 
@@ -66,6 +66,7 @@ def settings(rounds: Rounds) -> Settings:
         "encoding": first.encoding,
         "tally": first.tally,
         "ballots": first.ballots,
+        **({} if first.noise == "guardian" else {"noise": f"parties, {first.colluders} may collude"}),
         "labels": None if first.labels is None else ",".join(first.labels),
         "dependencies": None if rules is None else load_dependencies(rules).model_dump_json(),
         "label settings": None if own is None else load_label_settings(own).model_dump_json(),
@@ -120,14 +121,15 @@ def first_mechanism(text: str) -> Mechanism:
     return make_mechanism(kind, **parameters)
 
 
-def later_mechanism(first: Mechanism, tally: TALLY, text: str | None = None) -> Mechanism:
+def later_mechanism(asked: PlanOptions, text: str | None = None) -> Mechanism:
     """Return the mechanism of later rounds, which has the first one's parameters where `text` gives none.
 
-    Nobody says which: interactive after confident and gnmax, unless the tally is blind, else the first.
-    Raises `plan.invalid` naming what is missing.
+    Nobody says which: interactive after confident and gnmax, unless the tally is blind or parties draw the
+    noise, else the first. Raises `plan.invalid` naming what is missing, or what does not go with that noise.
     """
-    asks_student = first.kind in BEFORE_INTERACTIVE and tally != "blind"
-    kind = "interactive" if asks_student else first.kind
+    first = asked.mechanism
+    histogram_is_seen = asked.tally != "blind" and asked.noise == "guardian"
+    kind = "interactive" if first.kind in BEFORE_INTERACTIVE and histogram_is_seen else first.kind
     given: dict[str, str] = {}
     if text is not None:
         kind, given = split_mechanism(text)
@@ -143,7 +145,11 @@ def later_mechanism(first: Mechanism, tally: TALLY, text: str | None = None) -> 
                 f"later rounds ask by {kind}, which takes {', '.join(needed)}; "
                 f"give --later-mechanism {kind}:{name}=VALUE"
             )
-    return make_mechanism(kind, **kept | given)
+    made = make_mechanism(kind, **kept | given)
+    if asked.noise == "parties":
+        # Nothing is spent on a first round that no other can follow.
+        require_distributable(made)
+    return made
 
 
 def check_rounds(mechanism: Mechanism | type[Mechanism]) -> None:

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from ostraka.client.students.registry import KMEANS
 from ostraka.common.console.options import KEY
-from ostraka.common.plan.choices import BALLOTS, BASE_TRANSFERS, ENCODING, TALLY, VARIANT
+from ostraka.common.plan.choices import BALLOTS, BASE_TRANSFERS, ENCODING, NOISE, TALLY, VARIANT
 from ostraka.common.validation import FrozenModel
 
 BATCH_SIZE = 100
@@ -76,6 +76,16 @@ class AskingOptions(FrozenModel):
         description="Ballots: verified (guardian and querying party check, without seeing them, that every "
         "party's are votes of its teachers, right or wrong) or unverified; default verified where that is "
         f"possible and a query has at most {MAX_VERIFIED_WIDTH} counts.",
+    )
+    noise: NOISE = Field(
+        default="guardian",
+        description="Who draws noise: guardian, or parties (each adds its own before it shares its ballots; "
+        "mechanism gnmax, ballots unverified).",
+    )
+    colluders: Annotated[int, KEY] = Field(
+        default=0,
+        ge=0,
+        description="With noise parties: how many parties may collude; default none.",
     )
     encoder: Annotated[str | None, KEY] = Field(
         default=None,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from ostraka.client.run.dependency_rules import Dependencies, load_dependencies
+from ostraka.client.run.dependency_rules import Condition, Dependencies, load_dependencies
 from ostraka.client.session.answers import Answer
 from ostraka.client.session.run_state import STATE_FILE, RunState, load_state
 
@@ -14,8 +14,10 @@ RULES_FILE = "dependencies.toml"
 SETTINGS_FILE = "label-settings.toml"
 PARENTS = "parents"
 GROUP = "group"
-Families: TypeAlias = Mapping[int, tuple[int, ...]]
-"""The children of each parent, by index."""
+Place: TypeAlias = tuple[int, int]
+"""Of a condition: the parent's index, and the value with which it implies its children's."""
+Families: TypeAlias = Mapping[Place, tuple[int, ...]]
+"""The children that each condition implies, by index, in the order in which they are asked."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Combined:
         pool_sha256: of the pool, with its `pool_size`, of which the first `queries` are to be asked.
         answers: by row of the pool, as `RunState.answers`: for every label of the task 1, 0, or None where it
             was neither answered nor implied.
-        implied: by row, the labels that nobody was asked about because their parent is absent, by index.
+        implied: by row, the labels that nobody was asked about because another label implies them, by index.
         partly: rows that some labels were not asked of which may be present; they can still be asked.
         parts: the runs, by the name of their sub-folder.
     """
@@ -63,7 +65,7 @@ def load_combined(folder: Path) -> Combined:
         return combine_groups(_groups(folder))
     rules = load_dependencies(folder / RULES_FILE)
     first = load_state(folder / PARENTS)
-    names = (folder_of(parent, first.classes) for parent in rules.families)
+    names = (folder_of(condition, first.classes) for condition in rules.families)
     later = {name: load_state(folder / name) for name in names if (folder / name / STATE_FILE).exists()}
     return combine(rules, {PARENTS: first} | later)
 
@@ -73,11 +75,10 @@ def combine(rules: Dependencies, parts: Mapping[str, RunState]) -> Combined:
     first = parts[PARENTS]
     labels = len(first.classes)
     families = families_of(rules, first.classes)
-    names = {parent: folder_of(first.classes[parent], first.classes) for parent in families}
-    later = {parent: parts[name].answers() for parent, name in names.items() if name in parts}
+    names = dict(zip(families, (folder_of(each, first.classes) for each in rules.families), strict=True))
+    later = {place: parts[name].answers() for place, name in names.items() if name in parts}
     joined = {
-        row: join(given, {parent: own[row] for parent, own in later.items() if row in own}, families, labels)
-        for row, given in first.answers().items()
+        row: join(given, answers_of(row, later), families, labels) for row, given in first.answers().items()
     }
     return _of_all(parts, joined)
 
@@ -120,45 +121,65 @@ def _of_all(parts: Mapping[str, RunState], joined: "Mapping[int, CombinedAnswer]
 
 @dataclass(frozen=True)
 class CombinedAnswer:
-    """What is known of a query: its answer, which labels in it were implied, whether more can be asked."""
+    """What is known of a query: its answer, which labels in it were implied, whether more can be asked.
+
+    `due` names the conditions whose children can be asked now.
+    """
 
     answer: Answer
     implied: tuple[int, ...]
     partly: bool
+    due: tuple[Place, ...] = ()
 
 
-def join(first: Answer, later: Mapping[int, Answer], families: Families, labels: int) -> CombinedAnswer:
-    """Join the answer about the labels that are asked first with those about children, by their parent.
+def answers_of(row: int, later: Mapping[Place, Mapping[int, Answer]]) -> dict[Place, Answer]:
+    """Return what runs about children say of one query."""
+    return {place: own[row] for place, own in later.items() if row in own}
 
-    Children of an absent parent are absent; those of a parent that is present, or was not answered, are what
-    `later` says, and can be asked as long as it says nothing. `labels` is how many the task has.
+
+def join(first: Answer, later: Mapping[Place, Answer], families: Families, labels: int) -> CombinedAnswer:
+    """Join the answer about the labels that are asked first with those about children, by their condition.
+
+    Children of a parent that has the value which implies them have it, too, whether the parent was asked or
+    itself implied; those of a parent with the other value, or that was not answered, are what `later` says,
+    and due as long as it says nothing. Nothing is due of children whose parent is. `labels` is how many the
+    task has. Released answers decide alone.
     """
     bits = _bits_of(first)
-    implied = [child for parent in families if bits.get(parent) == 0 for child in families[parent]]
-    due = [parent for parent in families if bits.get(parent) != 0]
-    for parent in due:
-        bits |= _bits_of(later.get(parent))
-    bits |= dict.fromkeys(implied, 0)
-    return CombinedAnswer(
-        _as_answer(bits, labels), tuple(sorted(implied)), any(parent not in later for parent in due)
-    )
+    implied: list[int] = []
+    due: list[Place] = []
+    waiting: set[int] = set()
+    for (parent, value), children in families.items():
+        if parent in waiting:
+            waiting.update(children)
+        elif bits.get(parent) == value:
+            implied += children
+            bits |= dict.fromkeys(children, value)
+        elif (parent, value) in later:
+            bits |= _bits_of(later[parent, value])
+        else:
+            due.append((parent, value))
+            waiting.update(children)
+    return CombinedAnswer(_as_answer(bits, labels), tuple(sorted(implied)), bool(due), tuple(due))
 
 
 def _as_answer(bits: Mapping[int, int], labels: int) -> Answer:
     return tuple(bits.get(label) for label in range(labels)) if bits else None
 
 
-def folder_of(parent: str, classes: Sequence[str]) -> str:
-    """Return the name of the sub-folder of the run that asks for a parent's children."""
+def folder_of(condition: Condition, classes: Sequence[str]) -> str:
+    """Return the name of the sub-folder of the run that asks for the children where a condition fails."""
+    parent, value = condition
     plain = re.fullmatch(r"[A-Za-z0-9_-]+", parent)
-    return f"after-{parent}" if plain else f"after-label-{classes.index(parent)}"
+    ask = "unless" if value else "after"
+    return f"{ask}-{parent}" if plain else f"{ask}-label-{classes.index(parent)}"
 
 
 def families_of(rules: Dependencies, classes: Sequence[str]) -> Families:
     """Return the rules of a task with these labels, by index."""
     return {
-        classes.index(parent): tuple(classes.index(child) for child in children)
-        for parent, children in rules.families.items()
+        (classes.index(parent), value): tuple(classes.index(child) for child in children)
+        for (parent, value), children in rules.families.items()
     }
 
 

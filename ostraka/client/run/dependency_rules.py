@@ -1,8 +1,8 @@
-"""Negative dependency rules: labels that imply the absence of others, in one querying party's own file."""
+"""Dependency rules: labels that imply that others are absent, or present, in a querying party's own file."""
 
 import json
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -13,11 +13,17 @@ from ostraka.common.task import Task
 from ostraka.common.task.columns import Name
 from ostraka.common.validation import FrozenModel, first_problem
 
+Implies = Literal["absence", "presence"]
+IMPLIES: tuple[Implies, Implies] = ("absence", "presence")
+"""By the value that parent and child have."""
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Dependency(FrozenModel):
-    """Where `parent` is absent, `child` is absent too (Dziedzic et al. 2023, Appendix D).
+    """Where `parent` is absent, `child` is absent too; or present, where presence is implied.
+
+    Dziedzic et al. 2023, Appendix D, of absence alone. Words are those of absence: of presence read "with"
+    for "without", and the other way round.
 
     Attributes:
         parent: name of the label that is asked first.
@@ -26,6 +32,7 @@ class Dependency(FrozenModel):
         missed: the share of the records with the child that are without the parent, and whose label is lost,
             is at most this (with 95% confidence).
         support: how many records are without the parent.
+        implies: whether it is absence that implies absence, or presence that implies presence.
     """
 
     parent: Name
@@ -33,35 +40,58 @@ class Dependency(FrozenModel):
     confidence: Share
     missed: Share
     support: Annotated[int, Field(ge=0)]
+    implies: Implies = "absence"
+
+    @property
+    def condition(self) -> "Condition":
+        """What implies the child."""
+        return Condition(self.parent, IMPLIES.index(self.implies))
+
+
+class Condition(NamedTuple):
+    """That a label has this value, 0 or 1: then its children have the same."""
+
+    parent: str
+    value: int
 
 
 class Dependencies(FrozenModel):
-    """What was learned of one task's labels; no child is a parent, and none has two.
+    """What was learned of one task's labels: trees, in which a label is implied by at most one other.
 
-    Raises ValueError, as pydantic says it, for a label on both sides or twice on one.
+    So no two rules contradict each other. Raises ValueError, as pydantic says it, for a label that several
+    imply, and for labels that imply one another in a circle.
     """
 
     task: Name
     dependencies: Annotated[tuple[Dependency, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _one_step(self) -> Self:
+    def _are_trees(self) -> Self:
         children = [rule.child for rule in self.dependencies]
-        both = {rule.parent for rule in self.dependencies} & set(children)
-        if both:
-            raise ValueError(f"label '{min(both)}' is a parent and a child")
         repeated = [child for child in children if children.count(child) > 1]
         if repeated:
             raise ValueError(f"label '{repeated[0]}' has two parents")
+        for child in children:
+            if child in self.ancestors(child):
+                raise ValueError(f"label '{child}' is its own parent, by others or itself; leave out a rule")
         return self
 
+    def ancestors(self, label: str) -> tuple[str, ...]:
+        """Return the parent of a label, the parent of that, and so on; a circle is gone round once."""
+        parents = {rule.child: rule.parent for rule in self.dependencies}
+        found: list[str] = []
+        while label in parents and label not in found[:-1]:
+            label = parents[label]
+            found.append(label)
+        return tuple(found)
+
     @property
-    def families(self) -> dict[str, tuple[str, ...]]:
-        """The children of each parent, in the order of the file."""
-        found: dict[str, list[str]] = {}
-        for rule in self.dependencies:
-            found.setdefault(rule.parent, []).append(rule.child)
-        return {parent: tuple(children) for parent, children in found.items()}
+    def families(self) -> dict[Condition, tuple[str, ...]]:
+        """The children of each parent and value, parents that are no child first, then their children."""
+        found: dict[Condition, list[str]] = {}
+        for rule in sorted(self.dependencies, key=lambda rule: len(self.ancestors(rule.parent))):
+            found.setdefault(rule.condition, []).append(rule.child)
+        return {condition: tuple(children) for condition, children in found.items()}
 
     def check(self, task: Task) -> None:
         """Raise `task.mismatch` unless these are labels of the task."""

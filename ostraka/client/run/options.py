@@ -11,7 +11,7 @@ from ostraka.client.run.asking_options import (
 )
 from ostraka.client.students.registry import KMEANS
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import Mechanism, invalid_plan
+from ostraka.common.mechanism import Mechanism, distribute, invalid_plan
 from ostraka.common.plan.fields import RING_BITS, VERIFIED_BITS
 from ostraka.common.plan.limits import fits_ring, unverifiable
 from ostraka.common.plan.plan import Plan
@@ -43,6 +43,17 @@ class PlanOptions(AskingOptions):
         """Whether garbled circuits take part, which fixes the ring."""
         return self.encoding == "ckks" or self.tally == "blind"
 
+    def distributed(self, quorum: int) -> "PlanOptions":
+        """Return a copy whose mechanism has the noise of the parties, where that is asked for.
+
+        Raises `quorum.too_small`, and `plan.invalid` where only the guardian draws a mechanism's noise.
+        """
+        if self.noise == "guardian":
+            if self.colluders:
+                raise invalid_plan("colluders go with noise parties; give both or neither")
+            return self
+        return self.model_copy(update={"mechanism": distribute(self.mechanism, quorum, self.colluders)})
+
     def aligned(self, scale: float) -> "PlanOptions":
         """Return a copy, its mechanism scaled; raise `plan.invalid` unless the scale is a number above 0."""
         return self.model_copy(update={"mechanism": self.mechanism.scaled(scale)})
@@ -63,6 +74,8 @@ def make_plan(
     task, its encoding or its tally; `task.numeric` where it answers with classes and the task has a number.
     """
     parties = choose_parties(options.parties, known)
+    quorum = len(parties) // 2 + 1 if options.quorum is None else options.quorum
+    options = options.distributed(quorum)
     queries = _queries(options, pool_size)
     if not options.mechanism.sums_records:
         task.require_classes(f"mechanism {options.mechanism.kind}")
@@ -76,7 +89,7 @@ def make_plan(
         multi_label=task.multi_label,
         mechanism=options.mechanism,
         parties=parties,
-        quorum=len(parties) // 2 + 1 if options.quorum is None else options.quorum,
+        quorum=quorum,
         queries=queries,
         batch_size=queries if options.mechanism.by_record else min(_batch_size(options), queries),
         encoding=options.encoding,

@@ -166,6 +166,12 @@ def _origin(asking: Asking) -> str:
 
 
 def _queries(asking: Asking, pool: AskedPool | None) -> int:
+    if asking.options.noise == "parties":
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            "A search compares mechanisms whose noise the guardian draws: leave out --noise, then plan gnmax"
+            " with it.",
+        )
     if asking.options.align:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID, "A search chooses noise for those who vote: leave out align."

@@ -2,7 +2,7 @@
 
 import secrets
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,8 @@ class PlanResult:
     curves: Sequence[Curve] = field(default=(), repr=False)
     repeated: int = 0
     """Records of the pool that repeat another, and are no queries of their own."""
+    guardian_fits: int | None = None
+    """With noise from the parties: how many queries would fit with the guardian's, if it says so."""
 
     @property
     def parties(self) -> Sequence[Mapping[str, Any]]:
@@ -91,7 +93,7 @@ def plan(
     repeated = 0 if asked_pool is None else asked_pool.repeated
     options = options if asked_pool is None else asked_pool.count_queries(options)
     nonce = secrets.token_bytes(NONCE_BYTES)
-    encoder = site_encoder(site, options.encoder)
+    encoder = site_encoder(site, options.encoder, task)
     options = options.model_copy(update={"encoder": encoder.name})
 
     def make(chosen: PlanOptions) -> Plan:
@@ -109,12 +111,21 @@ def plan(
             options = options.aligned(reply.scale)
             asked = make(options)
             reply = ask(asked)
+        alike = _guardian_fits(options, lambda other: ask(make(other)))
         if not curves:
-            return PlanResult(asked, reply, repeated=repeated)
+            return PlanResult(asked, reply, repeated=repeated, guardian_fits=alike)
         counts = queries_up_to(asked.queries, POINTS).tolist()
         sized = [options.model_copy(update={"queries": count}) for count in counts]
         replies = [ask(make(one)) for one in sized]
-    return PlanResult(asked, reply, _curves(counts, replies), repeated)
+    return PlanResult(asked, reply, _curves(counts, replies), repeated, alike)
+
+
+def _guardian_fits(options: PlanOptions, ask: Callable[[PlanOptions], guardian_pb2.PlanReply]) -> int | None:
+    """Return how many queries would fit if the guardian drew the noise that parties are asked for."""
+    if options.noise == "guardian":
+        return None
+    reply = ask(options.model_copy(update={"noise": "guardian", "colluders": 0}))
+    return reply.fits if reply.HasField("fits") else None
 
 
 def warnings(result: PlanResult) -> tuple[str, ...]:
@@ -150,6 +161,10 @@ def as_json(result: PlanResult) -> dict[str, Any]:
         "encoding": result.plan.encoding,
         "tally": result.plan.tally,
         "ballots": result.plan.ballots,
+        "noise": result.plan.noise,
+        "colluders": result.plan.colluders,
+        "noise_growth": result.plan.noise_growth,
+        "guardian_fits": result.guardian_fits,
         "queries": result.plan.queries,
         "repeated": result.repeated,
         "warnings": list(warnings(result)),

@@ -183,7 +183,7 @@ class RunPlanner:
 def run_planner(
     site: SiteConfig, task: Task, options: PlanOptions, pool_size: int, clock: Clock, retry: Retry
 ) -> RunPlanner:
-    """Return the planner of a site's options, with the encoder that they or the site's configuration name."""
-    encoder = site_encoder(site, options.encoder)
+    """Return the planner of a site's options, with the encoder that they, the site or the task name."""
+    encoder = site_encoder(site, options.encoder, task)
     options = options.model_copy(update={"encoder": encoder.name})
     return RunPlanner(options, task, pool_size, site, encoder, clock, retry)

@@ -239,11 +239,11 @@ class SiteEncoder:
         return records if self._encoder is None else self._encoder.encode(records)
 
 
-def site_encoder(site: SiteConfig, name: str | None) -> SiteEncoder:
-    """Return the encoder of this name, none for "", and for None that of the site's configuration.
+def site_encoder(site: SiteConfig, name: str | None, task: Task) -> SiteEncoder:
+    """Return the encoder of this name, none for "", for None that of the site's configuration or of the task.
 
     Raises `model.invalid` where it cannot be loaded, `config.invalid` for a table [query] that is wrong.
     """
     if name is None:
-        name = load_section(site.folder, "query", QuerySection).encoder
+        name = load_section(site.folder, "query", QuerySection).encoder or task.encoder
     return SiteEncoder(load_encoder(name)) if name else SiteEncoder()

@@ -144,7 +144,7 @@ class Exchange:
         """Return this side's shares of the logits, (teachers, queries, classes)."""
         teachers = self.circuits.teachers
         classes = self.session.plan.classes
-        size = keys.reply_bytes(teachers * classes)
+        size = keys.reply_bytes(teachers * classes, self.ticket.read.size)
         reply = bytearray()
         with self.meter.measure("party", "evaluate") as traffic:
             self.peer.evaluate(StepCall(self._step, public, size, reply.extend, queries))

@@ -34,6 +34,7 @@ from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import budget_rdp
 from ostraka.common.privacy.filters import received_order
 from ostraka.common.privacy.guarantees import NOTIONS
+from ostraka.common.task import Task
 from ostraka.common.validation import FrozenModel
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
@@ -141,7 +142,7 @@ def lead(
         connected = connect_parties(site, site.parties, TrainingPeer, clock, retry, pool)
         parties = stack.enter_context(connected)
         nonce = secrets.token_bytes(NONCE_BYTES)
-        store = open_training(run, site.site, parties, options, task, _encoder(site), nonce)
+        store = open_training(run, site.site, parties, options, task, _encoder(site, task), nonce)
         permissions = Permissions(credentials, guardian_of(site), clock)
         leading = Lead.open(guardian, parties, permissions, store, on_progress)
         leading.run()
@@ -168,9 +169,9 @@ def _costs(guardian: GuardianPeer, plan: Plan, taken: Mapping[str, int]) -> tupl
     return tuple(sorted(costs, key=lambda cost: cost.site))
 
 
-def _encoder(site: SiteConfig) -> SiteEncoder:
+def _encoder(site: SiteConfig, task: Task) -> SiteEncoder:
     """Return the public network that this party trains behind, as all parties do."""
-    name = load_section(site.folder, "training", TrainingTable).encoder
+    name = load_section(site.folder, "training", TrainingTable).encoder or task.encoder
     return SiteEncoder(load_encoder(name)) if name else SiteEncoder()
 
 

@@ -12,7 +12,7 @@ from ostraka.common.crypto.logits import Head
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 QUERIES = 4096
-"""Queries that are encrypted together at most; messages are as large for fewer."""
+"""Queries that are encrypted together at most."""
 FEATURE_LIMIT = 2.0**20
 """Features lie within +-2^20."""
 
@@ -48,8 +48,8 @@ class QueryKeys(Protocol):
         """
         ...
 
-    def reply_bytes(self, outputs: int) -> int:
-        """Bytes of the encrypted logits of a batch, however many queries it has."""
+    def reply_bytes(self, outputs: int, instances: int) -> int:
+        """Bytes of the encrypted logits of a batch of so many queries."""
         ...
 
     def decrypt(self, data: bytes, instances: int) -> NDArray[np.uint64]:
@@ -94,15 +94,15 @@ class Scheme(Protocol):
         """
         ...
 
-    def queries_bytes(self, features: int) -> int:
-        """Bytes of a batch of encrypted queries, however many they are."""
+    def queries_bytes(self, inputs: int, instances: int) -> int:
+        """Bytes of a batch of so many encrypted queries, for heads of so many inputs."""
         ...
 
     def most_public_bytes(self) -> int:
         """Bytes of the public keys, at most."""
         ...
 
-    def logits_bytes(self, outputs: int) -> int:
+    def logits_bytes(self, outputs: int, instances: int) -> int:
         """Bytes of the encrypted logits of one head for a batch."""
         ...
 
@@ -152,13 +152,14 @@ def groups(heads: Sequence[EncryptedHead], rows: int) -> Iterator[list[Encrypted
 def scheme_of(head: Head) -> Scheme:
     """Return the scheme under which heads of this kind run.
 
-    Raises `config.invalid` where the library that heads with squares need is of another version than the one
-    they are written for.
+    Raises `config.invalid` where the library that square-mlp and square-cnn need is of another version than
+    the one they are written for.
     """
-    if head == "linear":
+    if head in ("linear", "square"):
         from ostraka.common.crypto.linear.linear_scheme import LinearScheme
+        from ostraka.common.crypto.linear.products import products
 
-        return LinearScheme()
+        return LinearScheme(products) if head == "square" else LinearScheme()
     from ostraka.common.crypto.ckks.ckks_scheme import CkksScheme
 
     return CkksScheme()

@@ -2,8 +2,8 @@
 
 from typing import Literal, get_args
 
-Head = Literal["linear", "square-mlp", "square-cnn"]
-"""Kinds of models that run on encrypted queries: affine, or affine, square, affine."""
+Head = Literal["linear", "square", "square-mlp", "square-cnn"]
+"""Kinds of models that run on encrypted queries: affine, or affine, square, affine; `square` by products."""
 HEADS: tuple[Head, ...] = get_args(Head)
 
 LOGIT_RANGE = 1.0

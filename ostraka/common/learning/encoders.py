@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.device import HOST, Device
+from ostraka.common.learning.projections import is_projection, projection
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -87,7 +88,7 @@ class Encoder:
 def load_encoder(name: str, device: Device = HOST) -> Encoder:
     """Load the encoder of a factory "module:function", which takes nothing and returns a torch module.
 
-    It computes on the device.
+    It computes on the device. The names of `projections` are no factories: a task names these.
 
     Raises `model.invalid` where the module cannot be imported, or the factory is missing, fails, or gives
     something else, or a network whose features of one record depend on others, and `device.*` where it does
@@ -95,6 +96,8 @@ def load_encoder(name: str, device: Device = HOST) -> Encoder:
     """
     from torch import nn
 
+    if is_projection(name):
+        return Encoder(name, projection(name), device)
     module, _, function = name.partition(":")
     try:
         network = getattr(importlib.import_module(module), function)()

@@ -9,6 +9,7 @@ from ostraka.common.mechanism.binary import Binary, PerLabel
 from ostraka.common.mechanism.bins import Bins
 from ostraka.common.mechanism.boost import Boost
 from ostraka.common.mechanism.confident import CheckedArgmax, Confident
+from ostraka.common.mechanism.distributed_gnmax import DistributedGnMax, distribute
 from ostraka.common.mechanism.dp_ttac import DpTtac
 from ostraka.common.mechanism.gnmax import GnMax
 from ostraka.common.mechanism.gradients import Gradients
@@ -53,6 +54,7 @@ __all__ = [
     "Check",
     "CheckedArgmax",
     "Confident",
+    "DistributedGnMax",
     "DpTtac",
     "Draw",
     "GnMax",
@@ -77,6 +79,7 @@ __all__ = [
     "Ttac",
     "Value",
     "Votes",
+    "distribute",
     "invalid_plan",
     "known_mechanism",
     "labelling",
@@ -85,7 +88,7 @@ __all__ = [
 ]
 
 register(
-    *(GnMax, Confident, Interactive, LnMax, Threshold),
+    *(GnMax, Confident, Interactive, LnMax, Threshold, DistributedGnMax),
     *(Binary, Tau, L1, Powerset),
     *(NoiseCluster, RandRes, RandResLabels),
     *(Ttac, DpTtac),

@@ -195,6 +195,19 @@ class Mechanism(Value, ABC):
     def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
         """Return the worst case as `worst_case` does, of arguments that were checked."""
 
+    def party_draws(self, rows: int, classes: int) -> list[Draw]:
+        """Return the noise that every party adds to its ballots of `rows` queries before it shares them."""
+        return []
+
+    @property
+    def relied_on(self) -> int | None:
+        """How many parties' noise makes up that of a release; None: the guardian draws it."""
+        return None
+
+    def noise_growth(self, parties: int) -> float:
+        """Return how many times as wide as it says noise is if so many parties answer: each adds its own."""
+        return 1.0 if self.relied_on is None else math.sqrt(parties / self.relied_on)
+
     @property
     def noisy_check(self) -> Check | None:
         """The check that decides whether a query, or a label, is answered; none: each is."""

@@ -1,8 +1,8 @@
 """The words by which policies allow queries: `encodings` in `[policy]` of the guardian and of every party.
 
-"plain": queries that parties see. "ckks": encrypted queries to linear heads. "ckks-square": encrypted queries
-to heads with squares, whose masks hide honest queries alone: whoever may ask is trusted with the models
-behind them (docs/confidential.md).
+"plain": queries that parties see. "ckks": encrypted queries to heads that are hidden whatever is sent, linear
+in features or in their products. "ckks-square": encrypted queries to other heads with squares, whose masks
+cover honest queries alone: whoever may ask is trusted with the models behind them (docs/confidential.md).
 """
 
 from collections.abc import Collection, Iterable
@@ -17,15 +17,19 @@ Encodings = Annotated[tuple[Encoding, ...], Field(min_length=1)]
 PLAIN_ALONE: tuple[Encoding, ...] = ("plain",)
 QUERIES = {
     "plain": "plain queries",
-    "ckks": "encrypted queries to linear heads",
-    "ckks-square": "encrypted queries to heads with squares",
+    "ckks": "encrypted queries to hidden heads, linear or square",
+    "ckks-square": "encrypted queries to heads that whoever asks can take, square-mlp or square-cnn",
 }
 """What each word allows, for people."""
 
 
+HIDDEN_HEADS = ("linear", "square")
+"""Kinds of heads that masks hide whatever is sent; masks of the others cover honest queries alone."""
+
+
 def encoding_of(head: str) -> Encoding:
     """Return the word that allows encrypted queries to teachers with this kind of head."""
-    return "ckks" if head == "linear" else "ckks-square"
+    return "ckks" if head in HIDDEN_HEADS else "ckks-square"
 
 
 def missing_encoding(plan: Plan, heads: Iterable[str], allowed: Collection[str]) -> Encoding | None:

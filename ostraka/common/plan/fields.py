@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, field_validator
 
 from ostraka.common.mechanism import JointTraining, Mechanism, Value
-from ostraka.common.plan.choices import BALLOTS, BASE_TRANSFERS, ENCODING, TALLY, VARIANT
+from ostraka.common.plan.choices import BALLOTS, BASE_TRANSFERS, ENCODING, NOISE, TALLY, VARIANT
 from ostraka.common.sharing.ballots import LabelCounts
 from ostraka.common.sharing.modulus import Modulus
 from ostraka.common.sharing.prime_field import PrimeField
@@ -82,9 +82,32 @@ class PlanFields(Value):
         return self.modulus.element_bytes * digits
 
     @property
+    def noise(self) -> NOISE:
+        """Who draws the noise."""
+        return "guardian" if self.mechanism.relied_on is None else "parties"
+
+    @property
+    def colluders(self) -> int:
+        """How many parties may collude without knowing the noise that is relied on; 0: it is the guardian's.
+
+        One more party of the quorum is not relied on: the querying party's own site may be among them.
+        """
+        relied_on = self.mechanism.relied_on
+        return 0 if relied_on is None else self.quorum - 1 - relied_on
+
+    @property
+    def noise_growth(self) -> float:
+        """How many times as wide as the mechanism says the noise is if all parties answer."""
+        return self.mechanism.noise_growth(len(self.parties))
+
+    @property
     def checks_row_sums(self) -> bool:
-        """Whether the rows of shares are held against the voters when a batch is frozen."""
-        return (self.ballots, self.encoding) == ("unverified", "plain") and self.mechanism.ballot.one_choice
+        """Whether the rows of shares are held against the voters when a batch is frozen.
+
+        Rows that hold the noise of a party do not sum to its votes.
+        """
+        plain = (self.ballots, self.encoding, self.noise) == ("unverified", "plain", "guardian")
+        return plain and self.mechanism.ballot.one_choice
 
     @property
     def is_training(self) -> bool:

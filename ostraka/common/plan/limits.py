@@ -41,6 +41,7 @@ def check_mechanism(plan: PlanFields) -> None:
     if plan.mechanism.by_record and plan.mechanism.labels_queries:
         _check_by_record(plan)
     _check_adjacency(plan)
+    _check_noise(plan)
     plan.mechanism.check_classes(plan.classes)
     _check_lattice(plan)
     _check_share(plan)
@@ -72,6 +73,17 @@ def _check_adjacency(plan: PlanFields) -> None:
     raise invalid_plan(
         f"mechanism {plan.mechanism.kind} is charged by record; set the plan's adjacency to record"
     )
+
+
+def _check_noise(plan: PlanFields) -> None:
+    """Raise `quorum.too_small` where frozen parties may be fewer than those whose noise is relied on."""
+    if plan.colluders < 0:
+        raise OstrakaError(
+            ErrorCode.QUORUM_TOO_SMALL,
+            f"The noise of {plan.mechanism.relied_on} parties is relied on, and that of one more is not, but"
+            f" the quorum is {plan.quorum}: ask for one of at least {plan.quorum - plan.colluders}, or rely"
+            " on fewer.",
+        )
 
 
 def _check_training(recipe: Recipe) -> None:
@@ -149,7 +161,7 @@ def check_ring(plan: PlanFields, voters: int) -> None:
     at which `Ring.distance` clips, and no outcome of any weight wraps around it
     (docs/accounting.md). A student's scores add up to one vote per teacher to a count.
     """
-    if fits_ring(plan.mechanism, plan.ring_bits, voters):
+    if fits_ring(plan.mechanism, plan.ring_bits, voters, plan.noise_growth):
         return
     advice = {
         31: "ask for less noise, or choose ballots unverified.",
@@ -162,10 +174,13 @@ def check_ring(plan: PlanFields, voters: int) -> None:
     )
 
 
-def fits_ring(mechanism: Mechanism, ring_bits: int, voters: int) -> bool:
-    """Whether a ring holds every sum of so many voters with its noise, as `check_ring` explains."""
+def fits_ring(mechanism: Mechanism, ring_bits: int, voters: int, growth: float = 1.0) -> bool:
+    """Whether a ring holds every sum of so many voters with its noise, as `check_ring` explains.
+
+    `growth` is how many times as wide as the mechanism says the noise is.
+    """
     votes = voters * (2 if mechanism.takes_scores else 1)
-    return 2 * votes + mechanism.reach < 2.0 ** (ring_bits - 1 - FRACTION_BITS)
+    return 2 * votes + growth * mechanism.reach < 2.0 ** (ring_bits - 1 - FRACTION_BITS)
 
 
 CIRCUIT_RING_BITS = 32
@@ -213,6 +228,8 @@ def unverifiable(mechanism: Mechanism, encoding: str, classes: int) -> str | Non
     """Return why ballots of such plans cannot be verified; None where they can (docs/verified-ballots.md)."""
     if encoding == "ckks":
         return "ballots on encrypted queries come out of garbled circuits and have no proof; choose plain"
+    if mechanism.relied_on is not None:
+        return "ballots that hold noise are no votes, and only these have a proof; choose noise guardian"
     if mechanism.sums_records:
         values = mechanism.width(classes)
         if values <= MAX_VERIFIED_VALUES:

@@ -207,10 +207,16 @@ class WebSocket(Side):
 
 def _explain_refusal(response: Response) -> OstrakaError:
     status = printable(f"{response.status_code} {response.reason_phrase}"[:100])
+    advice = "have the proxy or firewall allow WebSockets (HTTP Upgrade) to the relay's host"
+    if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        # The status of a proxy that inspects, and gets no TLS with the relay.
+        advice = (
+            "a proxy that inspects cannot reach the relay, or does not trust it: have the relay show a"
+            " certificate of a public CA (`certificate` in its table [relay]), or its host exempted"
+        )
     return OstrakaError(
         ErrorCode.RELAY_UPGRADE_REFUSED,
-        f"The way to the relay answers {status} where it must let a WebSocket through; have the proxy or"
-        " firewall allow WebSockets (HTTP Upgrade) to the relay's host.",
+        f"The way to the relay answers {status} where it must let a WebSocket through; {advice}.",
         status=str(response.status_code),
     )
 

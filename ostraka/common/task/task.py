@@ -39,9 +39,13 @@ OPTIONAL: tuple[tuple[str, Any], ...] = (
     ("persons", False),
     ("ignore", ()),
     ("target", None),
+    ("projection", None),
 )
 """Fields that are left out where nobody states them: digests stay as they are while fields are added."""
 
+
+MAX_PROJECTION = 1024
+"""Features of a projection, so that its matrix fits into memory for images of a million values."""
 
 Source: TypeAlias = Path | str | Dataset | Frame
 """Records wherever they are: a file, arrays in memory, or a table of pyarrow, pandas or polars."""
@@ -55,7 +59,8 @@ class Task(FrozenModel):
     which comes back beside the labels, and columns to `ignore`; none of them is ever a feature. In a name to
     ignore * stands for any characters; columns that the task names otherwise are not meant. `persons` says
     that an id is a person's, not a visit's or a sample's: without it nothing is promised to persons. With a
-    `target` the column `label` holds a number, and there are no classes.
+    `target` the column `label` holds a number, and there are no classes. A `projection` brings records to so
+    many features before any model sees them, at all sites alike (`ostraka.common.learning.projections`).
     """
 
     name: Name
@@ -66,6 +71,7 @@ class Task(FrozenModel):
     classes: Annotated[tuple[Name, ...], Field(min_length=2, max_length=MAX_CLASSES)] = ()
     target: NumberTarget | None = None
     multi_label: bool = False
+    projection: Annotated[int, Field(ge=1, le=MAX_PROJECTION)] | None = None
     input: Annotated[TableInput | TensorInput, Field(discriminator="kind")]
 
     @model_validator(mode="after")
@@ -77,13 +83,16 @@ class Task(FrozenModel):
             raise ValueError(f"class '{repeated}' is named twice")
         if self.persons and self.id is None:
             raise ValueError("persons is true without an id that tells them apart; name their column as id")
+        features = len(self.features)
+        if self.projection is not None and self.projection >= features:
+            raise ValueError(f"projection is {self.projection} of {features} features; leave it out")
         if isinstance(self.input, TableInput):
-            features = {*self.columns, *self.input.sources}
+            named = {*self.columns, *self.input.sources}
             for name in self.labels:
-                if name in features:
+                if name in named:
                     raise ValueError(f"column '{name}' is both a feature and the label")
             for name in self.unused:
-                if name in features or name in self.labels:
+                if name in named or name in self.labels:
                     raise ValueError(f"column '{name}' is used and is the id, or one to ignore")
         return self
 
@@ -115,6 +124,13 @@ class Task(FrozenModel):
     def features(self) -> tuple[str, ...]:
         """Names of the features that models take, and queries hold."""
         return self.input.features
+
+    @property
+    def encoder(self) -> str:
+        """Name of the projection as that of an encoder (`encoders.load_encoder`); empty for none."""
+        if self.projection is None:
+            return ""
+        return f"projection:to_{self.projection}_of_{'x'.join(map(str, self.input.shape))}"
 
     @property
     def outputs(self) -> int:

@@ -101,7 +101,7 @@ def advise_query(
     clock = clock or SystemClock()
     retry = retry or Retry()
     queries = MAX_POOL if known.pool is None else len(known.pool)
-    asker = Asker(site, known, queries, parties, site_encoder(site, None), clock, retry)
+    asker = Asker(site, known, queries, parties, site_encoder(site, None, known.task), clock, retry)
     with connect_guardian(site, clock, retry) as guardian:
         offer = asker.ask(guardian, epsilon)
     require_epsilon(offer.epsilon)
@@ -117,7 +117,7 @@ def _read(
     site: SiteConfig, folder: Path, task_file: Path | None, labelled: Source, pool: Source | None
 ) -> KnownRecords:
     task = load_site_task(folder, task_file)
-    return KnownRecords.read(task, site_encoder(site, None), pool, labelled)
+    return KnownRecords.read(task, site_encoder(site, None, task), pool, labelled)
 
 
 def _require_own(known: KnownRecords, labelled: Source) -> OwnRecords:

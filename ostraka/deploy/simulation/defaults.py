@@ -46,6 +46,8 @@ def default_parameters(mechanism: str, votes: int, *, joint_training: bool = Fal
     agreement = max(1.0, votes / (AGREEING if joint_training else DIFFERING))
     known: Mapping[str, Mapping[str, float]] = {
         "gnmax": {"sigma": 10.0 * agreement},
+        # Named by itself, nothing says the quorum: one honest party then has all the noise that is relied on.
+        "distributed_gnmax": {"sigma": 10.0 * agreement, "honest": 1},
         "confident": {"sigma1": 10.0 * agreement, "sigma2": 5.0 * agreement, "threshold": votes / 2},
         "interactive": {
             "sigma1": 10.0 * agreement,

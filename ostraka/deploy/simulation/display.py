@@ -89,7 +89,7 @@ def show(report: SimulationReport, page: Path) -> None:
     if report.by_student:
         console.print(f"The student labelled {report.by_student} of the others itself.")
     if report.implied:
-        console.print(f"{report.implied} labels were not asked because others imply that they are absent.")
+        console.print(f"{report.implied} labels were not asked because others imply them.")
     console.print(f"{headline(report)} {sum(report.seconds.values()):.1f} s in all.")
     console.print(_quality(report))
     if report.quality.model is not None and report.quality.model.asked:

@@ -20,6 +20,8 @@ def plan_options(settings: Settings) -> PlanOptions:
         tally=settings.plan.tally,
         base_transfers=settings.plan.base_transfers,
         ballots=settings.plan.ballots,
+        noise=settings.plan.noise,
+        colluders=settings.plan.colluders,
         queries=settings.records.queries if settings.learning.label_dp == "pate-fm" else None,
         clusters=settings.records.clusters if settings.learning.label_dp == "noisecluster" else None,
     )

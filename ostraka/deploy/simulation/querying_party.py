@@ -339,7 +339,7 @@ def rounds_of(settings: Settings, options: PlanOptions, rules: Path | None = Non
 def _later(settings: Settings) -> Mechanism:
     """Return interactive with as much noise where it can follow, else the mechanism of the first round."""
     kind, parameters = split_mechanism(settings.plan.mechanism)
-    if kind not in BEFORE_INTERACTIVE or settings.plan.tally == "blind":
+    if kind not in BEFORE_INTERACTIVE or settings.plan.tally == "blind" or settings.plan.noise == "parties":
         return settings.plan_mechanism
     suiting: dict[str, object] = dict(default_parameters("interactive", settings.votes))
     given = {name: parameters[name] for name in ("sigma1", "sigma2") if name in parameters}

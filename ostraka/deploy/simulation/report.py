@@ -7,6 +7,7 @@ from ostraka.client.run.asking_options import Adjacency
 from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
 from ostraka.client.training.leading import TrainingReport
 from ostraka.common.console.texts import list_words
+from ostraka.common.crypto.logits import Head
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.gain import Gain, Interval
 from ostraka.common.learning.verdict import STUDENT, doubts, tell_gain
@@ -29,7 +30,6 @@ from ostraka.deploy.simulation.quality import (
     SumModel,
 )
 from ostraka.deploy.simulation.settings import Settings
-from ostraka.deploy.simulation.settings_parts import Head
 
 Guarantee: TypeAlias = Adjacency | Literal["none"]
 """What an epsilon protects: a record, its label alone, or nothing where teachers learned by ttac."""
@@ -238,7 +238,8 @@ def switch_words(report: SimulationReport) -> str:
     ckks = report.encoding == "ckks"
     blind = report.tally == "blind"
     queries = f"encrypted (ckks, head {report.head})" if ckks else "seen by the parties (plain)"
-    histograms = "seen by nobody (blind)" if blind else "seen by the guardian (aggregate)"
+    noised = "" if report.mechanism.relied_on is None else " with the noise of the parties"
+    histograms = "seen by nobody (blind)" if blind else f"seen by the guardian{noised} (aggregate)"
     return f"queries {queries}, ballots {report.ballots}, histograms {histograms}"
 
 

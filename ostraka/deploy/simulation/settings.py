@@ -7,8 +7,9 @@ from typing import Any, Self
 from pydantic import SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from ostraka.common.console.options import flat_fields, part_models
+from ostraka.common.crypto.logits import Head
 from ostraka.common.errors import OstrakaError
-from ostraka.common.mechanism import BOUND, Mechanism, invalid_plan
+from ostraka.common.mechanism import BOUND, Mechanism, distribute, invalid_plan
 from ostraka.common.mechanism.arguments import make_mechanism, split_mechanism
 from ostraka.common.mechanism.mechanism import INVALID_PLAN
 from ostraka.common.privacy import ORDERS
@@ -22,7 +23,6 @@ from ostraka.deploy.simulation.schemes import check_epsilons, check_shares, leve
 from ostraka.deploy.simulation.settings_parts import (
     ONE_LABEL,
     BudgetSettings,
-    Head,
     PlanSettings,
     RecordSettings,
     StudentSettings,
@@ -144,8 +144,8 @@ class Settings(FrozenModel):
 
     @property
     def charged_bound(self) -> BOUND:
-        """How costs are computed: a blind tally and sums leave no votes to compute them from."""
-        no_votes = self.plan.tally == "blind" or self.learning.sums
+        """How costs are computed: by the worst case where the guardian has no votes to compute them from."""
+        no_votes = self.plan.tally == "blind" or self.plan.noise == "parties" or self.learning.sums
         return "worst_case" if no_votes else self.budgets.bound
 
     @property
@@ -221,8 +221,27 @@ def _check_plan(settings: Settings) -> None:
         raise ValueError(
             "tally blind hides the votes that enforce data_dependent computes costs from; enforce worst_case"
         )
+    _check_noise(settings)
     if plan.quorum is not None and plan.quorum > records.parties:
         raise ValueError(f"quorum {plan.quorum} is larger than the number of parties, {records.parties}")
+
+
+def _check_noise(settings: Settings) -> None:
+    plan = settings.plan
+    if plan.noise == "guardian":
+        if plan.colluders:
+            raise ValueError("colluders go with noise parties; give both or neither")
+        return
+    try:
+        distribute(settings.plan_mechanism, settings.least_parties, plan.colluders)
+    except OstrakaError as error:
+        raise ValueError(error.message.removeprefix(INVALID_PLAN)) from error
+    if plan.ballots == "verified":
+        raise ValueError("noise parties goes with ballots unverified")
+    if settings.budgets.enforce == "data_dependent":
+        raise ValueError(
+            "noise parties hides the votes that enforce data_dependent computes costs from; choose worst_case"
+        )
 
 
 def _check_budgets(settings: Settings) -> None:

@@ -13,10 +13,11 @@ from ostraka.client.students.registry import (
     VotesStudent,
 )
 from ostraka.common.console.options import KEY, Completion
+from ostraka.common.crypto.logits import Head
 from ostraka.common.learning.device import AUTO, DeviceName
 from ostraka.common.mechanism import BOUND
 from ostraka.common.mechanism.arguments import split_mechanism
-from ostraka.common.plan.choices import BALLOTS, BASE_TRANSFERS, ENCODING, ENFORCE, TALLY
+from ostraka.common.plan.choices import BALLOTS, BASE_TRANSFERS, ENCODING, ENFORCE, NOISE, TALLY
 from ostraka.common.planning.options import complete_mechanism
 from ostraka.common.validation import FrozenModel
 from ostraka.deploy.simulation.defaults import RANDOMIZED, TaskKind
@@ -88,7 +89,7 @@ class PlanSettings(SettingsPart):
     """What the querying party's plan says.
 
     ``encoding`` hides queries from parties, ``tally`` histograms from the guardian; ``ballots`` says whether
-    ballots are verified; ``variant`` says how budgets that differ are used.
+    ballots are verified; ``noise`` who draws it; ``variant`` says how budgets that differ are used.
     """
 
     mechanism: Annotated[str, Completion(complete_mechanism)] = Field(
@@ -113,6 +114,12 @@ class PlanSettings(SettingsPart):
     )
     ballots: Annotated[BALLOTS | None, KEY] = Field(
         default=None, description="Ballots: verified or unverified; default verified where that is possible."
+    )
+    noise: NOISE = Field(
+        default="guardian", description="Who draws noise: guardian (default) or parties, for mechanism gnmax."
+    )
+    colluders: Annotated[int, KEY] = Field(
+        default=0, ge=0, description="With noise parties: how many parties may collude; default none."
     )
     batch_size: int = Field(default=100, ge=1, description="Queries released together.")
     quorum: Annotated[int | None, KEY] = Field(
@@ -169,9 +176,6 @@ class BudgetSettings(SettingsPart):
         return (self.epsilons or {}).get(site, self.epsilon)
 
 
-Head = Literal["linear", "square-mlp", "square-cnn"]
-"""Kinds of teachers that answer encrypted queries."""
-
 Training = Literal["conventional", "ttac", "dp-ttac"]
 """Whether teachers learn apart, or together with those of other parties."""
 
@@ -188,7 +192,8 @@ class TeacherSettings(SettingsPart):
 
     teachers: int = Field(default=10, ge=1, le=1000, description="Teachers of each party.")
     head: Annotated[Head | None, KEY] = Field(
-        default=None, description="Teachers that answer encrypted queries: linear, square-mlp or square-cnn."
+        default=None,
+        description="Teachers that answer encrypted queries: linear, square, square-mlp or square-cnn.",
     )
     model: str | None = Field(default=None, description="Model of the teachers; default suits the data.")
     device: DeviceName = Field(

@@ -72,6 +72,7 @@ class Publishing(AdminPart):
             raise requests.invalid(
                 f"This beta and sigma bound nothing at the order of a budget: {exc}"
             ) from exc
+        _check_worth(total, charges[total.budget.key])
         made = Publication(
             unit=key,
             state=total.state,
@@ -121,6 +122,17 @@ def _check_filters(total: UnitTotal) -> None:
                 f"The budget of {payer.key} has a Gaussian filter, and nobody knows what publishing costs it;"
                 " publish of votes alone whose units all have a Renyi filter.",
             )
+
+
+def _check_worth(total: UnitTotal, price: int) -> None:
+    """Raise `policy.refused` where the worst case, which costs nothing to tell, says more; by no vote."""
+    if price >= total.worst:
+        raise OstrakaError(
+            ErrorCode.POLICY_REFUSED,
+            f"Publishing costs {total.budget.key} an rdp of {price * AMOUNT_UNIT:.3g}, and all that it has"
+            f" spent is {total.worst * AMOUNT_UNIT:.3g} at worst, which may be told for nothing; publish"
+            " after more releases, or with a larger sigma.",
+        )
 
 
 def _noise(total: UnitTotal, beta: float, sigma: float) -> SmoothNoise:

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from ostraka.common.crypto.tally_circuits import HALVED_BITS, require_blind
 from ostraka.common.mechanism import Mechanism
+from ostraka.common.noise.source import NoiseSource
 from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.guardian.mechanisms.check import threshold_steps
-from ostraka.guardian.noise.source import NoiseSource
 
 Words = NDArray[np.uint64]
 
@@ -56,7 +56,8 @@ def answer_words(
         ValueError: for a mechanism that is not tallied blindly.
     """
     require_blind(mechanism)
-    drawn = mechanism.draws(*sums.shape)[-1].of(noise)
+    draws = mechanism.draws(*sums.shape)
+    drawn = draws[-1].of(noise) if draws else np.zeros(sums.shape, dtype=np.int64)
     if not mechanism.multi_label:
         return noisy_counts(sums, drawn, modulus)
     yes, no = drawn

@@ -6,6 +6,7 @@ from ostraka.common.mechanism import (
     Bins,
     Boost,
     Confident,
+    DistributedGnMax,
     DpTtac,
     GnMax,
     Gradients,
@@ -24,6 +25,7 @@ from ostraka.common.mechanism import (
 from ostraka.guardian.mechanisms.binary import PerLabelRule
 from ostraka.guardian.mechanisms.charge import charge, charges, largest_charge, largest_charges
 from ostraka.guardian.mechanisms.confident import ConfidentRule
+from ostraka.guardian.mechanisms.distributed_gnmax import DistributedGnMaxRule
 from ostraka.guardian.mechanisms.gnmax import GnMaxRule
 from ostraka.guardian.mechanisms.interactive import InteractiveRule
 from ostraka.guardian.mechanisms.lnmax import LnMaxRule
@@ -69,6 +71,7 @@ register(Confident, ConfidentRule())
 register(Interactive, InteractiveRule())
 register(LnMax, LnMaxRule())
 register(Threshold, ThresholdRule())
+register(DistributedGnMax, DistributedGnMaxRule())
 register(Binary, PerLabelRule())
 register(Tau, PerLabelRule())
 register(L1, PerLabelRule())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.common.noise.source import NoiseSource
 from ostraka.common.sharing.modulus import Modulus, RingArray
-from ostraka.guardian.noise.source import NoiseSource
 
 
 def noisy_argmax(

@@ -10,12 +10,22 @@ import math
 import numpy as np
 
 from ostraka.common.mechanism import PerLabel
+from ostraka.common.noise.source import NoiseSource
+from ostraka.common.privacy import WorstCase
+from ostraka.common.privacy.worst_case import check_rdp
 from ostraka.guardian.accounting.bounds.multilabel_rdp import binary_and_check_rdp, binary_rdp
+from ostraka.guardian.accounting.bounds.vote_terms import (
+    NOWHERE,
+    Moves,
+    Term,
+    argmax_term,
+    check_term,
+    fits_ring,
+)
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.tally import Tally
 from ostraka.guardian.mechanisms.check import passes_per_label
 from ostraka.guardian.mechanisms.rule import Answers, ChargeTerms, DataDependentRule, Sums
-from ostraka.guardian.noise.source import NoiseSource
 
 
 class PerLabelRule(DataDependentRule[PerLabel]):
@@ -55,3 +65,26 @@ class PerLabelRule(DataDependentRule[PerLabel]):
         sigmas = check.sigma, mechanism.sigma
         rdp = binary_and_check_rdp(votes, n, check.threshold, *sigmas, order, answered, tau=tau, **terms)
         return rdp[:, 0]
+
+    def vote_terms(self, mechanism: PerLabel, tally: Tally, moves: Moves, worst: WorstCase) -> list[Term]:
+        """Return the term of each label's bit, an argmax of two counts, and with a check that of each check.
+
+        A neighbour moves every label at once, by no more than one entry of a ballot. None where shifted sums
+        could wrap around (docs/accounting-smooth.md).
+        """
+        sigma = mechanism.sigma
+        # Sums shifted by half the votes or less double to a difference of 2 most; sqrt 2 12 deviations is 17.
+        if not fits_ring(3 * moves.most + 17 * sigma):
+            return []
+        own = moves.of_ballots(min(1.0, mechanism.ballot.l2_radius))
+        totals = tally.totals()
+        counts = np.stack([tally.votes, totals - tally.votes], axis=-1)
+        bits = argmax_term(counts[tally.answered], sigma, own, worst.answer)
+        check = mechanism.check
+        if check is None:
+            return [bits]
+        # No ballots reach a threshold above all votes, but shifted sums do.
+        reached = (totals >= check.threshold)[..., None]
+        checked = np.where(reached, counts, NOWHERE).reshape(-1, 2)
+        cap = check_rdp(moves.order, own.sensitivity, check.sigma)
+        return [check_term(checked, check.threshold, check.sigma, own, cap), bits]

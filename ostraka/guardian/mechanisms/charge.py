@@ -12,8 +12,9 @@ from ostraka.common.mechanism import BOUND
 from ostraka.common.privacy import ONE_VOTE, Influence
 from ostraka.common.privacy.filters import GAUSSIAN
 from ostraka.common.sharing import FRACTION_BITS
+from ostraka.common.sharing.ballots import LabelCounts
 from ostraka.guardian.accounting.bounds.smooth_sensitivity import is_certified
-from ostraka.guardian.accounting.bounds.vote_terms import Moves
+from ostraka.guardian.accounting.bounds.vote_terms import NOWHERE, Moves
 from ostraka.guardian.accounting.numerics.arguments import Floats, check_bound
 from ostraka.guardian.accounting.smooth_noise import DISTANCES, VoteTotal
 from ostraka.guardian.accounting.tally import Tally
@@ -114,10 +115,6 @@ def _find_proved(tally: Tally, terms: ChargeTerms) -> NDArray[np.bool_]:
     return np.zeros(len(tally.votes), dtype=np.bool_)
 
 
-_NOWHERE = -(2.0**60)
-"""A count that no ballots add up to: a query that has it costs the worst case."""
-
-
 def vote_total(tally: Tally, order: float, sensitivity: float, moved: float, kind: bytes) -> VoteTotal:
     """Return what a batch costs a unit under theorem6, and what one record changes of it, by distance.
 
@@ -148,7 +145,9 @@ def vote_total(tally: Tally, order: float, sensitivity: float, moved: float, kin
 def _mark_shifted(tally: Tally) -> Tally:
     """Return the tally with counts nowhere in queries whose sums are not those of all votes.
 
-    No neighbour changes whether they are: a moved vote leaves the sum as it is.
+    No neighbour changes whether they are: a moved vote leaves the sum as it is. Votes for labels have none.
     """
+    if isinstance(tally.mechanism.ballot, LabelCounts):
+        return tally
     fits = tally.votes.sum(axis=1) == tally.totals()[:, 0]
-    return replace(tally, votes=np.where(fits[:, None], tally.votes, _NOWHERE))
+    return replace(tally, votes=np.where(fits[:, None], tally.votes, NOWHERE))

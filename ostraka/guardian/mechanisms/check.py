@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Check
+from ostraka.common.noise.source import NoiseSource
 from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sharing.modulus import Modulus, RingArray
-from ostraka.guardian.noise.source import NoiseSource
 
 _FARTHEST = 2**62
 """The largest circular distance in the widest ring, of 64 bits."""

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Confident
+from ostraka.common.noise.source import NoiseSource
 from ostraka.common.privacy import Influence, WorstCase
 from ostraka.guardian.accounting.bounds.confident_rdp import confident_charges, confident_rdp
 from ostraka.guardian.accounting.bounds.vote_terms import Moves, Term, argmax_term, check_term
@@ -15,7 +16,6 @@ from ostraka.guardian.accounting.tally import Tally
 from ostraka.guardian.mechanisms.argmax import noisy_argmax
 from ostraka.guardian.mechanisms.check import passes
 from ostraka.guardian.mechanisms.rule import Answers, ChargeTerms, DataDependentRule, Sums
-from ostraka.guardian.noise.source import NoiseSource
 
 
 class ConfidentRule(DataDependentRule[Confident]):

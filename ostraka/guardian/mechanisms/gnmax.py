@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import GnMax
+from ostraka.common.noise.source import NoiseSource
 from ostraka.common.privacy import Influence, WorstCase
 from ostraka.guardian.accounting.bounds.gnmax_rdp import gnmax_charges, gnmax_rdp
 from ostraka.guardian.accounting.bounds.vote_terms import Moves, Term, argmax_term
@@ -14,7 +15,6 @@ from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.tally import Tally
 from ostraka.guardian.mechanisms.argmax import noisy_argmax
 from ostraka.guardian.mechanisms.rule import Answers, ChargeTerms, DataDependentRule, Sums
-from ostraka.guardian.noise.source import NoiseSource
 
 
 class GnMaxRule(DataDependentRule[GnMax]):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Interactive
+from ostraka.common.noise.source import NoiseSource
 from ostraka.common.privacy import Influence, InputError
 from ostraka.common.sharing import FRACTION_BITS
 from ostraka.guardian.accounting.bounds.interactive_rdp import interactive_charges, interactive_rdp
@@ -18,7 +19,6 @@ from ostraka.guardian.accounting.tally import Tally
 from ostraka.guardian.mechanisms.argmax import noisy_argmax
 from ostraka.guardian.mechanisms.check import reaches, threshold_steps
 from ostraka.guardian.mechanisms.rule import Answers, ChargeTerms, DataDependentRule, Sums
-from ostraka.guardian.noise.source import NoiseSource
 
 
 class InteractiveRule(DataDependentRule[Interactive]):

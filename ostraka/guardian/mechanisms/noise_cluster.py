@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import NoiseCluster
+from ostraka.common.noise.source import NoiseSource
 from ostraka.common.privacy import Influence
 from ostraka.guardian.accounting.bounds.noise_cluster_rdp import noise_cluster_rdp
 from ostraka.guardian.accounting.cost_limit import affordable_argmax
@@ -13,7 +14,6 @@ from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.tally import Tally
 from ostraka.guardian.mechanisms.argmax import noisy_argmax
 from ostraka.guardian.mechanisms.rule import Answers, ChargeTerms, DataDependentRule, Sums
-from ostraka.guardian.noise.source import NoiseSource
 
 
 class NoiseClusterRule(DataDependentRule[NoiseCluster]):

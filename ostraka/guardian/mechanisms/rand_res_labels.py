@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ostraka.common.mechanism import RandResLabels
+from ostraka.common.noise.source import NoiseSource
 from ostraka.guardian.mechanisms.argmax import noisy_argmax
 from ostraka.guardian.mechanisms.rule import Answers, Rule, Sums
-from ostraka.guardian.noise.source import NoiseSource
 
 
 class RandResLabelsRule(Rule[RandResLabels]):

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import BOUND, Mechanism
 from ostraka.common.mechanism.installed import entry_point_class
+from ostraka.common.noise.source import NoiseSource
 from ostraka.common.privacy import Influence, WorstCase
 from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.guardian.accounting.bounds.vote_terms import Moves, Term
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.tally import Tally
-from ostraka.guardian.noise.source import NoiseSource
 
 REFUSED = -1
 """The label where nothing was answered."""

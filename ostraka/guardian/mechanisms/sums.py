@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Mechanism
+from ostraka.common.noise.source import NoiseSource
 from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.guardian.mechanisms.rule import Answers, Rule, Sums
-from ostraka.guardian.noise.source import NoiseSource
 
 
 class SumsRule(Rule[Mechanism]):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ostraka.common.mechanism import Threshold
+from ostraka.common.noise.source import NoiseSource
 from ostraka.common.sharing import FRACTION_BITS
 from ostraka.guardian.accounting.bounds.multilabel_rdp import bit_above_rdp
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.tally import Tally
 from ostraka.guardian.mechanisms.rule import Answers, ChargeTerms, DataDependentRule, Sums
-from ostraka.guardian.noise.source import NoiseSource
 
 
 class ThresholdRule(DataDependentRule[Threshold]):

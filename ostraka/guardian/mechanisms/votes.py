@@ -4,12 +4,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Mechanism
+from ostraka.common.noise.source import NoiseSource
 from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.accounting import Tally
 from ostraka.guardian.mechanisms.rule import Answers, release
-from ostraka.guardian.noise.source import NoiseSource
 
 _RING = Ring(64)
 
@@ -23,7 +23,7 @@ def release_votes(
     teachers: int,
     scores: NDArray[np.float64] | None = None,
 ) -> Answers:
-    """Return the answers to queries whose votes are known, with fresh draws of `noise`.
+    """Return the answers to queries whose votes are known, with fresh draws of `noise`, also for parties.
 
     Args:
         mechanism: what to release, and with how much noise.
@@ -34,8 +34,11 @@ def release_votes(
         teachers: how many voted on each query.
         scores: a student's probabilities, float64 (Q, classes), for what takes them.
     """
+    sums = encode(counts, _RING)
+    for draw in (mechanism.relied_on or 0) * mechanism.party_draws(*counts.shape):
+        sums = _RING.add(sums, _RING.wrap(draw.of(noise)))
     return release(
-        encode(counts, _RING),
+        sums,
         mechanism,
         noise,
         _RING,

@@ -1,9 +1,8 @@
-"""Noise from a cryptographic source, on the lattice of the ring."""
+"""The guardian's noise: the source that its site.toml names, drawn ahead of releases."""
 
+from ostraka.common.noise import LATTICE, MAX_SCALE, ExactNoise, NoiseSource, lattice_scale
 from ostraka.guardian.noise.choice import open_noise
-from ostraka.guardian.noise.exact_noise import MAX_SCALE, ExactNoise
 from ostraka.guardian.noise.prefetch import DrawnNoise, NoisePrefetcher, ScheduledNoise, calibrate
-from ostraka.guardian.noise.source import LATTICE, NoiseSource, lattice_scale
 
 __all__ = [
     "LATTICE",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ostraka.common.config import NoiseName
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.noise.exact_noise import ExactNoise
-from ostraka.guardian.noise.self_test import check_known_answers, check_source
-from ostraka.guardian.noise.source import NoiseSource
+from ostraka.common.noise.exact_noise import ExactNoise
+from ostraka.common.noise.self_test import check_known_answers, check_source
+from ostraka.common.noise.source import NoiseSource
 
 
 def open_noise(name: NoiseName) -> NoiseSource:

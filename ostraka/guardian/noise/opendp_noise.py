@@ -13,7 +13,7 @@ from opendp.measurements import make_gaussian, make_laplace
 from opendp.metrics import l1_distance, l2_distance
 from opendp.mod import enable_features
 
-from ostraka.guardian.noise.source import lattice_scale
+from ostraka.common.noise.source import lattice_scale
 
 enable_features("contrib")
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Draw
-from ostraka.guardian.noise.source import NoiseSource
+from ostraka.common.noise.source import NoiseSource
 
 _CALL_S = 5e-3
 """Seconds of a slot besides those of its values: room for a call's own time, which few values overrun."""

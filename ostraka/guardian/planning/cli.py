@@ -142,6 +142,7 @@ def _plan(
     figures = planned.figures | {
         "parties": asked.parties,
         "teachers": simulated.teachers if simulated else asked.voters,
+        "noise_growth": chosen.noise_growth(asked.parties),
         "adjacency": charged,
         "notion": NOTIONS[charged],
     }

@@ -33,6 +33,12 @@ def show(figures: Mapping[str, Any]) -> None:
             "worst_case stops by the worst case, whatever exact says; theorem6 bounds one direction only.",
             soft_wrap=True,
         )
+    if figures["noise_growth"] != 1:
+        console.print(
+            f"Parties draw the noise: if all {figures['parties']} answer, it is {figures['noise_growth']:.3g}"
+            " times what the mechanism says.",
+            soft_wrap=True,
+        )
     if figures["others_fit"]:
         fitting = ", ".join(f"{name} {_count(fits)}" for name, fits in figures["others_fit"].items())
         console.print(

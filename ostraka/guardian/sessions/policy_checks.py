@@ -32,12 +32,18 @@ def check_policy(plan: Plan, policy: Policy) -> None:
                 ErrorCode.POLICY_REFUSED, f"The guardian's policy asks for {wanted}; change the plan."
             )
     _check_encodings(plan, [], policy)
-    if plan.tally == "blind" and policy.enforce == "data_dependent":
-        raise OstrakaError(
-            ErrorCode.POLICY_REFUSED,
-            "The guardian's policy enforces data-dependent costs, which depend on the histograms that a blind"
-            " tally hides; choose tally aggregate.",
-        )
+    if policy.enforce == "worst_case":
+        return
+    for hidden, hides, instead in (
+        (plan.tally == "blind", "a blind tally hides", "tally aggregate"),
+        (plan.noise == "parties", "noise from the parties hides", "noise guardian"),
+    ):
+        if hidden:
+            raise OstrakaError(
+                ErrorCode.POLICY_REFUSED,
+                "The guardian's policy enforces data-dependent costs, which depend on the histograms that"
+                f" {hides}; choose {instead}.",
+            )
 
 
 def check_parties(plan: Plan, parties: Iterable[StoredParty], policy: Policy) -> None:

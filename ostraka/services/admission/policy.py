@@ -64,8 +64,8 @@ class PartyPolicy(BaseModel):
     records; none: votes and joint training, but for `ttac`, which must be named; `noise_cluster` only with
     `label_counts`, `rand_res` and `rand_res_labels` only with `randomized_labels`."""
     encodings: Encodings = PLAIN_ALONE
-    """Queries to answer: "plain", "ckks" (encrypted, to linear heads) and "ckks-square" (to heads with
-    squares). Whoever may send the last is trusted with the models behind them."""
+    """Queries to answer: "plain", "ckks" (encrypted, to heads `linear` and `square`) and "ckks-square"
+    (to `square-mlp` and `square-cnn`). Whoever may send the last is trusted with the models behind them."""
     ballots: Literal["any", "verified"] = "any"
     """Ballots to take part with: "any", or "verified" alone, so that no party can stuff its own unseen."""
     label_counts: Literal["record", "label"] | None = None

@@ -117,5 +117,5 @@ def _head_line(head: str, allowed: Collection[str]) -> str:
         )
     return (
         "  They do not vote on encrypted queries: for that run `ostraka party train --head linear`, or "
-        "square-mlp or square-cnn, which whoever may ask can take."
+        "square, or square-mlp or square-cnn, which whoever may ask can take."
     )

@@ -9,6 +9,7 @@ from ostraka.common.clock import Clock
 from ostraka.common.crypto.stream import SEED_BYTES, Stream
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
+from ostraka.common.noise import NoiseSource, open_exact_noise
 from ostraka.services.admission.grants import Permission
 from ostraka.services.encrypted.batch import BEGIN, BatchCircuits, BatchLogits, EncryptedBatch, out_of_order
 from ostraka.services.encrypted.head_processes import HeadProcesses
@@ -47,6 +48,7 @@ class EncryptedVoter:
         random: returns so many bytes, of which seeds are made.
         on_answered: called with each batch that is in the journal.
         processes: evaluate heads with squares, if there are any.
+        noise: opens what draws this party's noise where a plan asks for that.
     """
 
     journal: Journal
@@ -55,6 +57,7 @@ class EncryptedVoter:
     random: Callable[[int], bytes] = secrets.token_bytes
     on_answered: OnAnswered = lambda plan, queries: None
     processes: HeadProcesses | None = None
+    noise: Callable[[], NoiseSource] = open_exact_noise
     _slots: Replies[EncryptedSlot] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -101,7 +104,7 @@ class EncryptedVoter:
         charges = declared.charges(permission)
         self.journal.check(charges, permission.query_count, self.clock.now())
         seed = self.random(SEED_BYTES)
-        circuits = BatchCircuits(permission, seed)
+        circuits = BatchCircuits(permission, seed, self.noise)
         labels = permission.plan.labels
         heads = [
             head.select(labels) if labels else head

@@ -2,7 +2,7 @@
 
 import hashlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 
@@ -17,6 +17,8 @@ from ostraka.common.crypto.logits import Head
 from ostraka.common.crypto.transcripts import ballots_binding, read_encrypted_queries
 from ostraka.common.crypto.two_party import Garbling
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.noise import NoiseSource, open_exact_noise
+from ostraka.common.plan.encodings import HIDDEN_HEADS
 from ostraka.services.admission.grants import Permission
 from ostraka.services.encrypted.head_processes import HeadProcesses
 from ostraka.services.voting.answers import BallotGuardian
@@ -100,8 +102,17 @@ def out_of_order(batch_id: int, step: str, missing: str) -> OstrakaError:
 class BatchCircuits:
     """All circuits of a batch; every message is the same at every call."""
 
-    def __init__(self, permission: Permission, seed: bytes) -> None:
-        """Take what the batch is and the fresh 32 bytes that everything here is derived from."""
+    def __init__(
+        self, permission: Permission, seed: bytes, noise: Callable[[], NoiseSource] = open_exact_noise
+    ) -> None:
+        """Take what the batch is and the fresh 32 bytes that everything else here is derived from.
+
+        `noise` opens what draws this party's noise where the plan asks for that: once, so that a share which
+        is sent again holds the same.
+        """
+        plan = permission.plan
+        self._noise = [draw.of(noise()) for draw in plan.mechanism.party_draws(permission.size, plan.classes)]
+        self._ring = plan.modulus
         self.votes = BallotComputation.of(permission.plan, permission.participant, permission.scheduled)
         computation = self.votes.computation
         bound = ballots_binding(*permission.key, permission.participant.site)
@@ -126,8 +137,12 @@ class BatchCircuits:
         return self._garbling.tables()
 
     def shares(self) -> NDArray[np.uint32]:
-        """Return this party's share of its ballots (queries, width) in Z_2^32, in steps of 2^-16 vote."""
-        return self.votes.ballots(self._garbling.shares())
+        """Return this party's share of its ballots (queries, width) in Z_2^32, in steps of 2^-16 vote.
+
+        It holds the noise that this party adds, if it does.
+        """
+        shares = self.votes.ballots(self._garbling.shares())
+        return self._ring.sum([shares, *map(self._ring.wrap, self._noise)])
 
     def labels(self, correction: bytes, logits: NDArray[np.uint64]) -> Iterator[bytes]:
         """Yield the labels of this party's words.
@@ -161,26 +176,26 @@ class BatchLogits:
     ) -> None:
         """Take the heads of all teachers that vote, the number of queries, and 32 fresh bytes.
 
-        Heads with squares are evaluated in the `processes`, if there are any.
+        Heads outside HIDDEN_HEADS are evaluated in the `processes`, if there are any.
         """
         self._scheme = scheme_of(head)
         self._heads = heads
         self._size = size
         self._seed = seed
-        self._processes = None if head == "linear" else processes
+        self._processes = None if head in HIDDEN_HEADS else processes
         self._made: list[MaskedLogits] = []
         self._making: Iterator[MaskedLogits] | None = None
 
     @property
     def most_request_bytes(self) -> int:
         """Size of public keys and queries, at most."""
-        queries = self._scheme.queries_bytes(self._heads[0].inputs)
+        queries = self._scheme.queries_bytes(self._heads[0].inputs, self._size)
         return LENGTH_BYTES + self._scheme.most_public_bytes() + queries
 
     @property
     def reply_bytes(self) -> int:
         """Size of all encrypted logits."""
-        return sum(self._scheme.logits_bytes(head.outputs) for head in self._heads)
+        return sum(self._scheme.logits_bytes(head.outputs, self._size) for head in self._heads)
 
     @property
     def shares(self) -> NDArray[np.uint64]:

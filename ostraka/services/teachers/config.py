@@ -23,6 +23,7 @@ NETWORKS: tuple[str, ...] = get_args(Network)
 ESTIMATORS: tuple[str, ...] = get_args(Estimator)
 MODEL_OF_HEAD: Mapping[Head, str] = {
     "linear": "logistic",
+    "square": "square-mlp",
     "square-mlp": "square-mlp",
     "square-cnn": "square-cnn",
 }

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ostraka.common.crypto.heads import WEIGHT_BITS, Affine, EncryptedHead
+from ostraka.common.crypto.linear.products import expand
 from ostraka.common.crypto.logits import LOGIT_RANGE
 from ostraka.services.teachers.ensemble import Ensemble
 from ostraka.services.teachers.guard import FALLBACK
@@ -29,11 +30,13 @@ def heads_of(ensemble: Ensemble) -> tuple[EncryptedHead, ...]:
 
     They give the logits behind the votes of `Ensemble.predict`: a teacher that always votes for one class, or
     whose weights are no numbers, gets a head whose logits say so whatever the query, and all heads say no to
-    labels that they abstain from.
+    labels that they abstain from. Heads `square` take `products` of a query's features.
     """
     models = ensemble.models
     assert isinstance(models, Networks)  # noqa: S101 - training gives heads to networks alone
-    heads = (_head(ensemble, teacher, net) for teacher, net in enumerate(models.nets))
+    heads = [_head(ensemble, teacher, net) for teacher, net in enumerate(models.nets)]
+    if ensemble.manifest.head == "square":
+        heads = [EncryptedHead(tuple(_limit(expand(head).layers))) for head in heads]
     return tuple(_abstaining(head, ensemble.manifest.abstains) for head in heads)
 
 

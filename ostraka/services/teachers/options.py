@@ -26,8 +26,8 @@ class TeacherOptions(FrozenModel):
     )
     head: str | None = Field(
         default=None,
-        description="Model that also votes on encrypted queries: linear; or square-mlp or square-cnn, which "
-        "one batch of dishonest queries gives away.",
+        description="Model that also votes on encrypted queries: linear, or square (at most 64 features); or "
+        "square-mlp or square-cnn, which one batch of dishonest queries gives away.",
     )
     epochs: int | None = Field(default=None, ge=1, description="Epochs of a network over its slice.")
     balanced: bool | None = Field(

@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.metadata
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -9,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.common.crypto.linear.products import MAX_PRODUCT_FEATURES
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.device import HOST, Device
@@ -75,10 +77,12 @@ def prepare(
     """
     require_labels(config, multi_label=task.multi_label)
     abstains = _abstains(task, config, joint=bool(together))
-    encoder = load_encoder(config.encoder, device) if config.encoder else None
+    encoder = find_encoder(config, task, device)
     X, y = features(dataset, task, encoder, abstains)
     persons = Persons.of(task, dataset)
     assigned = assign(dataset, config, seed, None if persons is None else persons.of_record)
+    if config.head == "square":
+        _require_products(X.shape[1:])
     parts = [Slice(X[rows], y[rows], (seed, teacher)) for teacher, rows in enumerate(assigned.slices)]
     model = config.model_for(X.shape[1:])
     library = _library(model, X.shape[1:], len(task.classes), joint=bool(together))
@@ -119,7 +123,7 @@ def declare_records(
     does not take them, `config.invalid` as `abstentions`.
     """
     task.check(dataset)
-    encoder = load_encoder(config.encoder, device) if config.encoder else None
+    encoder = find_encoder(config, task, device)
     persons = Persons.of(task, dataset)
     assigned = assign(dataset, config, seed, None if persons is None else persons.of_record)
     features = len(task.features)
@@ -136,6 +140,15 @@ def declare_records(
         whole_persons=task.persons,
     )
     return Ensemble(manifest, NoModels(), encoder)
+
+
+def find_encoder(config: TrainingConfig, task: Task, device: Device) -> Encoder | None:
+    """Return the encoder that the configuration names, else the task's projection, if there is one.
+
+    Raises `model.invalid` and `device.*` as `load_encoder` does.
+    """
+    name = config.encoder or task.encoder
+    return load_encoder(name, device) if name else None
 
 
 def describe(
@@ -177,6 +190,17 @@ def inputs(dataset: Dataset, task: Task, encoder: Encoder | None) -> NDArray[np.
     task.check(dataset)
     X = task.prepare(dataset.X)
     return encoder.encode(X) if encoder else X.reshape(-1, *task.input.shape)
+
+
+def _require_products(shape: tuple[int, ...]) -> None:
+    """Raise `model.invalid` for records that have too many features to send all products of two of them."""
+    features = math.prod(shape)
+    if features > MAX_PRODUCT_FEATURES:
+        raise OstrakaError(
+            ErrorCode.MODEL_INVALID,
+            f"Head square takes at most {MAX_PRODUCT_FEATURES} features and records have {features}: name "
+            f"`projection = {MAX_PRODUCT_FEATURES}` in the task, at all sites, or choose another head.",
+        )
 
 
 def _abstains(task: Task, config: TrainingConfig, *, joint: bool) -> tuple[int, ...]:

@@ -37,15 +37,18 @@ class UnverifiedBallots:
 
     Attributes:
         votes: (queries, width).
+        noise: what this party adds to every count, each of them (queries, width) in steps of 2^-16 vote.
     """
 
     votes: NDArray[np.number[Any]] = field(repr=False)
+    noise: tuple[NDArray[np.int64], ...] = field(default=(), repr=False)
 
     def share(self, permission: Permission, seed: bytes) -> GuardianShare:
         """As `Ballots.share`."""
         ring = permission.plan.modulus
         rows, width = self.votes.shape
-        return GuardianShare(*permission.key, rows, width, ring.to_bytes(split(self.votes, seed, ring)))
+        share = ring.sum([split(self.votes, seed, ring), *map(ring.wrap, self.noise)])
+        return GuardianShare(*permission.key, rows, width, ring.to_bytes(share))
 
 
 @dataclass(frozen=True)

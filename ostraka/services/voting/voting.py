@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ostraka.common.datasets.dataset import require_finite
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
+from ostraka.common.noise import NoiseSource, open_exact_noise
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.task import Task
 from ostraka.common.verified.parts import vote_parts
@@ -87,12 +88,16 @@ class _Batch:
             )
         return cls(permission, X, content.clusters(size) if content.members else None)
 
-    def ballots(self, hosted: Hosted, random: Callable[[int], bytes]) -> Ballots:
+    def ballots(
+        self, hosted: Hosted, random: Callable[[int], bytes], noise: Callable[[], NoiseSource]
+    ) -> Ballots:
         """Return the ballots of everybody scheduled, ready to be shared as the plan says."""
         permission = self.permission
         everybody = range(len(permission.scheduled))
         if permission.plan.ballots == "unverified":
-            return UnverifiedBallots(self._votes(hosted, everybody, random, weighted=True))
+            draws = permission.plan.mechanism.party_draws(permission.size, permission.plan.classes)
+            drawn = tuple(draw.of(noise()) for draw in draws)
+            return UnverifiedBallots(self._votes(hosted, everybody, random, weighted=True), drawn)
         parts = vote_parts(permission.plan, permission.participant, permission.scheduled)
         votes = (self._votes(hosted, part.cohorts, random, weighted=False) for part in parts)
         return VerifiedBallots(parts, tuple(votes), random)
@@ -123,11 +128,19 @@ class Voter:
     """Answers permitted batches, each once; safe to call from many threads."""
 
     def __init__(
-        self, answers: IdempotentAnswers, random: Callable[[int], bytes] = secrets.token_bytes
+        self,
+        answers: IdempotentAnswers,
+        random: Callable[[int], bytes] = secrets.token_bytes,
+        noise: Callable[[], NoiseSource] = open_exact_noise,
     ) -> None:
-        """Take what makes each reply once; labels are drawn anew from `random`, which takes a byte count."""
+        """Take what makes each reply once.
+
+        Labels are drawn anew from `random`, which takes a byte count; `noise` opens what draws this party's
+        noise where the plan asks for that.
+        """
         self._answers = answers
         self._random = random
+        self._noise = noise
 
     def answer(
         self, hosted: Hosted, permission: Permission, content: Content, querier: Identity
@@ -136,12 +149,12 @@ class Voter:
 
         Features are little-endian float32, after the task's preprocessing. Raises `data.nan`, `task.mismatch`
         for features beyond what the preprocessing gives, `message.invalid` for clusters that are none, or
-        what `IdempotentAnswers.open` and `submit` raise.
+        what `IdempotentAnswers.open` and `submit` raise; `noise.*` where this party cannot draw noise.
         """
         batch = _Batch.read(permission, content, hosted.terms.task)
         request_digest = permission.digest(content.digest, querier)
         charges = hosted.terms.declared.charges(permission)
         with self._answers.open(permission, request_digest, charges) as answer:
             if answer.is_new:
-                self._answers.record(answer, batch.ballots(hosted, self._random))
+                self._answers.record(answer, batch.ballots(hosted, self._random, self._noise))
             return self._answers.submit(answer)

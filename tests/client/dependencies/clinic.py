@@ -2,7 +2,7 @@
 
 import csv
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
 from ostraka.client.dependencies.several_runs import PartedResult
@@ -16,8 +16,8 @@ BINARY = Binary(sigma=5.0)
 TRUE = [("1", "0", "0"), ("1", "1", "0"), ("1", "1", "1")]
 
 
-def rule(parent: str, child: str) -> Dependency:
-    return Dependency(parent=parent, child=child, confidence=1.0, missed=0.25, support=40)
+def rule(parent: str, child: str, implies: Literal["absence", "presence"] = "absence") -> Dependency:
+    return Dependency(parent=parent, child=child, confidence=1.0, missed=0.25, support=40, implies=implies)
 
 
 RULES = Dependencies(task="insects", dependencies=(rule("bee", "cat"),))

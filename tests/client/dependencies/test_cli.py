@@ -29,7 +29,7 @@ def test_dependencies_are_learned_and_used(several: Federation, own: Path) -> No
     assert learned.exit_code == 0, learned.output
     figures = json.loads(learned.stdout)
     assert figures["confidence"] == [[None, None, None], [0, None, 1], [0, 0.5, None]]
-    assert load_dependencies(file).families == {"bee": ("cat",)}
+    assert load_dependencies(file).families == {("bee", 0): ("cat",)}
     assert "1 of 3 labels depend on another" in learned.stderr
 
     labelled = label(several, *ASKED, "--dependencies", file, "--json", "-")

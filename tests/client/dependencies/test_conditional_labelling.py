@@ -191,3 +191,19 @@ def test_another_task_is_refused_before_anything_is_made(several: Federation) ->
         ask(several, RULES.model_copy(update={"task": "birds"}))
     assert refused.value.code is ErrorCode.TASK_MISMATCH
     assert not run_of(several).exists()
+
+
+def test_presence_implies_too_and_what_is_implied_decides_what_is_asked_next(several: Federation) -> None:
+    """Whoever is a cat is a bee, and whoever is no bee is no ant: cats are asked of all, ants of few."""
+    tree = Dependencies(task="insects", dependencies=(rule("bee", "ant"), rule("cat", "bee", "presence")))
+    result = ask(several, tree, queries=6)
+    assert sorted(asked(several, PARENTS)) == list(range(6))
+    assert sorted(asked(several, "unless-cat")) == [0, 1, 3, 4]
+    assert sorted(asked(several, "after-bee")) == [1, 2, 4, 5]
+    assert result.implied == 4
+    assert [row[1:] for row in table(several)[:3]] == [
+        ("0", "0", "0", "implied", "ant"),
+        ("1", "1", "0", "answered", ""),
+        ("1", "1", "1", "implied", "bee"),
+    ]
+    assert load_combined(run_of(several)).implied == {0: (0,), 2: (1,), 3: (0,), 5: (1,)}

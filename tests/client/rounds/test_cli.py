@@ -6,9 +6,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ostraka.client.cli.query import app
+from ostraka.client.rounds.rounds_options import later_mechanism
+from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.rounds_state import load_rounds, runs
 from ostraka.common.console.cli import ExitStatus
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import GnMax
 from tests.client.federation import Federation
 from tests.client.hooks import spending
 from tests.disk import fill, free, small_disk
@@ -135,3 +138,10 @@ def test_what_does_not_fit_rounds_is_told(
     assert isinstance(refused, OstrakaError)
     assert told in refused.message
     assert not federation.guardian.plans
+
+
+def test_later_rounds_keep_the_mechanism_whose_noise_parties_draw() -> None:
+    first = PlanOptions(mechanism=GnMax(sigma=4.0), noise="parties")
+    assert later_mechanism(first) == first.mechanism
+    with pytest.raises(OstrakaError, match="interactive needs another draw"):
+        later_mechanism(first, "interactive:sigma1=9,threshold=2,confidence=0.9")

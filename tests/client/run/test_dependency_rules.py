@@ -17,7 +17,26 @@ ODD = Dependencies(
 def test_a_file_is_read_back_the_same(tmp_path: Path) -> None:
     write_dependencies(ODD, tmp_path / "deps.toml")
     assert load_dependencies(tmp_path / "deps.toml") == ODD
-    assert ODD.families == {"Ünder\\stood [1]": ("b", "e"), "c": ("d",)}
+    assert ODD.families == {("Ünder\\stood [1]", 0): ("b", "e"), ("c", 0): ("d",)}
+
+
+def test_children_come_after_their_parents_in_whatever_order_rules_are(tmp_path: Path) -> None:
+    rules = (rule("c", "d"), rule("b", "c", "presence"), rule("a", "b"), rule("a", "e", "presence"))
+    tree = Dependencies(task="t", dependencies=rules)
+    assert list(tree.families.items()) == [
+        (("a", 0), ("b",)),
+        (("a", 1), ("e",)),
+        (("b", 1), ("c",)),
+        (("c", 0), ("d",)),
+    ]
+    write_dependencies(tree, tmp_path / "deps.toml")
+    assert load_dependencies(tmp_path / "deps.toml") == tree
+
+
+def test_a_file_without_a_word_of_it_is_of_absence(tmp_path: Path) -> None:
+    path = tmp_path / "deps.toml"
+    path.write_text('task = "a"\n' + RULE.format("b", "c", 1.0), encoding="utf-8")
+    assert load_dependencies(path).families == {("b", 0): ("c",)}
 
 
 RULE = '[[dependencies]]\nparent = "{}"\nchild = "{}"\nconfidence = {}\nmissed = 0.1\nsupport = 9\n'
@@ -29,8 +48,9 @@ RULE = '[[dependencies]]\nparent = "{}"\nchild = "{}"\nconfidence = {}\nmissed =
         ('task = "a"\n', "dependencies: it is missing"),
         ('task = "a"\ndependencies = []\n', "must have 1 or more entries"),
         ('task = "a"\n' + RULE.format("b", "c", 1.5), "confidence"),
-        ('task = "a"\n' + RULE.format("b", "b", 1.0), "'b' is a parent and a child"),
-        ('task = "a"\n' + RULE.format("a", "b", 1.0) + RULE.format("b", "c", 1.0), "'b' is a parent"),
+        ('task = "a"\n' + RULE.format("b", "b", 1.0), "'b' is its own parent"),
+        ('task = "a"\n' + RULE.format("a", "b", 1.0) + RULE.format("b", "a", 1.0), "'b' is its own parent"),
+        ('task = "a"\n' + RULE.format("a", "b", 1.0) + 'implies = "nothing"\n', "implies"),
         ('task = "a"\n' + RULE.format("a", "c", 1.0) + RULE.format("b", "c", 1.0), "'c' has two parents"),
         ('task = "a"\ncolour = 1\n' + RULE.format("a", "c", 1.0), "colour"),
         ("task = ", "no TOML"),

@@ -209,3 +209,37 @@ def test_a_plan_promises_persons_where_every_party_knows_them(whole: bool) -> No
     promised = as_json(PlanResult(PLAN, guardian_pb2.PlanReply(parties=parties)))["notion"]
     assert promised == ("DP for persons" if whole else "DP for records")
     assert as_json(PlanResult(PLAN, guardian_pb2.PlanReply()))["notion"] == "DP for records"
+
+
+def test_noise_from_the_parties_costs_labels_and_says_so(site: Site) -> None:
+    noised = ("--mechanism", "gnmax:sigma=10", "--quorum", 3, "--noise", "parties")
+    figures = site.figures("--pool", site.pool, *noised)
+    assert figures["mechanism"] == {"kind": "distributed_gnmax", "sigma": 10.0, "honest": 2}
+    assert (figures["noise"], figures["colluders"], figures["ballots"]) == ("parties", 0, "unverified")
+    assert figures["noise_growth"] == pytest.approx(1.5**0.5)
+    plain = site.figures("--pool", site.pool, "--mechanism", "gnmax:sigma=10", "--quorum", 3)
+    (paid,), (others,) = ({party["epsilon"] for party in each["parties"]} for each in (figures, plain))
+    assert paid > others
+    assert figures["guardian_fits"] == min(party["fits"] for party in plain["parties"])
+    told = site.plan("--pool", site.pool, *noised).output
+    assert "1.22 times what the plan says" in told
+    assert f"{figures['guardian_fits']:,} queries would fit" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("gnmax:sigma=10", "--quorum", 3, "--noise", "parties", "--settings", "two"), "quorum.too_small"),
+        (("gnmax:sigma=10", "--quorum", 3, "--settings", "two"), "plan.invalid"),
+        (("lnmax:gamma=0.1", "--quorum", 3, "--noise", "parties"), "plan.invalid"),
+        (("gnmax", "--search", "--noise", "parties"), "config.invalid"),
+    ],
+)
+def test_noise_that_parties_cannot_draw_is_refused(
+    site: Site, words: tuple[object, ...], code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("two").write_text("colluders = 2\n")
+    refused = site.plan("--pool", site.pool, "--mechanism", *words)
+    assert isinstance(refused.exception, OstrakaError)
+    assert refused.exception.code == code

@@ -109,10 +109,10 @@ def test_sizes_are_known_beforehand(either: Sides) -> None:
     public, queries = either.keys.public(CONTEXT), either.keys.encrypt(X)
     most = either.scheme.most_public_bytes()
     assert 0.5 * most < len(public) <= most
-    assert len(queries) == either.scheme.queries_bytes(3)
+    assert len(queries) == either.scheme.queries_bytes(3, 5)
     head = random_head(RNG, widths(either, 3, 2), X)
     masked = next(either.evaluator().logits([head], queries, SEED, 5))
-    assert len(masked.ciphertexts) == either.scheme.logits_bytes(2) == either.keys.reply_bytes(2)
+    assert len(masked.ciphertexts) == either.scheme.logits_bytes(2, 5) == either.keys.reply_bytes(2, 5)
     assert masked.shares.shape == (2, 5)
 
 
@@ -192,7 +192,7 @@ def test_a_key_of_another_party_or_batch_gives_nothing_but_noise(linear: Sides, 
 
 @pytest.mark.parametrize("size", [0, -1, 1])
 def test_damaged_logits_are_refused(either: Sides, size: int) -> None:
-    data = bytes(either.keys.reply_bytes(1) + size) if size else b""
+    data = bytes(either.keys.reply_bytes(1, 1) + size) if size else b""
     with pytest.raises(OstrakaError, match="Ciphertexts take") as refused:
         either.keys.decrypt(data, 1)
     assert refused.value.code == ErrorCode.MESSAGE_INVALID
@@ -200,7 +200,7 @@ def test_damaged_logits_are_refused(either: Sides, size: int) -> None:
 
 def test_logits_beyond_the_modulus_are_refused(square: Sides) -> None:
     with pytest.raises(OstrakaError, match="beyond its modulus"):
-        square.keys.decrypt(b"\xff" * square.keys.reply_bytes(1), 1)
+        square.keys.decrypt(b"\xff" * square.keys.reply_bytes(1, 1), 1)
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (4097, 1), (3,)])

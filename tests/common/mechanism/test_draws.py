@@ -9,6 +9,7 @@ from ostraka.common.mechanism import (
     Binary,
     Check,
     Confident,
+    DistributedGnMax,
     DpTtac,
     Draw,
     GnMax,
@@ -21,9 +22,9 @@ from ostraka.common.mechanism import (
     Tau,
     Ttac,
 )
+from ostraka.common.noise import ExactNoise
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms import release, release_sums
-from ostraka.guardian.noise import ExactNoise
 
 ROWS, CLASSES, TEACHERS = 5, 6, 20
 CHECK = Check(sigma=9, threshold=3)
@@ -54,6 +55,7 @@ CASES = pytest.mark.parametrize(
     ("mechanism", "draws"),
     [
         (GnMax(sigma=2), [gaussian(2, 5, 6)]),
+        (DistributedGnMax(sigma=2, honest=4), []),
         (NoiseCluster(sigma=2), [gaussian(2, 5, 6)]),
         (Confident(sigma1=4, sigma2=2, threshold=3), [gaussian(4, 5), gaussian(2, 5, 6)]),
         (

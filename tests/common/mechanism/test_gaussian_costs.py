@@ -16,6 +16,7 @@ from ostraka.common.mechanism import (
     Boost,
     Check,
     Confident,
+    DistributedGnMax,
     DpTtac,
     GnMax,
     Gradients,
@@ -46,6 +47,7 @@ ALL: tuple[Mechanism, ...] = (
     Interactive(sigma1=7.0, sigma2=3.0, threshold=9.0, confidence=0.9),
     LnMax(gamma=0.1),
     Threshold(sigma=5.0, share=0.3),
+    DistributedGnMax(sigma=5.0, honest=4),
     Binary(sigma=5.0),
     Binary(sigma=5.0, check=CHECK),
     Tau(sigma=5.0, tau=1.0),
@@ -88,6 +90,7 @@ def test_a_renyi_filter_of_no_order_charges_more(mechanism: Mechanism, order: fl
     [
         (GnMax(sigma=5.0), 2.0),
         (Threshold(sigma=5.0, share=0.3), 2.0),
+        (DistributedGnMax(sigma=5.0, honest=4), 2.0),
         (Binary(sigma=5.0), 2 * CLASSES),
         (Tau(sigma=5.0, tau=1.0), 4.0),
     ],

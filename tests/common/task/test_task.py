@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from ostraka.common.datasets import digits, from_arrays, load_splits, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import NumberColumn, TableInput, Task, TensorInput, infer_task, load_task, write_task
+from ostraka.common.task.task import MAX_PROJECTION
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
 ADULTS = Task(
@@ -195,6 +196,20 @@ def test_the_digest_changes_with_everything() -> None:
         Task(**{**fields, "input": {**fields["input"], "preprocessing": "none"}}),
     ]
     assert len({task.digest for task in [ADULTS, IMAGES, *others]}) == 6
+
+
+def test_a_projection_is_in_the_file_and_the_digest_and_names_its_encoder(tmp_path: Path) -> None:
+    task, other = (Task.model_validate(IMAGES.model_dump() | {"projection": width}) for width in (2, 3))
+    write_task(task, tmp_path / "task.toml")
+    assert load_task(tmp_path / "task.toml") == task
+    assert len({IMAGES.digest, task.digest, other.digest}) == 3
+    assert (IMAGES.encoder, task.encoder) == ("", "projection:to_2_of_2x3")
+
+
+@pytest.mark.parametrize("projection", [0, 6, MAX_PROJECTION + 1])
+def test_a_projection_has_fewer_features_than_records_and_at_most_so_many(projection: int) -> None:
+    with pytest.raises(ValidationError, match="projection"):
+        Task.model_validate(IMAGES.model_dump() | {"projection": projection})
 
 
 def test_the_digest_does_not_depend_on_how_the_file_is_written(tmp_path: Path) -> None:

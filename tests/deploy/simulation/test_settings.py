@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -6,8 +7,19 @@ from pydantic import ValidationError
 
 from ostraka.common.console.options import flat_fields, part_models
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import Check, Confident, GnMax, Powerset, RandRes, RandResLabels, Tau, labelling
+from ostraka.common.mechanism import (
+    Check,
+    Confident,
+    DistributedGnMax,
+    GnMax,
+    Powerset,
+    RandRes,
+    RandResLabels,
+    Tau,
+    labelling,
+)
 from ostraka.common.privacy import ORDERS
+from ostraka.deploy.simulation.plan import plan_options
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.settings_file import load_settings
 from ostraka.deploy.simulation.settings_parts import RecordSettings
@@ -313,3 +325,27 @@ def test_a_file_that_is_off_is_refused(tmp_path: Path, text: str | None, told: s
     with pytest.raises(OstrakaError, match=told) as caught:
         load_settings(file, {})
     assert caught.value.code == ErrorCode.CONFIG_INVALID
+
+
+def test_parties_draw_noise_where_that_is_asked_for() -> None:
+    settings = Settings(noise="parties", mechanism="gnmax:sigma=10", parties=5, quorum=5, colluders=1)
+    options = plan_options(settings)
+    assert (options.noise, options.colluders, options.quorum) == ("parties", 1, 5)
+    assert options.distributed(5).mechanism == DistributedGnMax(sigma=10.0, honest=3)
+    assert settings.charged_bound == "worst_case"
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"mechanism": "confident"}, "confident needs another draw"),
+        ({"colluders": 3}, "at least 5"),
+        ({"ballots": "verified"}, "ballots unverified"),
+        ({"enforce": "data_dependent"}, "choose worst_case"),
+        ({"noise": "guardian", "colluders": 1}, "give both or neither"),
+    ],
+)
+def test_noise_that_parties_cannot_draw_is_refused(changed: dict[str, Any], told: str) -> None:
+    asked = {"noise": "parties", "mechanism": "gnmax:sigma=10", "parties": 5} | changed
+    with pytest.raises(ValidationError, match=told):
+        Settings(**asked)

@@ -27,6 +27,7 @@ def test_parties_allow_what_is_asked_of_their_labels(
         ({}, None),
         ({"encoding": "ckks"}, ["plain", "ckks"]),
         ({"head": "linear"}, ["plain", "ckks"]),
+        ({"encoding": "ckks", "head": "square"}, ["plain", "ckks"]),
         ({"encoding": "ckks", "head": "square-cnn"}, ["plain", "ckks-square"]),
     ],
 )

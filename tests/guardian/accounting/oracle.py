@@ -51,6 +51,30 @@ def _theorem6(q: Any, scale: Any, order: float) -> Any:
     return min(worst, mp.log((1 - q) * big_a ** (a - 1) + q * big_b ** (a - 1)) / (a - 1))
 
 
+def q_laplace(votes: Sequence[float], gamma: float, lattice: float) -> Any:
+    """Bound the probability that Laplace noise on a lattice releases another class than the plurality.
+
+    The union over the others of P(X - Y >= gap), ties counted in full, and at most 1 - 1/k.
+    """
+    kept = mp.exp(-mp.mpf(gamma) * lattice)
+    top = votes.index(max(votes))
+    gaps = [mp.mpf(votes[top] - count) / lattice for place, count in enumerate(votes) if place != top]
+    # P(X - Y = d) = ((1-q)/(1+q))^2 q^|d| (|d| + (1 + q^2)/(1 - q^2)), summed from the gap on.
+    scale = ((1 - kept) / (1 + kept)) ** 2
+    rest = (1 + kept**2) / (1 - kept**2)
+    tails = [scale * kept**gap * ((gap + rest) / (1 - kept) + kept / (1 - kept) ** 2) for gap in gaps]
+    return min(mp.fsum(tails), 1 - mp.mpf(1) / len(votes))
+
+
+def theorem3(q: Any, close: Any, order: float) -> Any:
+    """Return the bound of Papernot et al. 2017, Theorem 3, at one order; infinite where it is not proved."""
+    if q >= 1 / (mp.exp(close) + 1):
+        return mp.inf
+    power = mp.mpf(order) - 1
+    ratio = (1 - q) / (1 - mp.exp(close) * q)
+    return mp.log((1 - q) * ratio**power + q * mp.exp(close * power)) / power
+
+
 def argmax_probabilities(votes: Sequence[float], sigma: float) -> list[Any]:
     """Probability of every class under continuous noise.
 

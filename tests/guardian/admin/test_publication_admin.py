@@ -115,6 +115,16 @@ def test_it_is_in_the_log_the_history_and_the_charges_and_the_ledger_adds_up(fed
     assert totals(federation.guardian_folder)[1]["epsilon_worst_case"] == pytest.approx(worst)
 
 
+def test_what_costs_more_than_the_worst_case_of_all_that_was_spent_is_refused(federation: Federation) -> None:
+    """The worst case says less and may be told for nothing; prices and worst cases are public."""
+    with federation.guardian() as guardian:
+        before = spent(guardian)
+        error = refused(lambda: guardian.admin.PublishEpsilon(asked(sigma=0.1)))
+        assert spent(guardian) == before
+    assert error.code == "policy.refused"
+    assert "at worst, which may be told for nothing" in error.message
+
+
 @pytest.mark.parametrize("bound", ["worst_case", "exact"])
 def test_where_nothing_was_kept_it_says_what_to_set(tmp_path: Path, bound: str) -> None:
     federation = federation_of(tmp_path, bound)
@@ -130,9 +140,10 @@ def test_where_nothing_was_kept_it_says_what_to_set(tmp_path: Path, bound: str) 
 
 
 @pytest.mark.heavy
-def test_a_mechanism_without_a_proof_counts_at_worst(federation: Federation) -> None:
+def test_noise_without_a_proof_counts_at_worst(federation: Federation) -> None:
     with federation.guardian() as guardian:
-        release(guardian, 1, LnMax(gamma=0.1))
+        # So wide that shifted sums could wrap around in the narrowest ring.
+        release(guardian, 1, LnMax(gamma=0.001))
     with federation.guardian() as guardian:
         found = guardian.admin.PublishEpsilon(asked()).published
         assert found.batches == 2

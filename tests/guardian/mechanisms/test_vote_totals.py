@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostraka.common.mechanism import Confident, GnMax, LnMax, Mechanism
+from ostraka.common.mechanism import Confident, GnMax, Mechanism, Threshold
 from ostraka.common.privacy import AMOUNT_UNIT
 from ostraka.guardian.accounting import confident_rdp, gnmax_rdp
 from ostraka.guardian.accounting.bounds.smooth_sensitivity import discount
@@ -199,9 +199,10 @@ def test_sums_far_outside_cost_the_worst_case_although_they_add_up() -> None:
 
 
 def test_a_mechanism_without_a_proof_costs_its_worst_case_and_changes_nothing() -> None:
-    mechanism = LnMax(gamma=0.3)
-    total = kept(SUMS[:4], mechanism)
-    worst = mechanism.worst_case(3.0, 1.0, classes=3)
+    mechanism = Threshold(sigma=3.0, share=0.5)
+    votes = np.array([[7.0, 3], [10, 0], [0, 10], [5, 5]])
+    total = kept(votes, mechanism)
+    worst = mechanism.worst_case(3.0, 1.0, classes=2)
     assert total == VoteTotal.of_worst_case(3.0, worst.amount(np.ones((4, 1), dtype=bool)))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from ostraka.guardian.noise import LATTICE
 from ostraka.guardian.noise.opendp_noise import OpenDpNoise
-from tests.guardian.noise.laws import GAUSSIAN, LAPLACE, fits, tail_fits
+from tests.common.noise.laws import GAUSSIAN, LAPLACE, fits, tail_fits
 
 DRAWS = 4_000
 

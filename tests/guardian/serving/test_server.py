@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.noise import ExactNoise, self_test
+from ostraka.common.noise.random_words import system_bytes
 from ostraka.guardian.ledger.site import LEDGER_FILE
-from ostraka.guardian.noise import ExactNoise, choice, self_test
+from ostraka.guardian.noise import choice
 from ostraka.guardian.noise.opendp_noise import OpenDpNoise
-from ostraka.guardian.noise.random_words import system_bytes
 from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.guardian.federation import PARTIES, Calls, Federation, refusal, unanimous
 from tests.guardian.verified_batch import Batch, verified

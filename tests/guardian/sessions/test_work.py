@@ -18,6 +18,7 @@ from ostraka.common.mechanism import (
     Binary,
     Check,
     Confident,
+    DistributedGnMax,
     DpTtac,
     GnMax,
     Interactive,
@@ -54,6 +55,7 @@ CHECK = Check(sigma=0.1, threshold=0.001)
 RECIPE = Recipe(model="mlp", parameters=7, steps=1, batch_size=1, learning_rate=0.1)
 MECHANISMS: list[Mechanism] = [
     GnMax(sigma=3),
+    DistributedGnMax(sigma=3, honest=1),
     Confident(sigma1=0.1, sigma2=1, threshold=0.001),
     Interactive(sigma1=0.1, sigma2=1, threshold=0.001, confidence=0.9),
     LnMax(gamma=0.2),
@@ -70,7 +72,7 @@ MECHANISMS: list[Mechanism] = [
     DpTtac(recipe=RECIPE, radius=1.0, sigma=3.0),
     Ttac(recipe=RECIPE),
 ]
-BLIND = [mechanism for mechanism in MECHANISMS if mechanism.kind in ("gnmax", "confident", "lnmax", "binary")]
+BLIND = [mechanism for mechanism in MECHANISMS if mechanism.blind and mechanism.kind not in ("tau", "l1")]
 AT_ONCE = 8
 
 

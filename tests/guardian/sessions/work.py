@@ -12,7 +12,7 @@ import numpy as np
 
 PACKAGE = Path(__file__).parents[3] / "ostraka"
 COUNTED = tuple(str(PACKAGE / part) for part in ("common", "guardian"))
-NOISE = str(PACKAGE / "guardian" / "noise")
+NOISE = tuple(str(PACKAGE / part / "noise") for part in ("common", "guardian"))
 STORAGE = tuple(
     str(PACKAGE / "guardian" / "ledger" / "store" / f"{name}.py")
     for name in ("backend", "postgres", "sqlite", "storage")
@@ -80,7 +80,7 @@ def _counts(frame: FrameType) -> bool:
 
 
 def _is_apart(frame: FrameType) -> bool:
-    return frame.f_code.co_filename.startswith((NOISE, *STORAGE))
+    return frame.f_code.co_filename.startswith((*NOISE, *STORAGE))
 
 
 def _at_hand(frame: FrameType) -> int:

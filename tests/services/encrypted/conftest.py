@@ -31,6 +31,13 @@ def square(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def squares_by_products(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the same with networks that square, evaluated by products of features."""
+    config = TrainingConfig(teachers=TEACHERS, head="square")
+    return _trained(tmp_path_factory.mktemp("products"), config)
+
+
+@pytest.fixture(scope="session")
 def linear_labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with three linear teachers of a multi-label task."""
     folder, data = tmp_path_factory.mktemp("linear-labels"), symptoms(150)

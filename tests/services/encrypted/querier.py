@@ -80,7 +80,9 @@ class Encrypted:
         return self.call("Garble", extension, self.sizes.tables)
 
     def evaluate(self, queries: bytes | None = None) -> bytes:
-        size = self.votes.teachers * self.scheme.logits_bytes(self.caller.federation.plan.classes)
+        size = self.votes.teachers * self.scheme.logits_bytes(
+            self.caller.federation.plan.classes, len(self.X)
+        )
         return self.call("Evaluate", self.queries if queries is None else queries, size)
 
     def correction(self, logits: bytes) -> bytes:

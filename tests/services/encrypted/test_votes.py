@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from ostraka.common.crypto.ml_kem_ot import OFFER_BYTES
 from ostraka.common.datasets import digits
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.encoders import load_encoder
-from ostraka.common.mechanism import L1, Binary, Confident, LnMax, Mechanism, Powerset, Tau
+from ostraka.common.mechanism import L1, Binary, Confident, DistributedGnMax, LnMax, Mechanism, Powerset, Tau
 from ostraka.common.sharing.ballots import VOTE
-from ostraka.common.task import infer_task, write_task
+from ostraka.common.task import Task, infer_task, write_task
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.encrypted import head_processes
 from ostraka.services.encrypted.head_process import HeadProcess
@@ -21,6 +22,7 @@ from ostraka.services.journal.journal import Journal
 from ostraka.services.journal.limits import GroupCharge
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
 from ostraka.services.teachers.layouts import layouts
+from tests.common.noise.laws import GAUSSIAN, fits
 from tests.services.conftest import symptoms
 from tests.services.encrypted.conftest import encrypted
 from tests.services.encrypted.querier import Encrypted, athens
@@ -75,6 +77,17 @@ def test_networks_that_square_vote_as_in_the_clear(squares: Federation) -> None:
     with squares.serving() as caller:
         found = Encrypted(caller, X, who=athens("square-mlp")).run()
     assert moved(found, expected(squares, X)) <= 2 * FEW
+
+
+@pytest.mark.heavy
+def test_squares_by_products_vote_as_in_the_clear(tmp_path: Path, squares_by_products: Path) -> None:
+    """The default word for encrypted queries allows them: masks hide such heads whatever is sent."""
+    with federation(tmp_path, squares_by_products) as made:
+        encrypted(made, ("ckks",))
+        X = queries(made, 300)
+        with made.serving() as caller:
+            found = Encrypted(caller, X, who=athens("square")).run()
+        assert moved(found, expected(made, X)) <= FEW
 
 
 @pytest.mark.heavy
@@ -206,6 +219,31 @@ def test_cohorts_vote_on_their_own_queries_with_their_own_weight(tmp_path: Path)
 
 
 @pytest.mark.heavy
+def test_squares_behind_the_tasks_projection_vote_as_in_the_clear(tmp_path: Path) -> None:
+    """A plan for the task without it, or with another, is refused."""
+    folder = tmp_path / "projected"
+    folder.mkdir()
+    plain = infer_task(digits(), "digits")
+    task, other = (Task.model_validate(plain.model_dump() | {"projection": width}) for width in (12, 13))
+    write_task(task, folder / "task.toml")
+    config = TrainingConfig(teachers=TEACHERS, head="square", epochs=5)
+    train(digits(), task, config, seed=1).save(folder / "teachers")
+    encoder = load_encoder(task.encoder)
+    with federation(tmp_path, folder) as made:
+        encrypted(made, ("ckks",))
+        made.replan(encoder=encoder.name, encoder_sha256=encoder.sha256)
+        X = queries(made, 40)
+        with made.serving() as caller:
+            found = Encrypted(caller, encoder.encode(X), who=athens("square")).run()
+            assert moved(found, expected(made, X)) <= 1 / 60
+            for changes in ({"encoder": "", "encoder_sha256": b""}, {"task_digest": other.digest}):
+                made.replan(**changes)
+                with pytest.raises(OstrakaError) as refused:
+                    Encrypted(caller, encoder.encode(X), 2, who=athens("square")).begin()
+                assert refused.value.code is ErrorCode.TASK_MISMATCH
+
+
+@pytest.mark.heavy
 def test_teachers_behind_an_encoder_vote_on_its_features(tmp_path: Path) -> None:
     folder = tmp_path / "encoded"
     folder.mkdir()
@@ -221,3 +259,15 @@ def test_teachers_behind_an_encoder_vote_on_its_features(tmp_path: Path) -> None
         with made.serving() as caller:
             found = Encrypted(caller, encoder.encode(X)).run()
         assert moved(found, expected(made, X)) <= 1 / 60
+
+
+@pytest.mark.heavy
+def test_shares_of_encrypted_batches_hold_this_partys_noise(attica: Federation) -> None:
+    """Of which the few votes that fall otherwise change nothing that is seen."""
+    noised = DistributedGnMax(sigma=50.0, honest=1)
+    attica.replan(mechanism=noised, parties=("athens", "sparta"), quorum=2)
+    X = queries(attica, 100)
+    with attica.serving() as caller:
+        found = Encrypted(caller, X).run()
+    added = np.round((found - expected(attica, X)) * VOTE).astype(np.int64)
+    assert fits(added.ravel(), GAUSSIAN, 50.0 * VOTE)

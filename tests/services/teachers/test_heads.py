@@ -8,12 +8,15 @@ import torch
 from torch import nn
 
 from ostraka.common.crypto.heads import WEIGHT_BITS
+from ostraka.common.crypto.linear.products import products
 from ostraka.common.crypto.logits import HEADS, LOGIT_RANGE, Head
 from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan.encodings import HIDDEN_HEADS
 from ostraka.common.task import infer_task
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
-from ostraka.services.teachers.encrypted_heads import head_of, heads_of
+from ostraka.services.teachers.config import MODEL_OF_HEAD
+from ostraka.services.teachers.encrypted_heads import MAX_WEIGHT, head_of, heads_of
 from ostraka.services.teachers.fitting import compose, limit_logits
 from ostraka.services.teachers.nets import Networks
 from tests.services.conftest import symptoms
@@ -33,23 +36,27 @@ def asked(shape: tuple[int, ...] = (8, 8)) -> np.ndarray:
     return infer_task(IMAGES, "images").prepare(data.X)
 
 
+def terms_of(head: Head, X: np.ndarray) -> np.ndarray:
+    """Return what a head of this kind takes of queries."""
+    return products(X) if head == "square" else X
+
+
 @pytest.mark.parametrize("head", HEADS)
 def test_heads_vote_as_their_networks_and_stay_in_range_on_their_own_records(head: Head) -> None:
     ensemble, task = trained(head), infer_task(IMAGES, "images")
     assert ensemble.manifest.head == head
     heads = heads_of(ensemble)
-    assert {len(found.layers) for found in heads} == {1 if head == "linear" else 2}
-    logits = np.stack([found.plain(asked()) for found in heads])
+    assert {len(found.layers) for found in heads} == {1 if head in HIDDEN_HEADS else 2}
+    logits = np.stack([found.plain(terms_of(head, asked())) for found in heads])
     assert np.array_equal(logits.argmax(axis=-1), ensemble.predict(asked()))
-    own = np.stack([found.plain(task.prepare(IMAGES.X)) for found in heads])
+    own = np.stack([found.plain(terms_of(head, task.prepare(IMAGES.X))) for found in heads])
     assert LOGIT_RANGE / 2 < np.abs(own).max() < 2 * LOGIT_RANGE
 
 
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("shape", [(8, 8), (3, 17, 16), (16, 17, 3), (1, 4, 5), (28, 28)])
 def test_a_head_gives_its_networks_logits(head: Head, shape: tuple[int, ...]) -> None:
-    model = {"linear": "logistic"}.get(head, head)
-    net = compose(model, shape, 5).double()
+    net = compose(MODEL_OF_HEAD[head], shape, 5).double()
     net.get_submodule("0").fit(torch.rand(50, *shape))  # type: ignore[operator]
     X = np.random.default_rng(0).random((20, int(np.prod(shape))))
     with torch.no_grad():
@@ -60,7 +67,7 @@ def test_a_head_gives_its_networks_logits(head: Head, shape: tuple[int, ...]) ->
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("layer", [0, -1])
 def test_weights_too_large_to_evaluate_are_scaled_down_and_vote_the_same(head: Head, layer: int) -> None:
-    net = compose({"linear": "logistic"}.get(head, head), (8, 8), 5).double()
+    net = compose(MODEL_OF_HEAD[head], (8, 8), 5).double()
     net.get_submodule("0").fit(torch.rand(50, 8, 8))  # type: ignore[operator]
     with torch.no_grad():
         large = [module for module in net.modules() if isinstance(module, nn.Linear | nn.Conv2d)][layer]
@@ -106,16 +113,16 @@ def test_a_teacher_of_one_class_gets_a_head_that_always_says_it(head: Head) -> N
     ensemble = trained(head, data, teachers=10, epochs=2)
     assert set(ensemble.manifest.constants.values()) == {1}
     X = infer_task(data, "images").prepare(data.X)
-    votes = np.stack([found.plain(X).argmax(axis=1) for found in heads_of(ensemble)])
+    votes = np.stack([found.plain(terms_of(head, X)).argmax(axis=1) for found in heads_of(ensemble)])
     assert np.array_equal(votes, ensemble.predict(X))
 
 
-@pytest.mark.parametrize("head", ["linear", "square-mlp"])
+@pytest.mark.parametrize("head", ["linear", "square", "square-mlp"])
 def test_labels_are_scored_without_a_shift(head: Head) -> None:
     data = symptoms(150)
     ensemble, task = trained(head, data), infer_task(data, "images")
     X = task.prepare(symptoms(100, seed=3).X)
-    logits = np.stack([found.plain(X) for found in heads_of(ensemble)])
+    logits = np.stack([found.plain(terms_of(head, X)) for found in heads_of(ensemble)])
     assert np.array_equal(logits >= 0, ensemble.predict(X) >= 0.5)
 
 
@@ -190,3 +197,20 @@ def test_a_cnn_behind_an_encoder_is_refused_because_features_are_no_images() -> 
     with pytest.raises(OstrakaError) as refused:
         trained("square-cnn", encoder=ENCODER)
     assert refused.value.code is ErrorCode.MODEL_INVALID
+
+
+def test_squares_of_more_features_than_all_products_are_sent_of_are_refused() -> None:
+    with pytest.raises(OstrakaError, match="at most 64 features and records have 81") as refused:
+        trained("square", blobs(40, shape=(9, 9)))
+    assert refused.value.code is ErrorCode.MODEL_INVALID
+
+
+def test_large_weights_of_products_are_limited_and_change_no_vote() -> None:
+    """One record stretches a column's range, so that its deviation is small for teachers without it."""
+    data = blobs(120, shape=(6,))
+    data.X[0, 0] = 1e5
+    ensemble, X = trained("square", data, epochs=2), infer_task(data, "images").prepare(data.X)
+    heads = heads_of(ensemble)
+    assert max(np.abs(head.layers[0].weights.data).max() for head in heads) == pytest.approx(MAX_WEIGHT)
+    for teacher, head in enumerate(heads):
+        assert np.array_equal(head.plain(products(X)).argmax(axis=1), ensemble.predict(X)[teacher])

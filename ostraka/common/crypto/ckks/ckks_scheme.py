@@ -63,7 +63,7 @@ class CkksKeys:
         halves = [self._first_half(column, uniform) for column in values.T]
         return b"".join([self.parameters.digest, seed, *halves])
 
-    def reply_bytes(self, outputs: int) -> int:
+    def reply_bytes(self, outputs: int, instances: int) -> int:
         """Bytes of the encrypted logits of a batch, however many queries it has."""
         return logits_bytes(self.parameters, outputs)
 
@@ -76,7 +76,7 @@ class CkksKeys:
         Raises:
             OstrakaError: `message.invalid` for bytes that are no whole ciphertexts.
         """
-        outputs = max(len(data) // self.reply_bytes(1), 1)
+        outputs = max(len(data) // logits_bytes(self.parameters, 1), 1)
         packed = ciphertexts(self.parameters, data, (outputs, 2), self.parameters.result_primes)
         return np.stack([logit_share(self._values(halves)[:instances]) for halves in packed])
 
@@ -293,14 +293,14 @@ class CkksScheme:
         """Return what evaluates under a party's keys; may raise `crypto.refused` or `message.invalid`."""
         return CkksEvaluator(SQUARES, public)
 
-    def queries_bytes(self, features: int) -> int:
+    def queries_bytes(self, inputs: int, instances: int) -> int:
         """Bytes of a batch of encrypted queries, however many they are."""
-        return queries_bytes(SQUARES, features)
+        return queries_bytes(SQUARES, inputs)
 
     def most_public_bytes(self) -> int:
         """Bytes of the public keys, at most."""
         return most_public_bytes(SQUARES)
 
-    def logits_bytes(self, outputs: int) -> int:
+    def logits_bytes(self, outputs: int, instances: int) -> int:
         """Bytes of the encrypted logits of one head for a batch."""
         return logits_bytes(SQUARES, outputs)

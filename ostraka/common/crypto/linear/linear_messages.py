@@ -1,9 +1,9 @@
 """Messages of linear heads on encrypted queries: their sizes, and polynomials as bytes, little endian.
 
-Of a ciphertext (first, second) of a query the second half is a seed's. So queries are a digest of the
-parameters, the seed, and the first halves, feature by feature, 8 bytes a coefficient. Of the public key only
-the first half travels. Logits are both halves, output by output, of which the upper 32 bits travel: what is
-below is lost in the precision of a share anyhow.
+Of a ciphertext (first, second) of a query the second half is a seed's. So queries are a digest of parameters
+and sizes, the seed, and the first halves, polynomial by polynomial, 8 bytes a coefficient. Of the public key
+only the first half travels. Logits are both halves, output by output, of the first only what queries need
+(`packing`), of which the upper 32 bits travel: what is below is lost in the precision of a share anyhow.
 """
 
 import hashlib
@@ -12,48 +12,60 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.crypto.linear.linear_ring import DEGREE, Polynomials
+from ostraka.common.crypto.linear.packing import Packing
 from ostraka.common.crypto.stream import SEED_BYTES
 from ostraka.common.errors import ErrorCode, OstrakaError
 
-DIGEST = hashlib.sha256(b"ostraka linear heads: X^4096 + 1, 2^64, features 2^27, logits 2^61").digest()
-"""What messages under other parameters do not begin with."""
-
+_DIGEST_BYTES = 32
 POLYNOMIAL_BYTES = 8 * DEGREE
-LOGIT_BYTES = 2 * 4 * DEGREE
 _DROPPED = np.uint64(32)
 _HALF = np.uint64(2**31)
 
 
-def queries_bytes(features: int) -> int:
-    """Bytes of a message of queries, however many they are."""
-    return len(DIGEST) + SEED_BYTES + features * POLYNOMIAL_BYTES
+def _parameters_digest(features: int, packing: Packing) -> bytes:
+    """Return what messages under other parameters, or of other sizes, do not begin with."""
+    scheme = "ostraka linear heads: X^4096 + 1, 2^64, features 2^27, logits 2^61"
+    return hashlib.sha256(f"{scheme}, {features} features of {packing.block} queries".encode()).digest()
 
 
-def write_queries(seed: bytes, first: Polynomials) -> bytes:
-    """Write queries whose first halves are (features, DEGREE), and whose second halves are the seed's."""
-    return DIGEST + seed + polynomial_octets(first)
+def queries_bytes(features: int, packing: Packing) -> int:
+    """Bytes of a message of queries."""
+    return _DIGEST_BYTES + SEED_BYTES + packing.polynomials(features) * POLYNOMIAL_BYTES
 
 
-def read_queries(data: bytes, features: int) -> tuple[bytes, Polynomials]:
-    """Seed and first halves (features, DEGREE).
+def logit_bytes(packing: Packing) -> int:
+    """Bytes of one encrypted logit of a batch."""
+    return 4 * (packing.block + DEGREE)
+
+
+def write_queries(seed: bytes, first: Polynomials, features: int, packing: Packing) -> bytes:
+    """Write queries whose first halves are (polynomials, DEGREE), and whose second halves are the seed's."""
+    return _parameters_digest(features, packing) + seed + polynomial_octets(first)
+
+
+def read_queries(data: bytes, features: int, packing: Packing) -> tuple[bytes, Polynomials]:
+    """Seed and first halves (polynomials, DEGREE).
 
     Raises:
-        OstrakaError: `crypto.refused` for queries under other parameters, `message.invalid` for another size.
+        OstrakaError: `crypto.refused` for queries under other parameters, or for another number of features
+            or queries, `message.invalid` for a message of another size.
     """
-    if data[: len(DIGEST)] != DIGEST:
+    if data[:_DIGEST_BYTES] != _parameters_digest(features, packing):
         raise OstrakaError(
             ErrorCode.CRYPTO_REFUSED,
-            "These queries were encrypted under other parameters: encrypt them for the kind of head that the "
-            "grant names, with the same version of Ostraka.",
+            "These queries were encrypted under other parameters, or are of another number of features or "
+            "queries: encrypt them for the task, the kind of head that the grant names and the size of the "
+            "batch, with the same version of Ostraka.",
         )
-    if len(data) != queries_bytes(features):
+    size = queries_bytes(features, packing)
+    if len(data) != size:
         raise OstrakaError(
             ErrorCode.MESSAGE_INVALID,
-            f"Queries of {features} features take {queries_bytes(features)} bytes, not {len(data)}: send one "
-            "ciphertext for each feature that the task names.",
+            f"Queries of {features} features take {size} bytes here, not {len(data)}: send all that "
+            "such heads take, whole.",
         )
-    start = len(DIGEST) + SEED_BYTES
-    return data[len(DIGEST) : start], polynomials(data[start:])
+    start = _DIGEST_BYTES + SEED_BYTES
+    return data[_DIGEST_BYTES:start], polynomials(data[start:])
 
 
 def polynomials(octets: bytes) -> Polynomials:
@@ -66,23 +78,25 @@ def polynomial_octets(coefficients: Polynomials) -> bytes:
     return coefficients.astype("<u8", copy=False).tobytes()
 
 
-def write_logits(ciphertexts: Polynomials) -> bytes:
-    """Ciphertexts (outputs, 2, DEGREE), rounded to their upper 32 bits."""
-    return ((ciphertexts + _HALF) >> _DROPPED).astype("<u4").tobytes()
+def write_logits(first: NDArray[np.uint64], second: Polynomials) -> bytes:
+    """Ciphertexts of halves (outputs, block) and (outputs, DEGREE), rounded to their upper 32 bits."""
+    return ((np.hstack([first, second]) + _HALF) >> _DROPPED).astype("<u4").tobytes()
 
 
-def read_logits(data: bytes) -> Polynomials:
-    """Ciphertexts (outputs, 2, DEGREE) as `write_logits` rounded them.
+def read_logits(data: bytes, packing: Packing) -> tuple[NDArray[np.uint64], Polynomials]:
+    """Halves (outputs, block) and (outputs, DEGREE) as `write_logits` rounded them.
 
     Raises:
         OstrakaError: `message.invalid` for bytes that are no whole ciphertexts.
     """
-    if not data or len(data) % LOGIT_BYTES:
-        expected = max(len(data) // LOGIT_BYTES, 1) * LOGIT_BYTES
+    size = logit_bytes(packing)
+    if not data or len(data) % size:
+        expected = max(len(data) // size, 1) * size
         raise OstrakaError(
             ErrorCode.MESSAGE_INVALID,
             f"Ciphertexts take {expected} bytes here, not {len(data)}: send all of them, under the "
             "parameters of this kind of head.",
         )
     rounded: NDArray[np.uint64] = np.frombuffer(data, "<u4").astype(np.uint64)
-    return (rounded << _DROPPED).reshape(-1, 2, DEGREE)
+    halves = (rounded << _DROPPED).reshape(-1, packing.block + DEGREE)
+    return halves[:, : packing.block], halves[:, packing.block :]

@@ -1,6 +1,7 @@
-"""The scheme of linear heads: the querying party's keys, the answering party's evaluation.
+"""The scheme of heads that are linear in features or in their products: both sides of it.
 
-With weights w, bias b and queries (b_f, a_f) the party returns, for each logit,
+The querying party has the keys, the answering party evaluates. With weights w, bias b and queries (b_f, a_f)
+the party returns, for each logit,
 
     first  = sum of w_f b_f + b + b_0 u + e + mask        second = sum of w_f a_f + a_0 u + e'
 
@@ -16,6 +17,7 @@ docs/confidential.md has the proof.
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,8 +27,8 @@ from ostraka.common.crypto.heads import WEIGHT_BITS, Affine, EncryptedHead, chec
 from ostraka.common.crypto.inference import MaskedLogits, check_heads, check_queries, groups
 from ostraka.common.crypto.limbs import product
 from ostraka.common.crypto.linear.linear_messages import (
-    LOGIT_BYTES,
     POLYNOMIAL_BYTES,
+    logit_bytes,
     polynomial_octets,
     polynomials,
     queries_bytes,
@@ -46,6 +48,7 @@ from ostraka.common.crypto.linear.linear_ring import (
     ternary,
     uniform,
 )
+from ostraka.common.crypto.linear.packing import Packing
 from ostraka.common.crypto.stream import SEED_BYTES, Stream
 from ostraka.common.crypto.transcripts import derive
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -54,8 +57,12 @@ SECOND_HALVES = "second halves of queries"
 """What a message's seed stands for."""
 PUBLIC_KEY = "second half of the public key"
 """What the context of a batch and party stands for."""
-_FEATURES = 64
-"""Features encrypted at once, so that memory stays bounded."""
+_POLYNOMIALS = 64
+"""Encrypted at once, so that memory stays bounded."""
+
+
+Terms = Callable[[NDArray[np.floating[Any]]], NDArray[np.floating[Any]]]
+"""Gives what a head is linear in, (queries, terms), of queries (queries, features)."""
 
 
 class LinearKeys:
@@ -65,9 +72,12 @@ class LinearKeys:
     no two errors are ever told for one second half.
     """
 
-    def __init__(self, random: Callable[[int], bytes] = secrets.token_bytes) -> None:
-        """Draw the key; `random` gives so many random bytes."""
+    def __init__(
+        self, random: Callable[[int], bytes] = secrets.token_bytes, terms: Terms = np.asarray
+    ) -> None:
+        """Draw the key; `random` gives so many random bytes, `terms` what is encrypted of queries."""
         self._random = random
+        self._terms = terms
         self._seed = random(SEED_BYTES)
         self._secret = ternary(Stream(self._seed, "secret key"))
 
@@ -78,28 +88,30 @@ class LinearKeys:
         return polynomial_octets(self._first(second, error))
 
     def encrypt(self, X: NDArray[np.floating[Any]]) -> bytes:
-        """Fresh ciphertexts of queries (queries, features), a query a coefficient, one for each feature."""
-        values = check_queries(X)
+        """Fresh ciphertexts of queries (queries, features), a query a coefficient of each term's."""
+        values = check_queries(self._terms(X))
         seed = self._random(SEED_BYTES)
         second = Stream(seed, SECOND_HALVES)
         error = self._errors("queries", seed)
         first = []
-        for start in range(0, values.shape[1], _FEATURES):
-            columns = values[:, start : start + _FEATURES].T
-            message = errors(error, len(columns))
-            message[:, : len(values)] += np.rint(np.ldexp(columns, FEATURE_SCALE_BITS)).astype(np.int64)
-            first.append(self._first(uniform(second, len(columns)), message))
-        return write_queries(seed, np.concatenate(first))
+        packing = Packing.of(len(values))
+        step = _POLYNOMIALS * packing.together
+        for start in range(0, values.shape[1], step):
+            steps = np.rint(np.ldexp(values[:, start : start + step], FEATURE_SCALE_BITS)).astype(np.int64)
+            message = packing.pack(steps)
+            message += errors(error, len(message))
+            first.append(self._first(uniform(second, len(message)), message))
+        return write_queries(seed, np.concatenate(first), values.shape[1], packing)
 
-    def reply_bytes(self, outputs: int) -> int:
-        """Bytes of the encrypted logits of a batch, however many queries it has."""
-        return outputs * LOGIT_BYTES
+    def reply_bytes(self, outputs: int, instances: int) -> int:
+        """Bytes of the encrypted logits of a batch of so many queries."""
+        return outputs * logit_bytes(Packing.of(instances))
 
     def decrypt(self, data: bytes, instances: int) -> NDArray[np.uint64]:
         """Shares of logits (outputs, instances); raises `message.invalid` for no whole ciphertexts."""
         shares = [
-            logit_shares(first + Factor(second).times(self._secret))[:instances]
-            for first, second in read_logits(data)
+            logit_shares(first[:instances] + Factor(second).times(self._secret)[:instances])
+            for first, second in zip(*read_logits(data, Packing.of(instances)), strict=True)
         ]
         return np.stack(shares)
 
@@ -140,8 +152,11 @@ class LinearEvaluator:
     ) -> Iterator[MaskedLogits]:
         """Masked logits of each head in turn; the same for the same seed and queries (`HeadEvaluator`)."""
         check_heads(heads, layers=1)
-        public, first = read_queries(queries, heads[0].inputs)
-        second = uniform(Stream(public, SECOND_HALVES), len(first))
+        inputs = heads[0].inputs
+        packing = Packing.of(instances)
+        public, packed = read_queries(queries, inputs, packing)
+        first = packing.constants(packed, inputs)
+        second = packing.shift(uniform(Stream(public, SECOND_HALVES), len(packed)), inputs)
         index = 0
         for group in groups(heads, _ROWS):
             weights, biases = _whole([head.layers[0] for head in group])
@@ -150,20 +165,24 @@ class LinearEvaluator:
             start = 0
             for head in group:
                 stop = start + head.outputs
-                logits = np.stack([half[start:stop] for half in rows], axis=1)
-                yield self._mask(logits, Stream(seed, f"masks of linear head {index}"), instances)
+                stream = Stream(seed, f"masks of linear head {index}")
+                yield self._mask(rows[0][start:stop], rows[1][start:stop], stream, instances)
                 start = stop
                 index = index + 1
 
-    def _mask(self, logits: Polynomials, stream: Stream, instances: int) -> MaskedLogits:
-        """Logits (outputs, 2, DEGREE) plus fresh encryptions of zero, and plus masks."""
+    def _mask(
+        self, first: NDArray[np.uint64], second: Polynomials, stream: Stream, instances: int
+    ) -> MaskedLogits:
+        """Logits (outputs, block) and (outputs, DEGREE) plus fresh encryptions of zero, and plus masks."""
+        block = first.shape[1]
         shares = []
-        for index in range(len(logits)):
-            mask = uniform(stream)
-            logits[index] += self._key.times(ternary(stream)) + errors(stream, 2).view(np.uint64)
-            logits[index, 0] += mask
+        for index in range(len(first)):
+            mask = uniform(stream)[:block]
+            zero = self._key.times(ternary(stream)) + errors(stream, 2).view(np.uint64)
+            first[index] += zero[0, :block] + mask
+            second[index] += zero[1]
             shares.append(logit_shares(np.negative(mask))[:instances])
-        return MaskedLogits(write_logits(logits), np.stack(shares))
+        return MaskedLogits(write_logits(first, second), np.stack(shares))
 
 
 def _whole(maps: Sequence[Affine]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
@@ -178,25 +197,32 @@ def _whole(maps: Sequence[Affine]) -> tuple[NDArray[np.int64], NDArray[np.uint64
     return np.rint(np.ldexp(weights, WEIGHT_SCALE_BITS)).astype(np.int64), np.array(steps, np.uint64)
 
 
+@dataclass(frozen=True)
 class LinearScheme:
-    """Queries in coefficients, masks uniform modulo 2^64 (`inference.Scheme`)."""
+    """Queries in coefficients, masks uniform modulo 2^64 (`inference.Scheme`).
+
+    Attributes:
+        terms: what heads are linear in: features as they are, or `products`.
+    """
+
+    terms: Terms = np.asarray
 
     def keys(self) -> LinearKeys:
         """Fresh keys."""
-        return LinearKeys()
+        return LinearKeys(terms=self.terms)
 
     def evaluator(self, public: bytes, context: bytes) -> LinearEvaluator:
         """Return what evaluates under a party's keys; raise `message.invalid` for keys of another size."""
         return LinearEvaluator(public, context)
 
-    def queries_bytes(self, features: int) -> int:
-        """Bytes of a batch of encrypted queries, however many they are."""
-        return queries_bytes(features)
+    def queries_bytes(self, inputs: int, instances: int) -> int:
+        """Bytes of a batch of so many encrypted queries, of values that a head takes."""
+        return queries_bytes(inputs, Packing.of(instances))
 
     def most_public_bytes(self) -> int:
         """Bytes of the public key."""
         return POLYNOMIAL_BYTES
 
-    def logits_bytes(self, outputs: int) -> int:
+    def logits_bytes(self, outputs: int, instances: int) -> int:
         """Bytes of the encrypted logits of one head for a batch."""
-        return outputs * LOGIT_BYTES
+        return outputs * logit_bytes(Packing.of(instances))

@@ -16,6 +16,7 @@ from ostraka.guardian.accounting.numerics.arguments import (
     check_scalar,
     check_votes,
 )
+from ostraka.guardian.accounting.numerics.intervals import Interval
 from ostraka.guardian.accounting.numerics.moments import log_moments
 
 _LARGE = 30.0
@@ -85,6 +86,22 @@ def _theorem3(log_q: Floats, close: float, orders: Floats) -> Floats:
     large = np.logaddexp(log_rest + rate * log_ratio, log_q + rate * close)
     moment = np.where(log_q + rate * close > _LARGE - 1, large, np.log1p(excess))
     return np.where(fits[:, None], moment / rate, np.inf)
+
+
+def theorem3_enclosed(log_q: Interval, close: Interval, order: float) -> Interval:
+    """Return what holds the first PATE paper's bound at one order, infinite where it is not proved.
+
+    Of what holds `log_q` (Q,) and `close`; where rounding leaves open whether it is proved, up to infinity.
+    """
+    with np.errstate(all="ignore"):
+        limit = -close.logaddexp(Interval.of(0.0))
+        above = Interval.of(order) - 1.0
+        log_rest = log_q.log1mexp()
+        log_ratio = log_rest - (log_q + close).log1mexp()
+        bound = (log_rest + above * log_ratio).logaddexp(log_q + above * close) / above
+        high = np.where(log_q.high < limit.low, np.nan_to_num(bound.high, nan=np.inf), np.inf)
+        low = np.where(log_q.low >= limit.high, np.inf, np.nan_to_num(bound.low, nan=0.0, posinf=np.inf))
+    return Interval(np.maximum(low, 0.0), high)
 
 
 def _two_sided(log_q: Floats, close: float, orders: Floats) -> Floats:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +19,7 @@ from scipy.special import log_ndtr, ndtri_exp
 
 from ostraka.common.privacy import AMOUNT_UNIT, amount
 from ostraka.guardian.accounting.bounds.gnmax_rdp import with_lattice_enclosed
+from ostraka.guardian.accounting.bounds.lnmax_rdp import log_q_laplace, theorem3_enclosed
 from ostraka.guardian.accounting.bounds.theorem6 import theorem6_enclosed
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.numerics.intervals import LIBRARY, Interval
@@ -37,6 +38,8 @@ _MIN_SCALE = 2.0
 _HALF_RING = 2.0**15
 """Votes at which the narrowest ring wraps around: so far outside a check costs the worst case on both sides,
 unless its threshold is as large."""
+NOWHERE = -(2.0**60)
+"""A count that no ballots add up to: what has it costs the worst case, and a neighbour has it, too."""
 _MAX_CELLS = 2**18
 """Cells of a grid that is worked on: those of 16,384 votes of the weight that moves, which take all filters
 about a second."""
@@ -62,6 +65,10 @@ class Moves:
     moved: float
     most: float
     lattice: float = 0.0
+
+    def of_ballots(self, most: float) -> Moves:
+        """Return the same where a ballot, which may be clipped, moves no count by more than `most`."""
+        return replace(self, sensitivity=most * self.sensitivity, moved=most * self.moved)
 
 
 @dataclass(frozen=True)
@@ -208,6 +215,33 @@ def check_term(votes: Floats, threshold: float, sigma: float, moves: Moves, cap:
     proved = scale >= _MIN_SCALE and abs(threshold) + 2 * moves.most <= _HALF_RING
     worst = min(cap, moves.order / scale**2)
     return Term(distances, reach, moves.moved / sigma, rounding, rdp, worst, proved)
+
+
+def laplace_term(votes: Floats, gamma: float, moves: Moves, cap: float) -> Term:
+    """Return LNMax's term of votes (Q, k): minus log q itself, which a neighbour moves by 2 gamma a vote.
+
+    A query costs at most `cap`, which holds for all votes.
+    """
+    classes = votes.shape[1]
+    rate = 2 * gamma
+    close = Interval.of(rate) * moves.sensitivity
+    inside, outside = _inside(votes, moves.most)
+    unanimous = np.zeros((1, classes))
+    unanimous[0, 0] = moves.most
+
+    def rdp(distance: Floats) -> Interval:
+        return theorem3_enclosed(Interval.of(-distance), close, moves.order).minimum(cap)
+
+    farthest = -float(log_q_laplace(unanimous, gamma, moves.lattice)[0])
+    reach = (-math.log1p(-1 / classes), farthest)
+    distances = np.minimum(-log_q_laplace(inside, gamma, moves.lattice), farthest - rate * outside)
+    rounding = (classes + 8) * LIBRARY * (gamma * moves.most + 3 * (1 + math.log(classes)))
+    return Term(distances, reach, rate * moves.moved, rounding, rdp, cap, falls=True)
+
+
+def fits_ring(votes: float) -> bool:
+    """Return whether sums with their noise, which reach so many votes from 0, wrap around in no ring."""
+    return votes <= _HALF_RING
 
 
 def _inside(votes: Floats, most: float) -> tuple[Floats, Floats]:

@@ -274,5 +274,6 @@ def _nothing(key: UnitKey) -> OstrakaError:
     return OstrakaError(
         ErrorCode.BUDGET_NOTHING_KEPT,
         f"Nothing was kept of what the votes of {key} cost; apply a policy with bound = 'theorem6', and ask"
-        " again twenty minutes after releases of gnmax or confident in sessions that open from then on.",
+        " again twenty minutes after releases of gnmax, confident, lnmax, binary, tau, l1 or powerset in"
+        " sessions that open from then on.",
     )

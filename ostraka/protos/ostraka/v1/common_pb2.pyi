@@ -50,6 +50,14 @@ class GnMax(_message.Message):
     sigma: float
     def __init__(self, sigma: _Optional[float] = ...) -> None: ...
 
+class DistributedGnMax(_message.Message):
+    __slots__ = ("sigma", "honest")
+    SIGMA_FIELD_NUMBER: _ClassVar[int]
+    HONEST_FIELD_NUMBER: _ClassVar[int]
+    sigma: float
+    honest: int
+    def __init__(self, sigma: _Optional[float] = ..., honest: _Optional[int] = ...) -> None: ...
+
 class Confident(_message.Message):
     __slots__ = ("sigma1", "sigma2", "threshold")
     SIGMA1_FIELD_NUMBER: _ClassVar[int]
@@ -239,7 +247,7 @@ class Statistics(_message.Message):
     def __init__(self, cells: _Optional[int] = ..., columns: _Optional[int] = ..., sigma: _Optional[float] = ...) -> None: ...
 
 class Mechanism(_message.Message):
-    __slots__ = ("gnmax", "confident", "interactive", "lnmax", "binary", "tau", "l1", "powerset", "noise_cluster", "ttac", "dp_ttac", "rand_res", "installed", "rand_res_labels", "moments", "bins", "boost", "gradients", "statistics", "threshold")
+    __slots__ = ("gnmax", "confident", "interactive", "lnmax", "binary", "tau", "l1", "powerset", "noise_cluster", "ttac", "dp_ttac", "rand_res", "installed", "rand_res_labels", "moments", "bins", "boost", "gradients", "statistics", "threshold", "distributed_gnmax")
     GNMAX_FIELD_NUMBER: _ClassVar[int]
     CONFIDENT_FIELD_NUMBER: _ClassVar[int]
     INTERACTIVE_FIELD_NUMBER: _ClassVar[int]
@@ -260,6 +268,7 @@ class Mechanism(_message.Message):
     GRADIENTS_FIELD_NUMBER: _ClassVar[int]
     STATISTICS_FIELD_NUMBER: _ClassVar[int]
     THRESHOLD_FIELD_NUMBER: _ClassVar[int]
+    DISTRIBUTED_GNMAX_FIELD_NUMBER: _ClassVar[int]
     gnmax: GnMax
     confident: Confident
     interactive: Interactive
@@ -280,7 +289,8 @@ class Mechanism(_message.Message):
     gradients: Gradients
     statistics: Statistics
     threshold: Threshold
-    def __init__(self, gnmax: _Optional[_Union[GnMax, _Mapping]] = ..., confident: _Optional[_Union[Confident, _Mapping]] = ..., interactive: _Optional[_Union[Interactive, _Mapping]] = ..., lnmax: _Optional[_Union[LnMax, _Mapping]] = ..., binary: _Optional[_Union[Binary, _Mapping]] = ..., tau: _Optional[_Union[Tau, _Mapping]] = ..., l1: _Optional[_Union[L1, _Mapping]] = ..., powerset: _Optional[_Union[Powerset, _Mapping]] = ..., noise_cluster: _Optional[_Union[NoiseCluster, _Mapping]] = ..., ttac: _Optional[_Union[Ttac, _Mapping]] = ..., dp_ttac: _Optional[_Union[DpTtac, _Mapping]] = ..., rand_res: _Optional[_Union[RandRes, _Mapping]] = ..., installed: _Optional[_Union[InstalledMechanism, _Mapping]] = ..., rand_res_labels: _Optional[_Union[RandResLabels, _Mapping]] = ..., moments: _Optional[_Union[Moments, _Mapping]] = ..., bins: _Optional[_Union[Bins, _Mapping]] = ..., boost: _Optional[_Union[Boost, _Mapping]] = ..., gradients: _Optional[_Union[Gradients, _Mapping]] = ..., statistics: _Optional[_Union[Statistics, _Mapping]] = ..., threshold: _Optional[_Union[Threshold, _Mapping]] = ...) -> None: ...
+    distributed_gnmax: DistributedGnMax
+    def __init__(self, gnmax: _Optional[_Union[GnMax, _Mapping]] = ..., confident: _Optional[_Union[Confident, _Mapping]] = ..., interactive: _Optional[_Union[Interactive, _Mapping]] = ..., lnmax: _Optional[_Union[LnMax, _Mapping]] = ..., binary: _Optional[_Union[Binary, _Mapping]] = ..., tau: _Optional[_Union[Tau, _Mapping]] = ..., l1: _Optional[_Union[L1, _Mapping]] = ..., powerset: _Optional[_Union[Powerset, _Mapping]] = ..., noise_cluster: _Optional[_Union[NoiseCluster, _Mapping]] = ..., ttac: _Optional[_Union[Ttac, _Mapping]] = ..., dp_ttac: _Optional[_Union[DpTtac, _Mapping]] = ..., rand_res: _Optional[_Union[RandRes, _Mapping]] = ..., installed: _Optional[_Union[InstalledMechanism, _Mapping]] = ..., rand_res_labels: _Optional[_Union[RandResLabels, _Mapping]] = ..., moments: _Optional[_Union[Moments, _Mapping]] = ..., bins: _Optional[_Union[Bins, _Mapping]] = ..., boost: _Optional[_Union[Boost, _Mapping]] = ..., gradients: _Optional[_Union[Gradients, _Mapping]] = ..., statistics: _Optional[_Union[Statistics, _Mapping]] = ..., threshold: _Optional[_Union[Threshold, _Mapping]] = ..., distributed_gnmax: _Optional[_Union[DistributedGnMax, _Mapping]] = ...) -> None: ...
 
 class InstalledMechanism(_message.Message):
     __slots__ = ("kind", "parameters")

@@ -17,7 +17,6 @@ from torch.export.passes import move_to_device_pass
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.device import CPU, HOST, Device
-from ostraka.common.learning.encoders import load_encoder
 from ostraka.common.learning.micro_batches import MicroBatches
 from ostraka.common.task import Task
 from ostraka.services.teachers.assignment import Slice, assign
@@ -27,7 +26,13 @@ from ostraka.services.teachers.exported.archives import Archive, HarmfulError
 from ostraka.services.teachers.guard import VoteGuard, Votes
 from ostraka.services.teachers.manifest import ALL, TeachersManifest, unreadable
 from ostraka.services.teachers.nets import scores, winners
-from ostraka.services.teachers.preparation import abstentions, describe, features, training_words
+from ostraka.services.teachers.preparation import (
+    abstentions,
+    describe,
+    features,
+    find_encoder,
+    training_words,
+)
 from ostraka.services.teachers.tuning import require_others, tune
 
 TRIED = (1, 2, 3)
@@ -208,7 +213,7 @@ def host(
     _require_no_training(config, public)
     assert config.model is not None  # noqa: S101 - the caller found a file named there
     abstains = abstentions(task, config.abstains)
-    encoder = load_encoder(config.encoder, device) if config.encoder else None
+    encoder = find_encoder(config, task, device)
     X = features(dataset, task, encoder)[0]
     files = _files(folder / config.model.removeprefix(FILE))
     models = Exported(files, X.shape[1:], len(task.classes), device)

@@ -25,7 +25,7 @@ SEEDS = (bytes(32), bytes([1]) * 32)
 def halves(keys: CkksKeys, data: bytes) -> list[Residues]:
     """Ciphertexts as they arrived, (2, primes, degree) each."""
     parameters, moduli = keys.parameters, SealContext(keys.parameters).moduli
-    packed = ciphertexts(parameters, data, (len(data) // keys.reply_bytes(1), 2), parameters.result_primes)
+    packed = ciphertexts(parameters, data, (len(data) // keys.reply_bytes(1, 1), 2), parameters.result_primes)
     primes = range(parameters.result_primes)
     return [np.stack([unpack(parameters, one, i, moduli[i]) for i in primes], axis=1) for one in packed]
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.stats import chisquare
 
 from ostraka.common.crypto.heads import EncryptedHead
+from ostraka.common.crypto.inference import MaskedLogits
 from ostraka.common.crypto.limbs import product
 from ostraka.common.crypto.linear import linear_scheme
 from ostraka.common.crypto.linear.linear_messages import (
@@ -18,6 +19,7 @@ from ostraka.common.crypto.linear.linear_messages import (
 )
 from ostraka.common.crypto.linear.linear_ring import DEGREE, WEIGHT_SCALE_BITS, Factor, uniform
 from ostraka.common.crypto.linear.linear_scheme import PUBLIC_KEY, SECOND_HALVES, LinearEvaluator, LinearKeys
+from ostraka.common.crypto.linear.packing import Packing
 from ostraka.common.crypto.stream import Stream
 from tests.common.crypto.models import CONTEXT, affine
 
@@ -27,6 +29,7 @@ RNG = np.random.default_rng(0)
 WEIGHTS = RNG.normal(0, 1 / 8, (CLASSES, FEATURES))
 DENSE = EncryptedHead((affine(WEIGHTS, RNG.normal(0, 0.1, CLASSES)),))
 ZEROS = EncryptedHead((affine(np.zeros((CLASSES, FEATURES)), np.zeros(CLASSES)),))
+FULL = Packing.of(DEGREE)
 LARGE = 4.0
 """A feature by which weights of +-1 move a logit over the whole modulus; what is larger wraps around."""
 
@@ -46,11 +49,16 @@ CHOSEN_KEYS = {
 }
 
 
+def halves(masked: MaskedLogits) -> NDArray[np.uint64]:
+    """Ciphertexts (CLASSES, 2, DEGREE) of a full batch."""
+    return np.stack(read_logits(masked.ciphertexts, FULL), axis=1)
+
+
 def replies(key: bytes, head: EncryptedHead, queries: bytes, count: int = 1) -> NDArray[np.uint64]:
     """Ciphertexts (count * CLASSES, 2, DEGREE) of so many batches."""
     evaluator = LinearEvaluator(key, CONTEXT)
     found = [next(evaluator.logits([head], queries, RNG.bytes(32), DEGREE)) for _ in range(count)]
-    return np.concatenate([read_logits(masked.ciphertexts) for masked in found])
+    return np.concatenate([halves(masked) for masked in found])
 
 
 def honest(keys: LinearKeys) -> bytes:
@@ -93,11 +101,24 @@ def test_queries_out_of_range_tell_nothing_of_the_weights(monkeypatch: pytest.Mo
     assert abs(correlation(monkeypatch, 20)) < 6.1 / np.sqrt(20 * WEIGHTS.size) < 0.1
 
 
+def test_few_queries_in_one_polynomial_are_answered_with_noise_alone() -> None:
+    """All halves are uniform, also where keys and queries are zeros, and heads are told apart by nothing."""
+    packing, nothing = Packing.of(20), bytes(POLYNOMIAL_BYTES)
+    queries = LinearKeys().encrypt(np.zeros((20, FEATURES)))
+    for head in (DENSE, ZEROS):
+        evaluator = LinearEvaluator(nothing, CONTEXT)
+        replies = [next(evaluator.logits([head], queries, RNG.bytes(32), 20)) for _ in range(40)]
+        for half in zip(*(read_logits(one.ciphertexts, packing) for one in replies), strict=True):
+            assert alike(np.concatenate(half))
+
+
 def test_no_two_heads_have_one_mask() -> None:
     """The same head twice: what differs are masks, and the shares that undo them."""
     keys = LinearKeys()
     evaluator = LinearEvaluator(keys.public(CONTEXT), CONTEXT)
-    one, other = evaluator.logits([DENSE, DENSE], honest(keys), bytes(32), 100)
+    one, other = evaluator.logits(
+        [DENSE, DENSE], keys.encrypt(RNG.uniform(0, 1, (100, FEATURES))), bytes(32), 100
+    )
     assert not (one.shares == other.shares).any()
 
 
@@ -111,7 +132,7 @@ def test_without_masks_they_tell_every_weight(monkeypatch: pytest.MonkeyPatch) -
     queries, evaluator = out_of_range(keys, monkeypatch), LinearEvaluator(keys.public(CONTEXT), CONTEXT)
     monkeypatch.setattr(linear_scheme, "uniform", unmasked)
     masked = next(evaluator.logits([DENSE], queries, bytes(32), DEGREE))
-    found = estimates(keys, read_logits(masked.ciphertexts))
+    found = estimates(keys, halves(masked))
     weights = WEIGHTS * LARGE + DENSE.layers[0].bias[:, None]
     assert np.corrcoef(found.ravel(), weights.ravel())[0, 1] > 0.99
 
@@ -122,7 +143,7 @@ def test_a_key_that_was_chosen_gains_nothing(key: str, head: EncryptedHead) -> N
     """Both halves are uniform; so is the second without what the weights add, as if they were guessed."""
     queries = honest(LinearKeys())
     found = replies(CHOSEN_KEYS[key], head, queries, count=2)
-    seed, _ = read_queries(queries, FEATURES)
+    seed, _ = read_queries(queries, FEATURES, FULL)
     second = uniform(Stream(seed, SECOND_HALVES), FEATURES)
     whole = np.rint(np.ldexp(head.layers[0].weights.toarray(), WEIGHT_SCALE_BITS)).astype(np.int64)
     added = np.tile(product(whole, WEIGHT_SCALE_BITS + 1, second), (2, 1))
@@ -169,7 +190,7 @@ def test_the_other_half_of_a_key_is_the_contexts() -> None:
 def test_queries_and_keys_hide_what_they_hold() -> None:
     keys = LinearKeys()
     for value in (0.0, 1.0):
-        _, first = read_queries(keys.encrypt(np.full((4096, 2), value)), 2)
+        _, first = read_queries(keys.encrypt(np.full((4096, 2), value)), 2, FULL)
         assert alike(first)
         octets = first.reshape(-1, 1).view(np.uint8)
         assert chisquare(np.bincount(octets[:, 0], minlength=256)).pvalue > P_VALUE

@@ -12,10 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.ndimage import maximum_filter1d
 
-from ostraka.common.mechanism import GnMax
+from ostraka.common.mechanism import GnMax, LnMax
 from ostraka.common.privacy import AMOUNT_UNIT
 from ostraka.guardian.accounting.bounds.smooth_sensitivity import discount, is_certified
-from ostraka.guardian.accounting.bounds.vote_terms import CELLS, Moves, Term, Whole, argmax_term, check_term
+from ostraka.guardian.accounting.bounds.vote_terms import (
+    CELLS,
+    Moves,
+    Term,
+    Whole,
+    argmax_term,
+    check_term,
+    laplace_term,
+)
 from ostraka.guardian.accounting.numerics.intervals import Interval
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise
 from tests.guardian.accounting import oracle
@@ -37,6 +45,13 @@ def argmax(teachers: int, classes: int, order: float, sigma: float, moved: float
 def check(teachers: int, threshold: float, order: float, sigma: float) -> Term:
     votes = np.array([[float(teachers), 0.0]])
     return check_term(votes, threshold, sigma, Moves(order, 1.0, 1.0, float(teachers), LATTICE))
+
+
+def laplace(teachers: int, classes: int, order: float, gamma: float) -> Term:
+    votes = np.zeros((1, classes))
+    votes[0, 0] = teachers
+    worst = LnMax(gamma=gamma).worst_case(order, 1.0, classes=classes).answer
+    return laplace_term(votes, gamma, Moves(order, 1.0, 1.0, float(teachers), LATTICE), worst)
 
 
 def steepest(term: Term) -> float:
@@ -92,6 +107,7 @@ terms = st.builds(
     st.floats(1.05, 64),
     st.floats(2, 60),
 ) | st.builds(check, st.integers(2, 60), st.floats(-20, 80), st.floats(1.05, 64), st.floats(1.5, 60))
+terms |= st.builds(laplace, st.integers(2, 60), st.integers(2, 30), st.floats(1.05, 64), st.floats(1e-3, 3))
 
 
 @given(terms, st.floats(0, 1), st.floats(-1, 1))
@@ -155,6 +171,46 @@ def test_numbers_are_no_farther_from_the_exact_ones_than_they_may_be(votes: list
     below = oracle.upper_tail(mp.mpf(number) - term.rounding)
     above = oracle.upper_tail(mp.mpf(number) + term.rounding)
     assert above <= q <= below
+
+
+@given(st.integers(2, 8), st.floats(1e-3, 3), st.floats(1.05, 100), st.floats(0, 1))
+@settings(deadline=None, max_examples=40)
+def test_costs_hold_the_bound_of_laplace_noise_in_many_digits(
+    classes: int, gamma: float, order: float, at: float
+) -> None:
+    term = laplace(40, classes, order, gamma)
+    nearest, farthest = term.reach
+    x = nearest + (farthest - nearest) * at
+    found = term.rdp(np.array([x]))
+    exact = min(mp.mpf(term.worst), oracle.theorem3(mp.exp(-mp.mpf(x)), 2 * mp.mpf(gamma), order))
+    assert found.low[0] <= exact <= found.high[0]
+    decided = found.high[0] - found.low[0] <= 1e-9 * found.high[0] + 1e-12
+    assert decided or found.high[0] == pytest.approx(term.worst, rel=1e-12)
+
+
+@given(st.lists(st.integers(0, 60), min_size=2, max_size=8).filter(any), st.floats(1e-3, 3))
+@settings(deadline=None, max_examples=40)
+def test_numbers_of_laplace_noise_are_no_farther_from_the_exact_ones_than_they_may_be(
+    votes: list[int], gamma: float
+) -> None:
+    counts = np.array([votes], dtype=np.float64)
+    term = laplace_term(counts, gamma, Moves(4.0, 1.0, 1.0, counts.sum(), LATTICE), 1.0)
+    exact = -mp.log(oracle.q_laplace(votes, gamma, LATTICE))
+    assert abs(max(term.distances[0], term.reach[0]) - exact) <= term.rounding
+    assert term.rounding < term.step * 1e-7
+
+
+@given(st.lists(st.integers(1, 60), min_size=2, max_size=8), st.floats(1e-3, 3), st.randoms())
+@settings(deadline=None, max_examples=40)
+def test_one_vote_moves_the_number_of_laplace_noise_by_its_step_at_most(
+    votes: list[int], gamma: float, random: Any
+) -> None:
+    """By the exact bound on another outcome, whose plurality may change with the vote."""
+    other = list(votes)
+    other[random.randrange(len(votes))] -= 1
+    other[random.randrange(len(votes))] += 1
+    numbers = [mp.log(oracle.q_laplace(each, gamma, LATTICE)) for each in (votes, other)]
+    assert abs(numbers[0] - numbers[1]) <= 2 * mp.mpf(gamma) * (1 + mp.mpf(10) ** -20)
 
 
 # What it refuses.

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable
 from itertools import count
 
-from ostraka.guardian.noise.random_words import RandomBytes
+from ostraka.common.noise.random_words import RandomBytes
 
 Change = Callable[[int, bytes], bytes]
 """Returns what stands for the bytes of a stage."""

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import iv
 
-from ostraka.guardian.noise import enclosure
-from ostraka.guardian.noise.enclosure import ABSOLUTE_ERROR, CAP, RELATIVE_ERROR, exp_bounds, scaled_exp
+from ostraka.common.noise import enclosure
+from ostraka.common.noise.enclosure import ABSOLUTE_ERROR, CAP, RELATIVE_ERROR, exp_bounds, scaled_exp
 
 UNIT = 2.0**-52
 """What an operation of IEEE 754 is off by at most, in any rounding mode, of its result."""

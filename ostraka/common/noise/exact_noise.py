@@ -1,4 +1,4 @@
-"""The guardian's noise: discrete Gaussians and discrete Laplace noise, exact, whole arrays at a time."""
+"""Discrete Gaussians and discrete Laplace noise, exact, whole arrays at a time."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.guardian.noise.bernoulli import bernoulli_exp, geometric
-from ostraka.guardian.noise.enclosure import Floats
-from ostraka.guardian.noise.random_words import WORD_BITS, RandomBytes, random_words, system_bytes
-from ostraka.guardian.noise.source import lattice_scale
+from ostraka.common.noise.bernoulli import bernoulli_exp, geometric
+from ostraka.common.noise.enclosure import Floats
+from ostraka.common.noise.random_words import WORD_BITS, RandomBytes, random_words, system_bytes
+from ostraka.common.noise.source import lattice_scale
 
 MIN_SCALE = 2.0**-64
 """The least scale, in lattice steps: from far above it down all noise is 0, and no double overflows yet."""

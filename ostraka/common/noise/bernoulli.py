@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.guardian.noise.enclosure import (
+from ostraka.common.noise.enclosure import (
     ABSOLUTE_ERROR,
     RELATIVE_ERROR,
     SCALE_BITS,
@@ -21,7 +21,7 @@ from ostraka.guardian.noise.enclosure import (
     exp_bounds,
     scaled_exp,
 )
-from ostraka.guardian.noise.random_words import WORD_BITS, RandomBytes, random_words
+from ostraka.common.noise.random_words import WORD_BITS, RandomBytes, random_words
 
 _COMPARED = 44
 """Successes of a run up to which words are compared: 2^64 exp(-45) is below 1."""

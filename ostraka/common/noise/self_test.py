@@ -5,17 +5,18 @@ from __future__ import annotations
 import hashlib
 import math
 from fractions import Fraction
+from functools import cache
 from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.noise.bernoulli import bernoulli_exp, exp_word, geometric
-from ostraka.guardian.noise.enclosure import Floats
-from ostraka.guardian.noise.exact_noise import ExactNoise
-from ostraka.guardian.noise.random_words import WORD_BITS, RandomBytes
-from ostraka.guardian.noise.source import LATTICE, NoiseSource
+from ostraka.common.noise.bernoulli import bernoulli_exp, exp_word, geometric
+from ostraka.common.noise.enclosure import Floats
+from ostraka.common.noise.exact_noise import ExactNoise
+from ostraka.common.noise.random_words import WORD_BITS, RandomBytes
+from ostraka.common.noise.source import LATTICE, NoiseSource
 
 _KNOWN_SCALES = (0.3, 2.5, 40 * 2.0**16, 2.0**61)
 """Lattice steps: below one, a few, those of a usual plan, and where numbers end at 63 bits."""
@@ -32,6 +33,19 @@ _EDGES = (-4, -3, -2, -1.5, -1, -0.5, -0.25, 0, 0.25, 0.5, 1, 1.5, 2, 3, 4)
 """Scales up to which draws are counted."""
 _LOG_CHANCE = 32.0
 """No count is off by so much that the chance of it is above exp(-32): of 31 counts together 8e-13."""
+
+
+@cache
+def open_exact_noise() -> ExactNoise:
+    """Return Ostraka's sampler once it has passed its self-test; the test is made once in a process.
+
+    Raises:
+        OstrakaError: `noise.self_test`.
+    """
+    check_known_answers()
+    source = ExactNoise()
+    check_source(source)
+    return source
 
 
 def check_source(source: NoiseSource) -> None:

@@ -10,9 +10,9 @@ import pytest
 from scipy import stats
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.noise import ExactNoise
-from ostraka.guardian.noise.random_words import random_words, system_bytes
-from tests.guardian.noise.laws import P
+from ostraka.common.noise import ExactNoise
+from ostraka.common.noise.random_words import random_words, system_bytes
+from tests.common.noise.laws import P
 
 
 def test_words_are_the_bytes_in_little_endian() -> None:

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from ostraka.guardian.noise import LATTICE, ExactNoise, bernoulli, exact_noise
-from ostraka.guardian.noise.exact_noise import MAX_SCALE, MIN_SCALE
-from tests.guardian.noise.bytes_given import Stages, fixed
-from tests.guardian.noise.laws import GAUSSIAN, LAPLACE, Law, P, alike, fits, tail_fits
-from tests.guardian.noise.reference import discrete_gaussian, discrete_laplace
+from ostraka.common.noise import LATTICE, ExactNoise, bernoulli, exact_noise
+from ostraka.common.noise.exact_noise import MAX_SCALE, MIN_SCALE
+from tests.common.noise.bytes_given import Stages, fixed
+from tests.common.noise.laws import GAUSSIAN, LAPLACE, Law, P, alike, fits, tail_fits
+from tests.common.noise.reference import discrete_gaussian, discrete_laplace
 
 DRAWS, SLOW_DRAWS = 100_000, 2_000
 SCALES = pytest.mark.parametrize("steps", [0.3, 1.0, 2.5, 16.0, 40.0, 45.5 * 2**16, 1e6 * 2**16])
@@ -225,7 +225,7 @@ def work(change: Callable[[int, bytes], bytes]) -> tuple[list[Any], NDArray[np.i
     lines: list[Any] = []
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
-        if "ostraka/guardian/noise/" in frame.f_code.co_filename:
+        if "ostraka/common/noise/" in frame.f_code.co_filename:
             lines.append((frame.f_code.co_name, frame.f_lineno, event))
         return trace
 

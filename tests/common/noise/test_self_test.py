@@ -5,9 +5,9 @@ import pytest
 from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.noise import ExactNoise, bernoulli, enclosure, self_test
-from ostraka.guardian.noise.random_words import system_bytes
-from ostraka.guardian.noise.self_test import check_known_answers, check_source, known_digest
+from ostraka.common.noise import ExactNoise, bernoulli, enclosure, self_test
+from ostraka.common.noise.random_words import system_bytes
+from ostraka.common.noise.self_test import check_known_answers, check_source, known_digest
 
 
 def test_our_own_sampler_passes() -> None:

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ostraka.guardian.noise import bernoulli
-from ostraka.guardian.noise.bernoulli import bernoulli_exp, exp_word, geometric
-from ostraka.guardian.noise.enclosure import exp_bounds
-from ostraka.guardian.noise.random_words import system_bytes
-from tests.guardian.noise.bytes_given import fixed, words
-from tests.guardian.noise.laws import P
+from ostraka.common.noise import bernoulli
+from ostraka.common.noise.bernoulli import bernoulli_exp, exp_word, geometric
+from ostraka.common.noise.enclosure import exp_bounds
+from ostraka.common.noise.random_words import system_bytes
+from tests.common.noise.bytes_given import fixed, words
+from tests.common.noise.laws import P
 
 LAST = 2**64 - 1
 TRIALS = 100_000

@@ -1,0 +1,1 @@
+"""Verified ballots, argmax in circuits and encrypted heads beside other libraries (docs/confidential.md)."""

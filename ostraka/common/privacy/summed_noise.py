@@ -1,0 +1,70 @@
+"""Noise that several parties draw: a sum of discrete Gaussians, which is nearly one of their variance.
+
+After Kairouz, Liu and Steinke 2021. docs/accounting-parties.md bounds how far the sum is from a discrete
+Gaussian, and proves that counts with it cost no more than with one draw of the whole variance.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ostraka.common.privacy.filters import GAUSSIAN
+from ostraka.common.privacy.gaussian import noise_rho
+from ostraka.common.privacy.inputs import InputError
+from ostraka.common.sharing import FRACTION_BITS
+
+_ROUNDING = 1 + 2.0**-50
+"""More than a root and a quotient of doubles are off by: shares never add up to less than the whole."""
+_CLOSE = 5.0
+"""Of exp(-2 pi^2 r^2): more than what two draws that are summed add, from one step on."""
+
+
+def share_sigma(sigma: float, draws: int) -> float:
+    """Return the scale of each of `draws` draws that add up to variance `sigma`^2 or a little more."""
+    return sigma / math.sqrt(draws) * _ROUNDING
+
+
+def log_ratio(steps: float, draws: int) -> float:
+    """Bound how far apart log P(x) of a sum and of one discrete Gaussian of its variance lie, over all x.
+
+    What is bounded is the largest less the smallest difference; both laws sum to one, so that it bounds the
+    differences, too. Own derivation, half of Kairouz, Liu and Steinke 2021, Theorem 1.
+
+    Args:
+        steps: scale of each draw, in lattice steps, at least 1.
+        draws: how many independent draws are summed, at least 1.
+    """
+    if not 1 <= steps < math.inf:
+        raise InputError("steps", f"must be a finite number of at least 1, is {steps}")
+    if draws < 1:
+        raise InputError("draws", f"must be at least 1, is {draws}")
+    # The first two draws are summed the least smoothly; no later one adds more.
+    return _CLOSE * (draws - 1) * math.exp(-((math.pi * steps) ** 2))
+
+
+def is_close(sigma: float, draws: int) -> bool:
+    """Whether `summed_rdp` is proved of so many draws that add up to `sigma` votes."""
+    whole = math.ldexp(sigma, FRACTION_BITS)
+    steps = math.ldexp(share_sigma(sigma, draws), FRACTION_BITS)
+    return steps >= 1 and whole**2 >= 2 and 16 * log_ratio(steps, draws) * whole**4 <= 1
+
+
+def summed_rdp(order: float, moved: float, sigma: float, draws: int) -> float:
+    """Return the cost of counts that are released with `draws` draws, of variance `sigma`^2 together.
+
+    The sum is as good as a continuous Gaussian whose variance is half a squared step smaller, and so are all
+    functions of the counts with it, at every order and under a Gaussian filter (docs/accounting-parties.md).
+
+    Args:
+        order: Renyi order, or `GAUSSIAN`.
+        moved: what a unit moves the counts by, as an L2 norm in votes.
+        sigma: of the whole, in votes.
+        draws: how many discrete Gaussians of `share_sigma` make it up.
+
+    Raises:
+        InputError: where each draw is narrower than the proof takes.
+    """
+    if not is_close(sigma, draws):
+        raise InputError("sigma", f"{draws} draws that add up to {sigma} votes are too narrow for the proof")
+    rho = noise_rho(moved, sigma)
+    return rho if order == GAUSSIAN else order * rho
