@@ -8,6 +8,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 import grpc
 
 from ostraka.common.clock import Clock
+from ostraka.common.config import NoiseName
 from ostraka.common.identity import Credentials
 from ostraka.common.mechanism import Mechanism
 from ostraka.common.plan.plan import Plan
@@ -92,11 +93,19 @@ def _mechanism_words(mechanism: Mechanism) -> str:
 class AdminPart(admin_pb2_grpc.AdminServicer):
     """Some methods of the admin service; the caller's role is checked before one runs."""
 
-    def __init__(self, ledger: Ledger, policies: Policies, credentials: Credentials, clock: Clock) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        policies: Policies,
+        credentials: Credentials,
+        clock: Clock,
+        noise_name: NoiseName,
+    ) -> None:
         self._ledger = ledger
         self._policies = policies
         self._credentials = credentials
         self._clock = clock
+        self._noise_name = noise_name
         # A session's plan and grant never change.
         self._is_unguaranteed = cache(lambda session_id: self._terms(session_id).unguaranteed)
 

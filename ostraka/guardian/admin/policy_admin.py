@@ -59,7 +59,12 @@ class PolicyAdmin(AdminPart):
         toml = to_toml(self._policies.current()) if stored is None else stored.toml
         version = 0 if stored is None else stored.version
         return admin_pb2.PolicyReply(
-            toml=toml, version=version, changes=changes, allows=self._words_of_current()
+            toml=toml,
+            version=version,
+            changes=changes,
+            allows=self._words_of_current(),
+            noise=self._noise_name,
+            ledger=self._ledger.read(lambda view: view.connection.dialect.name),
         )
 
     def _words_of_current(self) -> str:

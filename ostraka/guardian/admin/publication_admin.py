@@ -7,6 +7,7 @@ from contextlib import suppress
 import grpc
 
 from ostraka.common.clock import Clock
+from ostraka.common.config import NoiseName
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.common.privacy import AMOUNT_UNIT, InputError, epsilon
@@ -30,9 +31,15 @@ class Publishing(AdminPart):
     """Publishes epsilons; each is drawn and charged once."""
 
     def __init__(
-        self, ledger: Ledger, policies: Policies, credentials: Credentials, clock: Clock, noise: NoiseSource
+        self,
+        ledger: Ledger,
+        policies: Policies,
+        credentials: Credentials,
+        clock: Clock,
+        noise_name: NoiseName,
+        noise: NoiseSource,
     ) -> None:
-        super().__init__(ledger, policies, credentials, clock)
+        super().__init__(ledger, policies, credentials, clock, noise_name)
         self._noise = noise
 
     def PublishEpsilon(

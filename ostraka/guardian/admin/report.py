@@ -197,9 +197,9 @@ def render(report: ChargeReport) -> str:
         summary=_summary(report),
         unguaranteed_units=", ".join(sorted({names[unit] for unit, _ in report.unguaranteed})),
         unguaranteed_sessions=", ".join(sorted({session for _, session in report.unguaranteed})),
-        policy_source=_policy_source(report.policy),
+        policy_source=policy_source(report.policy),
         policy=report.policy.toml,
-        budgets=map(_budget, report.budgets),
+        budgets=map(budget_cells, report.budgets),
         breaks=_break_rows(report, names),
         charges=[(names[charge.unit], *_charge(charge)) for charge in report.charges],
         sequence=report.head.sequence,
@@ -224,13 +224,15 @@ def _summary(report: ChargeReport) -> str:
     )
 
 
-def _policy_source(policy: admin_pb2.PolicyReply) -> str:
+def policy_source(policy: admin_pb2.PolicyReply) -> str:
+    """Say where the policy in force comes from, and what it allows."""
     if policy.version:
         return f"Policy {policy.version}, as an administrator applied it. {policy.allows}".rstrip()
     return f"The policy of the guardian's site.toml; none was applied. {policy.allows}".rstrip()
 
 
-def _budget(budget: admin_pb2.Budget) -> Iterable[str]:
+def budget_cells(budget: admin_pb2.Budget) -> Iterable[str]:
+    """Yield what a report tells of a budget: its unit and level, what it allows, what is spent and left."""
     yield unit_text(budget)
     yield budget.level or "none"
     yield f"{budget.epsilon:g}"

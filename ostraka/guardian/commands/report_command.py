@@ -1,4 +1,4 @@
-"""`ostraka guardian report`: a page that a data-protection officer can file."""
+"""`ostraka guardian report`: pages that a data-protection officer can file."""
 
 from dataclasses import asdict
 from datetime import datetime
@@ -21,7 +21,9 @@ DAYS = ["%Y-%m-%d"]
 
 def report(
     site: Site,
-    out: Annotated[Path, typer.Option(help="HTML file to write.")],
+    out: Annotated[
+        Path | None, typer.Option(help="HTML file to write; Markdown with --dpia, by default to stdout.")
+    ] = None,
     first: Annotated[
         datetime | None, typer.Option("--from", formats=DAYS, help="First day of charges (UTC); default all.")
     ] = None,
@@ -39,9 +41,24 @@ def report(
         Path | None,
         typer.Option(help="The ledger's key, with --confidential; default ledger.key in the site folder."),
     ] = None,
+    dpia: Annotated[
+        bool,
+        typer.Option("--dpia", help="Write the figures of a data-protection impact assessment, as Markdown."),
+    ] = False,
     json: Json = None,
 ) -> None:
     """Write a report of charges by party, session and bound, and of what is left."""
+    if dpia:
+        if confidential or ledger_key or first or last:
+            raise OstrakaError(
+                ErrorCode.CONFIG_INVALID,
+                "An assessment has worst-case totals of all time; leave out --from, --to, --confidential and"
+                " --ledger-key.",
+            )
+        _assess(site, out, json)
+        return
+    if out is None:
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, "Name the HTML file to write, as --out report.html.")
     if confidential:
         _confidential(site, out, ledger_key or site / "ledger.key", json, dated=bool(first or last))
         return
@@ -76,6 +93,38 @@ def _confidential(site: Path, out: Path, key: Path, json: str | None, *, dated: 
     write_file(out, render_confidential(federation, int(SystemClock().now() * 1000), units).encode())
     write_json({"marking": MARK, "federation": federation, "units": units}, json)
     say(f"Wrote {out}: {len(units)} units; {MARK}.", json)
+
+
+def _assess(site: Path, out: Path | None, json: str | None) -> None:
+    """Write the figures of an assessment."""
+    from ostraka.common.clock import SystemClock
+    from ostraka.common.config import load_site
+    from ostraka.common.tls_minimum import tls_minimum
+    from ostraka.guardian.admin.client import admin_call
+    from ostraka.guardian.admin.dpia import meanings, read_assessment, render_markdown
+
+    federation = load_site(site).federation
+    now = int(SystemClock().now() * 1000)
+    found = admin_call(site, lambda stub: read_assessment(stub, federation, now, tls_minimum()))
+    page = render_markdown(found)
+    if out is not None:
+        write_file(out, page.encode())
+    values = {
+        **_values(found.charges),
+        "parties": [plain(party) for party in found.parties],
+        "sessions": found.sessions,
+        "queriers": found.queriers,
+        "policy_values": found.policy.model_dump(mode="json"),
+        "meanings": [asdict(meaning) for meaning in meanings(found.charges.budgets)],
+        "logged": {kind: asdict(logged) for kind, logged in found.logged.items()},
+        "tls": found.tls,
+    }
+    write_json(values, json)
+    head = found.charges.head.sequence
+    say(
+        page.rstrip() if out is None else f"Wrote {out}: {len(found.parties)} parties at audit head {head}.",
+        json,
+    )
 
 
 def _values(report: "ChargeReport") -> dict[str, Any]:

@@ -120,7 +120,7 @@ def running(
         registrar = Registrar(ledger, credentials, in_force, clock)
         standing = MemberStanding(ledger, in_force, clock)
         service = GuardianService(coordinator, registrar, standing, ledger, metrics.note_registration)
-        admin = AdminService(ledger, in_force, credentials, clock, source)
+        admin = AdminService(ledger, in_force, credentials, clock, site.noise, source)
         bound = make_server(
             None if insecure else credentials,
             site.listen,

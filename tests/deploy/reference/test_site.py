@@ -1,5 +1,6 @@
 """The documentation as it is built: nothing broken, nothing fetched, and people find their way in it."""
 
+import json
 import re
 import subprocess
 import sys
@@ -69,6 +70,33 @@ def test_every_public_name_is_in_the_api(site: Path) -> None:
         module = import_module(name)
         missing = [one for one in module.__all__ if f'id="{name}.{one}"' not in page]
         assert missing == [], f"{name}: say in a docstring what these are"
+
+
+@pytest.mark.parametrize(
+    ("word", "page"),
+    [
+        ("GDPR", "dpia"),
+        ("DPIA", "dpia"),
+        ("erasure", "dpia"),
+        ("ethics", "ethics"),
+        ("FHIR", "faq"),
+        ("OMOP", "faq"),
+        ("DICOM", "faq"),
+        ("REDCap", "faq"),
+        ("Excel", "faq"),
+        ("MLflow", "faq"),
+        ("proxy", "firewalls"),
+        ("inbound", "firewalls"),
+    ],
+)
+def test_words_that_people_search_are_found(site: Path, word: str, page: str) -> None:
+    index = json.loads((site / "search" / "search_index.json").read_text())
+    texts = [
+        entry["title"] + entry["text"]
+        for entry in index["docs"]
+        if entry["location"].startswith(f"{page}.html")
+    ]
+    assert any(re.search(rf"\b{word}\b", text, re.IGNORECASE) for text in texts)
 
 
 def follow_a_search(page: Page) -> None:

@@ -8,8 +8,10 @@ from typing import Any
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import Message
 
+from ostraka.common.console.texts import epsilon_text
 from ostraka.common.privacy import AMOUNT_UNIT
 from ostraka.guardian.admin.confidential import totals
+from ostraka.guardian.admin.dpia import read_assessment, render_markdown
 from ostraka.guardian.admin.exports import rows_of
 from ostraka.guardian.admin.report import read_report, render
 from ostraka.guardian.ledger import Cipher, LedgerReader, load_or_create_key
@@ -93,6 +95,7 @@ def test_no_reply_holds_a_data_dependent_amount(tmp_path: Path) -> None:
         label(guardian, batch=2)
         told = replies(guardian, federation, session)
         page = render(read_report(guardian.admin, "test", 1, 0, 0))
+        figures = render_markdown(read_assessment(guardian.admin, "test", 1, "1.3"))
         epsilons, amounts = secrets(federation.guardian_folder)
         worst = guardian.spent()
     assert {*told, PUBLISHES} == {method.name for method in METHODS}
@@ -100,11 +103,12 @@ def test_no_reply_holds_a_data_dependent_amount(tmp_path: Path) -> None:
     assert all(0 < epsilon < worst for epsilon in epsilons)
     found = [value for messages in told.values() for reply in messages for value in values(reply)]
     numbers = [float(value) for value in found if isinstance(value, int | float)]
-    texts = [*(str(value) for value in found), page]
+    texts = [*(str(value) for value in found), page, figures]
     assert any(math.isclose(number, worst) for number in numbers)
     for epsilon in epsilons | {amount * AMOUNT_UNIT for amount in amounts}:
         assert not any(math.isclose(number, epsilon, rel_tol=1e-6) for number in numbers)
         assert not any(f"{epsilon:.4f}" in text for text in texts)
+        assert f" {epsilon_text(epsilon)} |" not in figures
     for amount in amounts:
         assert not any(str(amount) in text for text in texts)
 

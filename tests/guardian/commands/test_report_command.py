@@ -1,12 +1,16 @@
 """`ostraka guardian report`."""
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from ostraka.common.errors import OstrakaError
 from ostraka.guardian.admin.confidential import totals
+from ostraka.guardian.cli import app
 from tests.guardian.admin.support import label
 from tests.guardian.commands.conftest import Admin
 
@@ -80,3 +84,45 @@ def test_without_the_key_nothing_is_shown(
     assert error.code == code
     assert told in error.message
     assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.heavy
+def test_figures_of_an_assessment(admin: Admin, tmp_path: Path) -> None:
+    session = label(admin.calls)
+    admin.calls.withdraw("c", "all")
+    page = tmp_path / "figures.md"
+    assert "3 parties at audit head 12" in admin.text("report", "--dpia", "--out", page)
+    written = page.read_text()
+    for line in (
+        "| a | active | all | 100 | 10 | 1 | 1 | records |",
+        "| ledger | sqlite |",
+        "| noise source | ostraka |",
+        '| consent | `{"low": 5.0, "high": 2000.0}` |',
+        "mutual TLS 1.3 alone",
+    ):
+        assert line in written
+    assert re.search(rf"\| {session} \| ostraka://test/q/query \| confident: .* \| 1 \| .* \| 3 \|", written)
+    assert re.search(r"consent was withdrawn \| 1 \| \d{4}-", written)
+    found = admin.json("report", "--dpia")
+    assert (found["sessions"], found["queriers"], found["tls"]) == (1, ["ostraka://test/q/query"], "1.3")
+    assert [party["site"] for party in found["parties"]] == ["a", "b", "c"]
+    assert found["logged"]["unit_withdrawn"]["times"] == 1
+    assert found["audit_head"]["hash"] in written
+    assert found["audit_head"]["hash"] in admin.text("report", "--dpia")
+    assert "answered" not in written + json.dumps(found)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--confidential",), ("--from", "2020-01-01"), ("--to", "2020-01-01"), ("--ledger-key", "ledger.key")],
+)
+def test_an_assessment_is_of_all_time_and_of_worst_cases(tmp_path: Path, words: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(app, ["report", "--site", str(tmp_path), "--dpia", *words])
+    assert isinstance(result.exception, OstrakaError)
+    assert (result.exception.code, words[0] in result.exception.message) == ("config.invalid", True)
+
+
+def test_a_report_needs_a_file(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["report", "--site", str(tmp_path)])
+    assert isinstance(result.exception, OstrakaError)
+    assert (result.exception.code, "--out" in result.exception.message) == ("config.invalid", True)

@@ -227,16 +227,20 @@ class ApplyPolicyRequest(_message.Message):
     def __init__(self, toml: _Optional[str] = ..., reason: _Optional[str] = ..., check_only: _Optional[bool] = ...) -> None: ...
 
 class PolicyReply(_message.Message):
-    __slots__ = ("toml", "version", "changes", "allows")
+    __slots__ = ("toml", "version", "changes", "allows", "noise", "ledger")
     TOML_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     CHANGES_FIELD_NUMBER: _ClassVar[int]
     ALLOWS_FIELD_NUMBER: _ClassVar[int]
+    NOISE_FIELD_NUMBER: _ClassVar[int]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
     toml: str
     version: int
     changes: _containers.RepeatedScalarFieldContainer[str]
     allows: str
-    def __init__(self, toml: _Optional[str] = ..., version: _Optional[int] = ..., changes: _Optional[_Iterable[str]] = ..., allows: _Optional[str] = ...) -> None: ...
+    noise: str
+    ledger: str
+    def __init__(self, toml: _Optional[str] = ..., version: _Optional[int] = ..., changes: _Optional[_Iterable[str]] = ..., allows: _Optional[str] = ..., noise: _Optional[str] = ..., ledger: _Optional[str] = ...) -> None: ...
 
 class ListSessionsRequest(_message.Message):
     __slots__ = ()
