@@ -237,6 +237,8 @@ def publish(made: Federation, draws: random.Random) -> str:
     request = admin_pb2.PublishEpsilonRequest(
         party=unit.party, group=unit.group, adjacency=unit.adjacency, reason="a history"
     )
+    # A history spends little, and a publication that costs more than all that was spent is refused.
+    request.beta, request.sigma = 0.001, 1000.0
     if draws.random() < 0.2:
         request.beta, request.sigma = draws.choice([(0.01, 20.0), (0.001, 100.0)])
     halting = Halting(made.ledger(draws))
