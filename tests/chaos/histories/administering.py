@@ -243,7 +243,7 @@ def publish(made: Federation, draws: random.Random) -> str:
         request.beta, request.sigma = draws.choice([(0.01, 20.0), (0.001, 100.0)])
     halting = Halting(made.ledger(draws))
     service = Publishing(  # type: ignore[abstract] # by its stubs, not by what it is
-        cast(Ledger, halting), POLICIES, members().guardian, made.clock, _NOISE
+        cast(Ledger, halting), POLICIES, members().guardian, made.clock, "ostraka", _NOISE
     )
     seen: list[Sequence[int]] = []
     with mock.patch.object(SmoothNoise, "publish", _publishing(seen)):
