@@ -82,7 +82,7 @@ def squares(
     """Print what a batch costs each side by products, and under CKKS."""
     found = []
     for width in features:
-        X, heads = trained(width, max(teachers))
+        X, heads = train_heads(width, max(teachers))
         for count in teachers:
             for size in queries:
                 batch = np.resize(X, (size, width))
@@ -93,7 +93,7 @@ def squares(
     write_json([asdict(one) for one in found], json)
 
 
-def trained(features: int, teachers: int) -> tuple[NDArray[np.float32], list[EncryptedHead]]:
+def train_heads(features: int, teachers: int) -> tuple[NDArray[np.float32], list[EncryptedHead]]:
     """Return projected digits (N, features), and heads of networks that learned from them."""
     task = infer_task(digits(), "digits")
     if features < len(task.features):
@@ -107,7 +107,8 @@ def trained(features: int, teachers: int) -> tuple[NDArray[np.float32], list[Enc
 
 def measure(kind: Head, heads: Sequence[EncryptedHead], X: NDArray[np.float32]) -> Figures:
     """Measure one batch X (queries, features), in one thread's processor time."""
-    scheme, context = scheme_of(kind), secrets.token_bytes(SEED_BYTES)
+    scheme = scheme_of(kind)
+    context = secrets.token_bytes(SEED_BYTES)
     own = [expand(head) for head in heads] if kind == "square" else heads
     keys = scheme.keys()
     public = keys.public(context)
@@ -116,7 +117,7 @@ def measure(kind: Head, heads: Sequence[EncryptedHead], X: NDArray[np.float32]) 
     seed = secrets.token_bytes(SEED_BYTES)
     evaluate_s, masked = _time(lambda: list(evaluator.logits(own, message, seed, len(X))))
     decrypt_s, shares = _time(lambda: [keys.decrypt(one.ciphertexts, len(X)) for one in masked])
-    found = [_signed(one + two.shares) for one, two in zip(shares, masked, strict=True)]
+    found = [_sign(one + two.shares) for one, two in zip(shares, masked, strict=True)]
     plain = [head.plain(X).T for head in heads]
     errors = [np.abs(one - two).max() for one, two in zip(found, plain, strict=True)]
     changed = [(one.argmax(0) != two.argmax(0)).mean() for one, two in zip(found, plain, strict=True)]
@@ -142,7 +143,7 @@ def _time(do: Callable[[], T]) -> tuple[float, T]:
     return time.process_time() - start, result
 
 
-def _signed(words: NDArray[np.uint64]) -> NDArray[np.float64]:
+def _sign(words: NDArray[np.uint64]) -> NDArray[np.float64]:
     """Logits that words modulo 2^LOGIT_BITS stand for."""
     wrapped = (words & np.uint64(2**LOGIT_BITS - 1)).astype(np.int64)
     return np.where(wrapped < 2 ** (LOGIT_BITS - 1), wrapped, wrapped - 2**LOGIT_BITS) / 2.0**LOGIT_FRACTION

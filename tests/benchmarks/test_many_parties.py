@@ -1,6 +1,7 @@
 """The simulation of many parties: the same every time, and what arithmetic says where that is exact."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,12 @@ def test_a_core_does_one_thing_after_the_other() -> None:
     events = Events()
     core = Core(events)
     done: list[tuple[str, float]] = []
+
+    def begin(name: str) -> None:
+        core.do(2.0, lambda: done.append((name, events.now)))
+
     for name, time_s in (("first", 1.0), ("second", 1.5), ("third", 9.0)):
-        events.at(time_s, lambda name=name: core.do(2.0, lambda: done.append((name, events.now))))  # type: ignore[misc]
+        events.at(time_s, partial(begin, name))
     events.run()
     assert done == [("first", 3.0), ("second", 5.0), ("third", 11.0)]
     assert core.busy_s == 6.0

@@ -19,6 +19,7 @@ from ostraka.common.mechanism import (
     Binary,
     Check,
     Confident,
+    DistributedGnMax,
     GnMax,
     Interactive,
     LnMax,
@@ -288,6 +289,9 @@ ATTACKS: list[Attack] = [
         Case("gnmax", GnMax(sigma=3.0), 3, voted([5, 4, 0], moved_to=2)),
         12,
         offset=(HALF - 5, -4.0, -60.0),
+    ),
+    Attack(
+        "distributed_gnmax", Case("distributed_gnmax", DistributedGnMax(sigma=3.0, honest=3), 2, _TIE), 12
     ),
     Attack("confident", Case("confident", Confident(sigma1=2.0, sigma2=4.0, threshold=9.5), 2, _BARELY), 8),
     Attack(

@@ -43,7 +43,7 @@ class PlanOptions(AskingOptions):
         """Whether garbled circuits take part, which fixes the ring."""
         return self.encoding == "ckks" or self.tally == "blind"
 
-    def distributed(self, quorum: int) -> "PlanOptions":
+    def distribute_noise(self, quorum: int) -> "PlanOptions":
         """Return a copy whose mechanism has the noise of the parties, where that is asked for.
 
         Raises `quorum.too_small`, and `plan.invalid` where only the guardian draws a mechanism's noise.
@@ -75,7 +75,7 @@ def make_plan(
     """
     parties = choose_parties(options.parties, known)
     quorum = len(parties) // 2 + 1 if options.quorum is None else options.quorum
-    options = options.distributed(quorum)
+    options = options.distribute_noise(quorum)
     queries = _queries(options, pool_size)
     if not options.mechanism.sums_records:
         task.require_classes(f"mechanism {options.mechanism.kind}")

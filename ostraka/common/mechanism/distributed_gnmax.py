@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism.gnmax import GnMax
 from ostraka.common.mechanism.mechanism import Draw, Mechanism, Votes, invalid_plan
-from ostraka.common.privacy.summed_noise import is_close, share_sigma, summed_rdp
+from ostraka.common.privacy.summed_noise import is_close, rdp_of_sum, share_sigma
 from ostraka.common.privacy.worst_case import WorstCase
 from ostraka.common.sharing.ballots import ClassCounts
 
@@ -30,7 +30,7 @@ class DistributedGnMax(Mechanism):
     )
 
     @model_validator(mode="after")
-    def _proved(self) -> Self:
+    def _require_proof(self) -> Self:
         if not is_close(self.sigma, self.honest):
             raise invalid_plan(
                 f"noise of sigma {self.sigma:g} by {self.honest} parties is less than a few steps of ballots"
@@ -63,7 +63,7 @@ class DistributedGnMax(Mechanism):
 
     def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
         """Return the cost of all noisy counts of every query: whoever sums them sees more than the argmax."""
-        return WorstCase(answer=summed_rdp(order, math.sqrt(2) * sensitivity, self.sigma, self.honest))
+        return WorstCase(answer=rdp_of_sum(order, math.sqrt(2) * sensitivity, self.sigma, self.honest))
 
 
 def distribute(mechanism: Mechanism, quorum: int, colluders: int) -> DistributedGnMax:

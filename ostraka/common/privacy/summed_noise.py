@@ -43,13 +43,13 @@ def log_ratio(steps: float, draws: int) -> float:
 
 
 def is_close(sigma: float, draws: int) -> bool:
-    """Whether `summed_rdp` is proved of so many draws that add up to `sigma` votes."""
+    """Whether `rdp_of_sum` is proved of so many draws that add up to `sigma` votes."""
     whole = math.ldexp(sigma, FRACTION_BITS)
     steps = math.ldexp(share_sigma(sigma, draws), FRACTION_BITS)
     return steps >= 1 and whole**2 >= 2 and 16 * log_ratio(steps, draws) * whole**4 <= 1
 
 
-def summed_rdp(order: float, moved: float, sigma: float, draws: int) -> float:
+def rdp_of_sum(order: float, moved: float, sigma: float, draws: int) -> float:
     """Return the cost of counts that are released with `draws` draws, of variance `sigma`^2 together.
 
     The sum is as good as a continuous Gaussian whose variance is half a squared step smaller, and so are all

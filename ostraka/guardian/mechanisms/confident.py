@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +11,7 @@ from ostraka.common.mechanism import Confident
 from ostraka.common.noise.source import NoiseSource
 from ostraka.common.privacy import Influence, WorstCase
 from ostraka.guardian.accounting.bounds.confident_rdp import confident_charges, confident_rdp
-from ostraka.guardian.accounting.bounds.vote_terms import Moves, Term, argmax_term, check_term
+from ostraka.guardian.accounting.bounds.vote_terms import Moves, Term, argmax_term, check_term, fits_ring
 from ostraka.guardian.accounting.cost_limit import affordable_argmax
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.tally import Tally
@@ -48,7 +50,15 @@ class ConfidentRule(DataDependentRule[Confident]):
         return charges.largest()[:, 0]
 
     def vote_terms(self, mechanism: Confident, tally: Tally, moves: Moves, worst: WorstCase) -> list[Term]:
-        """Return the term of the check of every query, and of the argmax of those that passed."""
+        """Return the term of the check of every query, and of the argmax of those that passed.
+
+        None where shifted sums, or a threshold above all votes, leave a cost without proof
+        (docs/accounting-smooth.md).
+        """
+        if not fits_ring(2 * moves.most + 12 * mechanism.sigma2):
+            return []
+        if mechanism.threshold > tally.total.min(initial=math.inf):
+            return []
         passed = tally.votes[tally.answered[:, 0]]
         check = check_term(tally.votes, mechanism.threshold, mechanism.sigma1, moves, worst.check)
         return [check, argmax_term(passed, mechanism.sigma2, moves, worst.answer)]

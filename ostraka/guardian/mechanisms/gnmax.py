@@ -9,7 +9,7 @@ from ostraka.common.mechanism import GnMax
 from ostraka.common.noise.source import NoiseSource
 from ostraka.common.privacy import Influence, WorstCase
 from ostraka.guardian.accounting.bounds.gnmax_rdp import gnmax_charges, gnmax_rdp
-from ostraka.guardian.accounting.bounds.vote_terms import Moves, Term, argmax_term
+from ostraka.guardian.accounting.bounds.vote_terms import Moves, Term, argmax_term, fits_ring
 from ostraka.guardian.accounting.cost_limit import affordable_argmax
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.tally import Tally
@@ -39,7 +39,9 @@ class GnMaxRule(DataDependentRule[GnMax]):
         return charges.largest()[:, 0]
 
     def vote_terms(self, mechanism: GnMax, tally: Tally, moves: Moves, worst: WorstCase) -> list[Term]:
-        """Return the term of the argmax of every query."""
+        """Return the term of the argmax of every query; none where shifted sums could wrap around."""
+        if not fits_ring(2 * moves.most + 12 * mechanism.sigma):
+            return []
         return [argmax_term(tally.votes, mechanism.sigma, moves, worst.answer)]
 
     def affordable(self, mechanism: GnMax, tally: Tally, influence: Influence) -> NDArray[np.bool_]:

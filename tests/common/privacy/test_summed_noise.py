@@ -17,7 +17,7 @@ from ostraka.common.noise import LATTICE, ExactNoise
 from ostraka.common.privacy import InputError
 from ostraka.common.privacy.filters import GAUSSIAN
 from ostraka.common.privacy.gaussian import noise_rho
-from ostraka.common.privacy.summed_noise import is_close, log_ratio, share_sigma, summed_rdp
+from ostraka.common.privacy.summed_noise import is_close, log_ratio, rdp_of_sum, share_sigma
 from tests.common.noise.laws import GAUSSIAN as GAUSSIAN_LAW
 from tests.common.noise.laws import fits
 
@@ -96,7 +96,7 @@ def test_no_divergence_is_above_what_is_charged(steps: float, draws: int, shift:
     assume(order * shift < 5 * sigma)
     p = logs(steps, draws)
     found = float(logsumexp(order * p[shift:] + (1 - order) * p[:-shift])) / (order - 1)
-    assert found <= summed_rdp(order, shift * LATTICE, sigma * LATTICE, draws) * (1 + 1e-9) + 1e-12
+    assert found <= rdp_of_sum(order, shift * LATTICE, sigma * LATTICE, draws) * (1 + 1e-9) + 1e-12
 
 
 @given(st.floats(0.01, 1e4), st.integers(1, 10_000))
@@ -108,8 +108,8 @@ def test_shares_add_up_to_the_whole(sigma: float, draws: int) -> None:
 @given(st.floats(0.01, 1e4), st.integers(1, 10_000), st.floats(1.5, 64))
 def test_a_sum_costs_what_one_draw_costs(sigma: float, draws: int, order: float) -> None:
     rho = noise_rho(1.0, sigma)
-    assert summed_rdp(GAUSSIAN, 1.0, sigma, draws) == rho
-    assert summed_rdp(order, 1.0, sigma, draws) == order * rho
+    assert rdp_of_sum(GAUSSIAN, 1.0, sigma, draws) == rho
+    assert rdp_of_sum(order, 1.0, sigma, draws) == order * rho
 
 
 def test_draws_of_shares_add_up_to_the_law() -> None:
@@ -121,7 +121,7 @@ def test_draws_of_shares_add_up_to_the_law() -> None:
 @pytest.mark.parametrize(("sigma", "draws"), [(0.9, 1), (3.0, 10), (1e4, 10**8)])
 def test_draws_too_narrow_for_the_proof_are_refused(sigma: float, draws: int) -> None:
     with pytest.raises(InputError, match="too narrow"):
-        summed_rdp(8.0, 1.0, sigma * LATTICE, draws)
+        rdp_of_sum(8.0, 1.0, sigma * LATTICE, draws)
 
 
 @pytest.mark.parametrize(("steps", "draws"), [(0.5, 2), (math.nan, 2), (math.inf, 2), (2.0, 0)])

@@ -331,7 +331,7 @@ def test_parties_draw_noise_where_that_is_asked_for() -> None:
     settings = Settings(noise="parties", mechanism="gnmax:sigma=10", parties=5, quorum=5, colluders=1)
     options = plan_options(settings)
     assert (options.noise, options.colluders, options.quorum) == ("parties", 1, 5)
-    assert options.distributed(5).mechanism == DistributedGnMax(sigma=10.0, honest=3)
+    assert options.distribute_noise(5).mechanism == DistributedGnMax(sigma=10.0, honest=3)
     assert settings.charged_bound == "worst_case"
 
 
