@@ -10,3 +10,6 @@ must say. `mutants` plants faults that the schedules must find. Apart from that,
 (`siege`) over real sockets, `year` goes through the days of a year, one call after the other, and `histories`
 hold one ledger to what every record has spent.
 """
+
+# Before any module imports gRPC, which reads its environment once: Ostraka says what it is to take.
+import ostraka  # noqa: F401

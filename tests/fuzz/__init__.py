@@ -13,3 +13,6 @@ servers answered in those sessions; `clients`, `party_clients` and `administrato
 calls again, as real clients do; each lie of a `client_campaign` is made in `lying` and told by a `liar`.
 To try a new lie, add it to `lying`; to lie to a new client, add it to one of the three.
 """
+
+# Before any module imports gRPC, which reads its environment once: Ostraka says what it is to take.
+import ostraka  # noqa: F401

@@ -17,7 +17,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.common.identity.credentials import TLS_CERT, TLS_KEY
 from ostraka.common.rpc import call_error, open_channel
-from ostraka.common.tls_minimum import VARIABLE, check_tls_minimum
+from ostraka.common.tls_minimum import NO_SUITE, SUITES, VARIABLE, check_tls_minimum, set_tls_minimum
 from ostraka.protos.ostraka.v1 import guardian_pb2 as pb
 from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
 from tests.common.federation import GUARDIAN, QUERIER, Federation
@@ -159,27 +159,41 @@ def test_nothing_is_served_where_grpc_was_imported_first(
     check_tls_minimum()
 
 
-SUITES = "import {first}, ostraka, os; from ostraka.common import tls_minimum as tls; "
-TELL = "print(os.environ.get(tls.SUITES), tls._GRPC_CAME_FIRST)"
+@pytest.mark.parametrize(
+    ("least", "suites", "left"),
+    [
+        (None, None, NO_SUITE),
+        ("1.3", "an operator's", NO_SUITE),
+        ("1.2", NO_SUITE, None),
+        ("1.2", "an operator's", "an operator's"),
+        ("1.2", None, None),
+    ],
+)
+def test_the_suites_are_those_that_the_least_version_needs(
+    least: str | None, suites: str | None, left: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in ((VARIABLE, least), (SUITES, suites)):
+        monkeypatch.setenv(name, value or "")
+        if value is None:
+            monkeypatch.delenv(name)
+    set_tls_minimum()
+    assert os.environ.get(SUITES) == left
+
+
+PROGRAM = "import {first}, ostraka.common.tls_minimum as least; print(least._GRPC_CAME_FIRST)"
 
 
 @pytest.mark.parametrize(
-    ("first", "least", "suites", "told"),
-    [
-        ("sys", None, None, "PSK-AES128-CBC-SHA False"),
-        ("sys", "1.3", "an operator's", "PSK-AES128-CBC-SHA False"),
-        ("sys", "1.2", "PSK-AES128-CBC-SHA", "None False"),
-        ("sys", "1.2", "an operator's", "an operator's False"),
-        ("grpc", None, None, "PSK-AES128-CBC-SHA True"),
-        ("grpc", None, "PSK-AES128-CBC-SHA", "PSK-AES128-CBC-SHA False"),
-    ],
+    ("first", "suites", "came_first"),
+    [("sys", "", "False"), ("grpc", "", "True"), ("grpc", NO_SUITE, "False")],
 )
-def test_a_process_gets_the_suites_that_its_least_version_needs(
-    first: str, least: str | None, suites: str | None, told: str
+def test_grpc_that_was_imported_first_is_noticed_unless_a_parent_said_what_it_takes(
+    first: str, suites: str, came_first: str
 ) -> None:
-    given = {VARIABLE: least, tls_minimum.SUITES: suites}
-    others = {name: value for name, value in os.environ.items() if name not in given}
-    environment = others | {name: value for name, value in given.items() if value is not None}
-    program = SUITES.format(first=first) + TELL
-    found = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=True)
-    assert found.stdout.decode().strip() == told
+    found = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(first=first)],
+        env=os.environ | {SUITES: suites},
+        capture_output=True,
+        check=True,
+    )
+    assert found.stdout.decode().strip() == came_first
