@@ -36,7 +36,8 @@ def noise_rho(moved: float, sigma: float) -> float:
     """
     if not sigma >= MIN_SIGMA:
         raise InputError("sigma", f"must be at least a step of 2^-{FRACTION_BITS} vote, is {sigma}")
-    return moved**2 / (2 * (sigma**2 - _LATTICE_VARIANCE)) * _ROUNDING
+    # A product overflows to infinity, where a power would raise: plans may name any number.
+    return moved * moved / (2 * (sigma * sigma - _LATTICE_VARIANCE)) * _ROUNDING
 
 
 _SMALL = 1e-3

@@ -39,14 +39,20 @@ def log_ratio(steps: float, draws: int) -> float:
     if draws < 1:
         raise InputError("draws", f"must be at least 1, is {draws}")
     # The first two draws are summed the least smoothly; no later one adds more.
-    return _CLOSE * (draws - 1) * math.exp(-((math.pi * steps) ** 2))
+    turns = math.pi * steps
+    # A product overflows to infinity, where a power would raise.
+    return _CLOSE * (draws - 1) * math.exp(-turns * turns)
 
 
 def is_close(sigma: float, draws: int) -> bool:
     """Whether `rdp_of_sum` is proved of so many draws that add up to `sigma` votes."""
-    whole = math.ldexp(sigma, FRACTION_BITS)
-    steps = math.ldexp(share_sigma(sigma, draws), FRACTION_BITS)
-    return steps >= 1 and whole**2 >= 2 and 16 * log_ratio(steps, draws) * whole**4 <= 1
+    whole = sigma * 2.0**FRACTION_BITS
+    steps = share_sigma(sigma, draws) * 2.0**FRACTION_BITS
+    if not 1 <= steps < math.inf or whole * whole < 2:
+        return False
+    ratio = log_ratio(steps, draws)
+    # From 9 steps on the ratio is 0, long before a fourth power is too large.
+    return ratio == 0 or 16 * ratio * whole**4 <= 1
 
 
 def rdp_of_sum(order: float, moved: float, sigma: float, draws: int) -> float:

@@ -118,6 +118,14 @@ def test_draws_of_shares_add_up_to_the_law() -> None:
     assert fits(ExactNoise().gaussian(share, (draws, 40_000)).sum(axis=0), GAUSSIAN_LAW, steps)
 
 
+@pytest.mark.parametrize("order", [2.0, GAUSSIAN])
+@pytest.mark.parametrize("sigma", [1e200, 1e300])
+def test_noise_of_any_size_is_costed(sigma: float, order: float) -> None:
+    """Plans may name it, and are refused by what their ring holds."""
+    assert rdp_of_sum(order, 1.0, sigma, 3) == 0
+    assert not is_close(1.7e308, 3)
+
+
 @pytest.mark.parametrize(("sigma", "draws"), [(0.9, 1), (3.0, 10), (1e4, 10**8)])
 def test_draws_too_narrow_for_the_proof_are_refused(sigma: float, draws: int) -> None:
     with pytest.raises(InputError, match="too narrow"):

@@ -1,11 +1,13 @@
 """Votes on encrypted queries: both shares add up to what the teachers say in the clear."""
 
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from numpy.typing import NDArray
 
 from ostraka.common.crypto.ml_kem_ot import OFFER_BYTES
@@ -90,13 +92,24 @@ def test_squares_by_products_vote_as_in_the_clear(tmp_path: Path, squares_by_pro
         assert moved(found, expected(made, X)) <= FEW
 
 
+@pytest.fixture
+def two_cores(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Have a party find two cores."""
+    before = torch.get_num_threads()
+    monkeypatch.setattr(head_processes, "cores", lambda: 2)
+    monkeypatch.setattr(layouts, "threads", lambda: 2)
+    yield
+    # Training leaves PyTorch with as many threads as there are cores. Those of later tests would wait for
+    # each other, ten times as long as they compute.
+    torch.set_num_threads(before)
+
+
 @pytest.mark.heavy
+@pytest.mark.usefixtures("two_cores")
 def test_a_party_with_two_cores_evaluates_squares_in_processes(
     squares: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They end with it."""
-    monkeypatch.setattr(head_processes, "cores", lambda: 2)
-    monkeypatch.setattr(layouts, "threads", lambda: 2)
     X, started = queries(squares, 20), list[HeadProcess]()
     start = HeadProcess.__init__
 
