@@ -13,6 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Self
 
+# The processes inherit from this one what Ostraka writes for gRPC, which they import before Ostraka.
+import ostraka  # noqa: F401
 from tests.mutants.fault import ROOT, Fault, FaultError
 from tests.mutants.trial import Planted, Verdict, run
 

@@ -69,7 +69,7 @@ def test_another_network_is_refused(noisy: Training, changes: dict[str, Any]) ->
 def test_without_formal_guarantee_only_where_the_policy_says_so(attica: Federation) -> None:
     party = training(attica, "ttac", PLAIN)
     with party.serving() as lead:
-        assert all_refusals(lead) == {ErrorCode.POLICY_REFUSED}
+        assert all_refusals(lead, "no formal guarantee") == {ErrorCode.POLICY_REFUSED}
     attica.set_policy(mechanisms=["ttac"])
     with party.serving() as lead:
         lead.update(1)
