@@ -12,6 +12,7 @@ from ostraka.common.crypto.base_ot import SCHEMES, Scheme
 from ostraka.common.crypto.blocks import BLOCK_BYTES, Blocks
 from ostraka.common.crypto.circuit import WORD_BYTES, Circuit, Wires
 from ostraka.common.crypto.ot_extension import extension_bytes
+from ostraka.common.crypto.transcripts import derive
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.choices import BASE_TRANSFERS
 
@@ -145,6 +146,14 @@ class Computation:
 
 
 _WORD = np.dtype("<u4")
+
+
+def extension_context(context: bytes, answer: bytes) -> bytes:
+    """Return what the extension of transfers is bound to: all before it, and the base transfers' answer.
+
+    The evaluator draws keys of the columns anew with every answer, so the check must be keyed by it.
+    """
+    return derive(context, "extension", answer)
 
 
 def cut(pieces: Sequence[bytes], sizes: Sequence[int]) -> Iterator[bytes]:

@@ -14,6 +14,7 @@ from ostraka.common.crypto.computation import (
     Computation,
     ComputationPart,
     cut,
+    extension_context,
     garbler_bytes,
     out_of_order,
     wires_of,
@@ -82,7 +83,8 @@ class CircuitEvaluation:
         keys, answer = self._base.answer(points)
         self._once_points.admit(points)
         self._context = self.context(points)
-        message, self._columns = ot_extension.Receiver(keys, self._context, self._choices).extend()
+        context = extension_context(self._context, answer)
+        message, self._columns = ot_extension.Receiver(keys, context, self._choices).extend()
         self._extension = answer + message
         return self._extension
 

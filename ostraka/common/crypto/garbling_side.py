@@ -12,6 +12,7 @@ from ostraka.common.crypto.circuit import Wires, split
 from ostraka.common.crypto.computation import (
     Computation,
     ComputationPart,
+    extension_context,
     out_of_order,
     wires_of,
     words_of,
@@ -92,9 +93,11 @@ class Garbling:
         if self._columns is None:
             rows = self._computation.transfers
             answer_bytes = self._computation.scheme.answer_bytes
-            keys = self._base.keys(extension[:answer_bytes])
+            answer = extension[:answer_bytes]
             sent = extension[answer_bytes:]
-            self._columns = ot_extension.accept(sent, rows, keys, self._delta_bits, self._context)
+            context = extension_context(self._context, answer)
+            keys = self._base.keys(answer)
+            self._columns = ot_extension.accept(sent, rows, keys, self._delta_bits, context)
 
     def tables(self) -> Iterator[bytes]:
         """Yield the garbled tables, part after part, made as they are requested."""

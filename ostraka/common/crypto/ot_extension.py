@@ -7,9 +7,10 @@ Nissim and Petrank 2003; with delta as Asharov, Lindell, Schneider and Zohner 20
 A receiver that puts different choices into different columns could learn delta, so the columns are checked
 (Keller, Orsini and Scholl 2015). The proof of their check by rows has a gap, which Roy 2022 (SoftSpokenOT)
 found; this is the check by columns, which has none, as in the later version of their paper: a linear hash H
-of every column, `ColumnHash`, keyed by a hash of the whole message (Fiat and Shamir 1986). Say column i was
-made with choices r_i; the sender has q_i = t_i + delta_i r_i, the receiver claims x = H(r) and t'_i = H(t_i),
-and the sender accepts if H(q_i) = t'_i + delta_i x for all i. Then (own derivation: docs/confidential.md):
+of every column, `ColumnHash`, keyed by a hash of the whole message, and of all before it on which the columns
+depend, the base transfers' answer included (Fiat and Shamir 1986). Say column i was made with choices r_i;
+the sender has q_i = t_i + delta_i r_i, the receiver claims x = H(r) and t'_i = H(t_i), and the sender accepts
+if H(q_i) = t'_i + delta_i x for all i. Then (own derivation: docs/confidential.md):
 
 - For a column with H(r_i) != x exactly one value of delta_i is accepted, whatever t'_i is. The receiver knows
   these bits if it passes, and it passes with probability 2^-c for c of them: guessing so is no better than

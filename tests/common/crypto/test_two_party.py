@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ostraka.common.crypto import word_arithmetic as arithmetic
+from ostraka.common.crypto.base_ot import BaseSender
 from ostraka.common.crypto.circuit import Circuit, Gates, Opening, Wires
 from ostraka.common.crypto.ml_kem_ot import CIPHERTEXT_BYTES
 from ostraka.common.crypto.two_party import CircuitEvaluation, Computation, Garbling, binding
@@ -145,16 +146,40 @@ def test_base_transfers_by_ml_kem_give_the_same_result_whatever_is_sent_again() 
     assert code_of(lambda: two.evaluation.extension(other)) is ErrorCode.CRYPTO_REFUSED
 
 
+class SpoiltAnswer:
+    """A sender of base transfers, of whose ciphertexts for the value 0 half are none."""
+
+    def __init__(self, base: BaseSender) -> None:
+        self._base = base
+        self.opening = base.opening
+
+    def answer(self, offer: bytes) -> tuple[NDArray[np.uint8], bytes]:
+        keys, answer = self._base.answer(offer)
+        spoilt = bytearray(answer)
+        for place in range(64):
+            spoilt[2 * place * CIPHERTEXT_BYTES] ^= 1
+        return keys, bytes(spoilt)
+
+
 def test_a_wrong_answer_of_the_base_transfers_fails_as_a_wrong_extension_does() -> None:
     """Of 64 ciphertexts that are none the garbler takes about half, notices, and takes nothing else."""
     one = Computation.of(circuit("both"), INSTANCES, "ml-kem")
+    garbling = Garbling(one, SEED, BINDING)
+    honest, lying = (CircuitEvaluation(one, BINDING, source(1)) for _ in range(2))
+    lying._base = SpoiltAnswer(lying._base)
+    points = garbling.points(honest.point())
+    assert code_of(lambda: garbling.accept(lying.extension(points))) is ErrorCode.CRYPTO_REFUSED
+    assert code_of(lambda: garbling.accept(honest.extension(points))) is ErrorCode.CRYPTO_REFUSED
+
+
+def test_the_check_is_keyed_by_the_answer_of_the_base_transfers() -> None:
+    """Ciphertexts that the garbler does not open change no key of it: the check alone tells."""
+    one = Computation.of(circuit("both"), INSTANCES, "ml-kem")
     two = Two(Garbling(one, SEED, BINDING), CircuitEvaluation(one, BINDING, source(1)))
     extension = bytearray(two.evaluation.extension(two.garbling.points(two.evaluation.point())))
-    good = bytes(extension)
-    for place in range(64):
-        extension[2 * place * CIPHERTEXT_BYTES] ^= 1
+    for place, choice in enumerate(two.garbling._delta_bits.tolist()):
+        extension[(2 * place + 1 - choice) * CIPHERTEXT_BYTES] ^= 1
     assert code_of(lambda: two.garbling.accept(bytes(extension))) is ErrorCode.CRYPTO_REFUSED
-    assert code_of(lambda: two.garbling.accept(good)) is ErrorCode.CRYPTO_REFUSED
 
 
 @pytest.mark.parametrize("opening", OPENINGS)
