@@ -109,7 +109,8 @@ class Repriced:
 
 
 Rule = Callable[[Connection, Repriced], Iterator[int | None]]
-"""Yields what each entry of a kind costs a record of a party at most, None where nobody knows."""
+"""Yields what each entry of a kind costs a record of a party at most, None where nobody knows, and both where
+what is known is not all."""
 
 
 def spent_at(connection: Connection, party: str, adjacency: str, order: float, votes: int = 1) -> int | None:
@@ -159,18 +160,20 @@ def _add_up(amounts: Iterable[int | None]) -> Spending:
 def _receipts(connection: Connection, asked: Repriced) -> Iterator[int | None]:
     """Price batches of a lost history: as they were charged, at that order or a smaller one of that filter.
 
-    Their plans and tickets are lost. For more votes of one person nobody knows what they cost.
+    Their plans and tickets are lost. For more votes of one person nobody knows what they cost beyond that.
     """
     columns = (charges.c.entry, unit_table.c.renyi_order, charges.c.worst_case)
     for row in connection.execute(_entries_charged(asked, "receipt", *columns)):
-        unknown = not holds_at(row.renyi_order, asked.order) or asked.raises.since(row.entry, 1) > 1
-        yield None if unknown else int(row.worst_case)
+        yield int(row.worst_case) if holds_at(row.renyi_order, asked.order) else None
+        if asked.raises.since(row.entry, 1) > 1:
+            yield None
 
 
 def _publications(connection: Connection, asked: Repriced) -> Iterator[int | None]:
     """Price epsilons that were published: the noise alone decides, for the votes that it was made for.
 
-    For more votes of one person, or a larger order, the divergence may be infinite.
+    For more votes of one person, or a larger order, the divergence may be infinite; whoever has no more votes
+    still paid.
     """
     columns = (publications.c.id, publications.c.beta, publications.c.sigma)
     known = (func.min(charges.c.votes).label("votes"), func.count().label("paid"))
@@ -180,10 +183,9 @@ def _publications(connection: Connection, asked: Repriced) -> Iterator[int | Non
     statement = statement.join(publications, publications.c.id == entries.c.id).group_by(*columns)
     for row in connection.execute(statement):
         covered = row.votes if row.told == row.paid else 1
+        yield _publication_amount(SmoothNoise(row.beta, row.sigma), asked.order)
         if asked.raises.since(row.id, covered) > covered:
             yield None
-        else:
-            yield _publication_amount(SmoothNoise(row.beta, row.sigma), asked.order)
 
 
 def _publication_amount(noise: SmoothNoise, order: float) -> int | None:

@@ -323,13 +323,18 @@ def test_batches_of_fewer_votes_than_a_voter_has_since_are_kept_for_nobody(place
 
 
 def test_more_votes_than_a_publication_was_made_for_have_no_price(ledger: Ledger, place: Place) -> None:
+    """What it costs whoever has no more votes stays charged, beside batches at the new number."""
     ledger.write(publications.publish, publication(total_of(ledger)))
     ledger.write(recost, "corinth", 2)
+    price = SmoothNoise.by_order(ORDER).cost(ORDER)
     storage = open_storage(place.where)
     with storage.read() as connection:
-        assert priced(connection, "corinth", "record", ORDER) == [None]
-        assert priced(connection, "athens", "record", ORDER) == [SmoothNoise.by_order(ORDER).cost(ORDER)]
+        asked = Repriced("corinth", "record", ORDER, Raises.of(connection, "corinth", 2))
+        batches = sum(amount or 0 for amount in RULES["batch"](connection, asked))
+        assert priced(connection, "corinth", "record", ORDER) == [price, None]
+        assert priced(connection, "athens", "record", ORDER) == [price]
     storage.close()
+    assert budget_of(ledger, CORINTH).spent == batches + price
     assert budget_of(ledger, CORINTH).broken_unix_ms
     assert not budget_of(ledger).broken_unix_ms
     verified(place)
@@ -347,7 +352,8 @@ def test_a_publication_covers_the_votes_that_all_its_batches_do(place: Place) ->
             asked = Repriced("athens", "record", ORDER, Raises.of(connection, "athens", votes))
             found += list(RULES["publication"](connection, asked))
         storage.close()
-    assert found == [SmoothNoise.by_order(ORDER).cost(ORDER), None]
+    price = SmoothNoise.by_order(ORDER).cost(ORDER)
+    assert found == [price, price, None]
 
 
 def test_nothing_is_published_again_of_a_history_that_was_lost(
