@@ -86,7 +86,7 @@ mutants: install
 	$(PY) -m tests.mutants $(MUTANTS)
 
 fuzz: install
-	$(PY) -m tests.fuzz --seconds 60
+	$(PY) -m tests.fuzz --seconds $(if $(SECONDS),$(SECONDS),60)
 
 protos: install
 	$(PY) -m ostraka.deploy.protos
