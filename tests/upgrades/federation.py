@@ -178,10 +178,11 @@ def make(root: Path, clock: Clock, url: str = "") -> Federation:
     return federation
 
 
-def join(kit: Path, ca_fingerprint: str, ca: Path, clock: Clock) -> None:
-    """Open a kit, have its keys certified by the CA, and put them into use."""
+def join(kit: Path, ca_fingerprint: str, ca: Path, clock: Clock, *, again: bool = False) -> None:
+    """Open a kit, have its keys certified by the CA (`again` after others), and put them into use."""
     init(kit, ca_fingerprint)
-    install(kit, sign_request((kit / REQUEST).read_bytes(), ca, clock).certificates, clock)
+    signed = sign_request((kit / REQUEST).read_bytes(), ca, clock, again=again)
+    install(kit, signed.certificates, clock)
 
 
 def write_tables(federation: Federation) -> None:

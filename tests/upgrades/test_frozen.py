@@ -1,5 +1,6 @@
 """What a released version left on disks is read by this one, says the same, and is gone on with."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -96,9 +97,11 @@ def test_run_folders_say_the_same(frozen: Frozen) -> None:
 def test_a_kit_is_opened_and_its_ca_signs(frozen: Frozen) -> None:
     federation, manifest = frozen.federation, frozen.manifest
     assert verify(federation.kit, manifest.fingerprint).name == manifest.kit
-    # Its site has certificates that are still valid, so that the CA would refuse others.
-    (federation.site("ca") / "issued.jsonl").write_text("")
-    join(federation.kit, manifest.fingerprint, federation.site("ca"), frozen.clock)
+    ca = federation.site("ca")
+    same = shutil.copytree(federation.kit, federation.root / "same")
+    with pytest.raises(OstrakaError, match="has certificates since"):
+        join(same, manifest.fingerprint, ca, frozen.clock)
+    join(federation.kit, manifest.fingerprint, ca, frozen.clock, again=True)
     assert Credentials.of(load_site(federation.kit)).identity.site == "b"
 
 
