@@ -20,15 +20,12 @@ from tests.e2e import walkthrough
 
 pytestmark = pytest.mark.roles
 PARTIES = ("north", "south")
-TRAINED = tuple(
-    f"party train --site fed/{party} --data tables/{party}.csv --teachers 4 --model logistic_regression"
-    for party in PARTIES
-)
+TRAINED = "party train --site fed/north --data tables/north.csv --teachers 4 --model logistic_regression"
 SERVED = ("guardian serve --site fed/guardian", *(f"party serve --site fed/{party}" for party in PARTIES))
 BUDGETED = tuple(
     f"guardian budget set --site fed/admin --party {party} --epsilon 100 --delta 1e-5" for party in PARTIES
 )
-UPGRADED = ("guardian ledger migrate --site fed/guardian", "guardian audit verify --site fed/guardian")
+UPGRADED = "guardian ledger migrate --site fed/guardian"
 
 
 def asked(run: str) -> tuple[str, ...]:
@@ -38,7 +35,6 @@ def asked(run: str) -> tuple[str, ...]:
         f" --again --out {run}",
         f"query retrain --site fed/west --labelled tables/west-labelled.csv --pool tables/west-pool.csv"
         f" --run {run}",
-        f"query report --run {run}",
     )
 
 
@@ -67,14 +63,17 @@ def test_a_released_version_and_this_one_ask_each_other(
     run(tmp_path / "made", [made], {"": released})
     for site in (*PARTIES, "west"):
         shutil.copy(examples / "hospital.toml", tmp_path / "fed" / site / "task.toml")
+    run(tmp_path / "trained", [TRAINED], {"": released})
+    # What teachers learned is no matter here, and to train others takes seconds.
+    shutil.copytree(tmp_path / "fed/north/teachers", tmp_path / "fed/south/teachers")
     run(
         tmp_path / "before",
-        (*TRAINED, *SERVED, *BUDGETED, *asked("new-asks-old")),
+        (*SERVED, *BUDGETED, *asked("new-asks-old")),
         {"guardian serve": released, "party": released, "query": installed["query"], "": installed["admin"]},
     )
     run(
         tmp_path / "after",
-        (*UPGRADED, *SERVED, *asked("old-asks-new"), "guardian budget show --site fed/admin"),
+        (UPGRADED, *SERVED, *asked("old-asks-new"), "guardian budget show --site fed/admin"),
         {
             "guardian budget": released,
             "guardian": installed["guardian"],
