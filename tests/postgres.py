@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import subprocess
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -28,6 +29,12 @@ class Server:
         with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name}")
         return str(self._server.get_uri(database=name, driver="psycopg"))
+
+    def dump(self, url: str) -> str:
+        """Return a database as SQL, with a statement for each row."""
+        command = [str(self._server.bin_path / "pg_dump"), "--no-owner", "--no-privileges", "--inserts"]
+        uri = url.replace("+psycopg", "")
+        return subprocess.run([*command, uri], capture_output=True, text=True, check=True).stdout
 
     def stop(self) -> None:
         self._server.cleanup()

@@ -66,6 +66,7 @@ class ErrorCode(StrEnum):
     DATA_LABEL_RANGE = "data.label_range"
     DATA_MISSING = "data.missing"
     DATA_NAN = "data.nan"
+    DATA_NEWER = "data.newer"
     DATA_NOT_NUMERIC = "data.not_numeric"
     DATA_SHAPE = "data.shape"
     DATA_TOO_FEW = "data.too_few"

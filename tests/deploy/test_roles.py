@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.installation import ByGroup, Installation, install
+from tests.deploy.conftest import MAX_MB, ROLES
+from tests.deploy.installation import ByGroup, Installation
 from tests.e2e import test_readme, walkthrough
 
 pytestmark = pytest.mark.roles
-ROLES = {"admin": (), "guardian": ("guardian",), "party": ("party",), "query": ("query",)}
-"""Extras that each role installs; an administrator needs none."""
-
 LEARNING = {"pyarrow", "safetensors", "scikit-learn", "skops", "tenseal", "torch"}
 ABSENT = {
     "admin": {*LEARNING, "dp-accounting", "matplotlib", "opendp", "scipy", "sqlalchemy"},
@@ -21,8 +19,6 @@ ABSENT = {
     "party": {"alembic", "matplotlib", "opendp", "sqlalchemy"},
     "query": {"alembic", "opendp", "sqlalchemy"},
 }
-MAX_MB = {"admin": 120, "guardian": 350, "party": 1450, "query": 1550}
-"""Of 10^6 bytes: an administrator's and a guardian's as promised, those with torch as they are."""
 PLAN = "guardian plan --mechanism gnmax:sigma=40 --classes 3 --parties 3 --epsilon 10"
 TASK = f"task check {walkthrough.ROOT / 'examples' / 'hospital.toml'} records.csv"
 REFUSED = (
@@ -75,19 +71,6 @@ print(show(typer.main.get_command(app), ()))
 """
 WITHOUT_HELP = {"admin": ["simulate"]}
 """Commands whose options are of types that a role does not have: REFUSED has them, too."""
-
-
-@pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Installation]:
-    """Install each role's extras, and say what that took."""
-    folder = tmp_path_factory.mktemp("roles")
-    made = {role: install(wheel, extras, folder / role) for role, extras in ROLES.items()}
-    for role, installation in made.items():
-        print(
-            f"\n{role}: {installation.megabytes:.0f} MB of {MAX_MB[role]} in {installation.seconds:.1f} s",
-            end="",
-        )
-    return made
 
 
 @pytest.mark.parametrize("role", ROLES)

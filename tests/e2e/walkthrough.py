@@ -44,7 +44,7 @@ def run(
             if "provision" in words:
                 words += ["--base-port", str(port)]
             if words[0] == "ostraka":
-                _run_ostraka(processes, number, words[1:], folder)
+                run_ostraka(processes, number, words[1:], folder)
                 if "provision" in words:
                     on_provisioned(processes)
             else:
@@ -52,7 +52,7 @@ def run(
                 assert ended.returncode == 0, f"{command}\n{ended.stdout}{ended.stderr}"
 
 
-def _run_ostraka(processes: Supervisor, number: int, words: list[str], folder: Path) -> None:
+def run_ostraka(processes: Supervisor, number: int, words: list[str], folder: Path) -> None:
     """Start a server and wait until it is ready, or wait for any other command's end."""
     if "serve" in words:
         ready = folder / f"ready-{number}"

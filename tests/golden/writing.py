@@ -1,7 +1,8 @@
 """Writes one small file of every format that Ostraka stores, by a clock that stands still.
 
 What was written once is committed and never written again: every later version must read it. No private key
-is kept, and the key of the ledger is the one of all tests.
+is kept, and the key of the ledger is the one of all tests. What a whole federation of a released version left
+is in `tests/upgrades`.
 """
 
 import gzip

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -18,6 +18,7 @@ from ostraka.client.run.sum_session import SumRun, open_sums
 from ostraka.client.sums.sum_store import SumStore
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import replace_durably
+from ostraka.common.files.versions import read_versioned
 from ostraka.common.learning.gain import Interval
 from ostraka.common.mechanism import Statistics
 from ostraka.common.plan.fields import NONCE_BYTES
@@ -35,6 +36,7 @@ class Description(FrozenModel):
     """What was asked, what it costs, and what came back.
 
     Attributes:
+        version: of the file that keeps it.
         task: its name, and `task_sha256` its digest in hex.
         options: as they were given.
         declared_records: labelled ones of all parties.
@@ -45,6 +47,7 @@ class Description(FrozenModel):
         columns: figures of each, in JSON's types.
     """
 
+    version: Literal[1] = 1
     task: str
     task_sha256: str
     options: DescribeOptions
@@ -57,7 +60,7 @@ class Description(FrozenModel):
 
     def as_json(self) -> dict[str, Any]:
         """Return it in JSON's types."""
-        made: dict[str, Any] = self.model_dump(mode="json")
+        made: dict[str, Any] = self.model_dump(mode="json", exclude={"version"})
         return made
 
 
@@ -169,10 +172,14 @@ def _keep(folder: Path, described: Description) -> None:
 
 
 def load_description(folder: Path) -> Description | None:
-    """Return the statistics in a folder, None: there are none; raise `run.mismatch` for a damaged file."""
+    """Return the statistics in a folder, None where there are none.
+
+    Raises:
+        OstrakaError: `data.newer` for a later version's, `run.mismatch` for a damaged file.
+    """
     path = folder / FILE
     try:
-        return Description.model_validate_json(path.read_bytes())
+        return read_versioned(path, Description)
     except FileNotFoundError:
         return None
     except (OSError, ValidationError) as exc:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -12,6 +12,7 @@ from ostraka.client.learners.fit import FitReport, LearnerName
 from ostraka.client.run.sum_planning import SumCost
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import replace_durably
+from ostraka.common.files.versions import read_versioned
 from ostraka.common.validation import FrozenModel
 
 FIT_FILE = "fit.json"
@@ -40,6 +41,7 @@ class FitState(FrozenModel):
         accuracy: how good the model is, as `Accuracy.as_json` says it.
     """
 
+    version: Literal[1] = 1
     task: str
     task_sha256: str
     options: FitOptions
@@ -85,10 +87,14 @@ ASKED = {
 
 
 def load_fit(folder: Path) -> FitState | None:
-    """Return the fit in a folder, None where there is none; raise `run.mismatch` where it cannot be read."""
+    """Return the fit in a folder, None where there is none.
+
+    Raises:
+        OstrakaError: `data.newer` for a later version's, `run.mismatch` where it cannot be read.
+    """
     path = folder / FIT_FILE
     try:
-        return FitState.model_validate_json(path.read_bytes())
+        return read_versioned(path, FitState)
     except FileNotFoundError:
         return None
     except (OSError, ValidationError) as exc:

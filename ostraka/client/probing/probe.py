@@ -26,6 +26,7 @@ from ostraka.client.session.run_state import STATE_FILE, Stop, load_state
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import write_atomic
+from ostraka.common.files.versions import read_versioned
 from ostraka.common.mechanism import invalid_plan
 from ostraka.common.task import Source, Task
 from ostraka.common.validation import FrozenModel
@@ -85,15 +86,17 @@ class ProbeState(FrozenModel):
 def open_probe(folder: Path, drawn: ProbeState) -> ProbeState:
     """Return the probe in `folder`, or save the one that was `drawn`.
 
-    Raises `run.mismatch` for a folder whose probe is damaged, or is of other records, parties or sizes.
+    Raises:
+        OstrakaError: `data.newer` for a later version's, `run.mismatch` for a folder whose probe is damaged,
+            or is of other records, parties or sizes.
     """
     path = folder / PROBE_FILE
     if not path.exists():
         write_atomic(path, drawn.model_dump_json(indent=1))
         return drawn
     try:
-        kept = ProbeState.model_validate_json(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, ValidationError) as exc:
+        kept = read_versioned(path, ProbeState)
+    except (OSError, ValidationError) as exc:
         raise OstrakaError(
             ErrorCode.RUN_MISMATCH, f"{path} cannot be read: restore it, or probe in a new folder."
         ) from exc

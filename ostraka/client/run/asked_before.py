@@ -20,6 +20,7 @@ from ostraka.client.session.run_state import STATE_FILE, RunState
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import room_in, write_atomic
+from ostraka.common.files.versions import read_versioned
 from ostraka.common.task import Task
 from ostraka.common.validation import FrozenModel
 
@@ -104,7 +105,8 @@ def remembering(
         paid: what a run cost, as the end of a sentence.
 
     Raises:
-        OstrakaError: `run.asked_before` for a new run about records that another run asked about.
+        OstrakaError: `run.asked_before` for a new run about records that another run asked about;
+            `data.newer` and `data.unreadable` for a memory that cannot be read.
     """
     digests = [_digest(record) for record in question.features]
     asked = digests[: question.queries]
@@ -205,7 +207,7 @@ def _write(file: Path, question: Question, records: Collection[str], meant: Sequ
 
 
 def _earlier(site: Path) -> Iterator[AskedRecords]:
-    """Yield what is remembered; a file that is damaged says nothing."""
+    """Yield what is remembered; raise as `_read`."""
     for file in sorted((site / FOLDER).glob("*.json")):
         earlier = _read(file)
         if earlier is not None:
@@ -213,10 +215,22 @@ def _earlier(site: Path) -> Iterator[AskedRecords]:
 
 
 def _read(file: Path) -> AskedRecords | None:
+    """Return what a file remembers, None where there is none.
+
+    Raises:
+        OstrakaError: `data.newer` for a later version's, `data.unreadable` for one that is damaged: whoever
+            took it for nothing would pay for its records again.
+    """
     try:
-        return AskedRecords.model_validate_json(file.read_bytes())
-    except (OSError, ValidationError):
+        return read_versioned(file, AskedRecords)
+    except FileNotFoundError:
         return None
+    except (OSError, ValidationError) as exc:
+        raise OstrakaError(
+            ErrorCode.DATA_UNREADABLE,
+            f"{file} remembers which records a run asked about, and cannot be read: restore it, or remove it,"
+            " and no later run knows of these records.",
+        ) from exc
 
 
 def _require_new(question: Question, digests: Sequence[str], paid: Callable[[Path], str]) -> None:

@@ -9,6 +9,7 @@ from ostraka.client.run.combined import GROUP, PARENTS, is_combined, load_combin
 from ostraka.client.session.run_state import STATE_FILE, RunState, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import write_atomic
+from ostraka.common.files.versions import read_versioned
 from ostraka.common.validation import FrozenModel
 
 ROUNDS_FILE = "learning.json"
@@ -62,15 +63,20 @@ def round_folder(folder: Path, number: int) -> Path:
 
 
 def load_rounds(folder: Path) -> RoundsState:
-    """Return the rounds in a folder; raise `data.missing` if there are none, `run.mismatch` if damaged."""
+    """Return the rounds in a folder.
+
+    Raises:
+        OstrakaError: `data.missing` if there are none, `data.newer` for a later version's, `run.mismatch` for
+            damaged ones.
+    """
     path = folder / ROUNDS_FILE
     try:
-        return RoundsState.model_validate_json(path.read_text(encoding="utf-8"))
+        return read_versioned(path, RoundsState)
     except FileNotFoundError as exc:
         raise OstrakaError(
             ErrorCode.DATA_MISSING, f"{folder} holds no rounds: make them with `ostraka query learn`."
         ) from exc
-    except (OSError, UnicodeDecodeError, ValidationError) as exc:
+    except (OSError, ValidationError) as exc:
         raise OstrakaError(
             ErrorCode.RUN_MISMATCH,
             f"{path} cannot be read as the state of rounds: restore it, or learn in a new folder.",

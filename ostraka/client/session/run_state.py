@@ -11,6 +11,7 @@ from pydantic import AliasChoices, Field, ValidationError
 from ostraka.client.session.answers import Answer, of_task
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import write_atomic
+from ostraka.common.files.versions import read_versioned
 from ostraka.common.mechanism import Ttac
 from ostraka.common.plan.plan import Plan
 from ostraka.common.validation import FrozenModel
@@ -301,16 +302,21 @@ class RunStore:
 
 
 def load_state(folder: Path) -> RunState:
-    """Return the state of a run; raise `data.missing` if there is none, `run.mismatch` if it is damaged."""
+    """Return the state of a run.
+
+    Raises:
+        OstrakaError: `data.missing` if there is none, `data.newer` for a later version's, `run.mismatch` for
+            a damaged one.
+    """
     path = folder / STATE_FILE
     try:
-        return RunState.model_validate_json(path.read_text(encoding="utf-8"))
+        return read_versioned(path, RunState)
     except FileNotFoundError as exc:
         raise OstrakaError(
             ErrorCode.DATA_MISSING,
             f"{folder} holds no run: make one with `ostraka query label`.",
         ) from exc
-    except (OSError, UnicodeDecodeError, ValidationError) as exc:
+    except (OSError, ValidationError) as exc:
         raise OstrakaError(
             ErrorCode.RUN_MISMATCH,
             f"{path} cannot be read as the state of a run: restore it, or label into a new folder.",

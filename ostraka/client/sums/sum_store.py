@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from ostraka.client.session.batch import Ticketed
 from ostraka.client.session.summed_rounds import OpenRound, ReleasedSum
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import replace_durably
+from ostraka.common.files.versions import read_versioned
 from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.sharing.ballots import VOTE
@@ -51,6 +52,7 @@ class SumsState(FrozenModel):
         stopped: why nothing more is asked; empty unless a budget or the grant ended.
     """
 
+    version: Literal[1] = 1
     plan: str
     session: str = ""
     batch: int = 1
@@ -78,10 +80,14 @@ class SumStore:
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
-        """Load the run in `folder`, None where there is none; raise `run.mismatch` if it is damaged."""
+        """Load the run in `folder`, None where there is none.
+
+        Raises:
+            OstrakaError: `data.newer` for a later version's, `run.mismatch` for a damaged one.
+        """
         path = folder / STATE_FILE
         try:
-            return cls(folder, SumsState.model_validate_json(path.read_bytes()))
+            return cls(folder, read_versioned(path, SumsState))
         except FileNotFoundError:
             return None
         except (OSError, ValidationError) as exc:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from ostraka.client.session.batch import Ticketed
 from ostraka.client.session.summed_rounds import OpenRound
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import replace_durably
+from ostraka.common.files.versions import parse_versioned
 from ostraka.common.mechanism import JointTraining
 from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing import FRACTION_BITS
@@ -99,6 +100,7 @@ class TrainingProgress(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    version: Literal[1] = 1
     plan: str
     session: str = ""
     number: int = 0
@@ -132,7 +134,11 @@ class TrainingStore:
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
-        """Load the training in `folder`, None where there is none; raise `run.mismatch` if it is damaged."""
+        """Load the training in `folder`, None where there is none.
+
+        Raises:
+            OstrakaError: `data.newer` for a later version's, `run.mismatch` for a damaged one.
+        """
         from safetensors import SafetensorError, safe_open
 
         path = folder / FILE
@@ -140,7 +146,8 @@ class TrainingStore:
             return None
         try:
             with safe_open(path, framework="numpy") as file:
-                progress = TrainingProgress.model_validate_json((file.metadata() or {}).get(_KEY, ""))
+                told = (file.metadata() or {}).get(_KEY, "")
+                progress = parse_versioned(told, TrainingProgress, path)
                 theta = file.get_tensor("theta")
                 c = file.get_tensor("c")
         except (OSError, SafetensorError, ValidationError) as exc:

@@ -8,6 +8,7 @@ import json
 import re
 import stat
 from pathlib import Path
+from typing import Literal
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
@@ -17,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files.versions import read_versioned
 from ostraka.common.identity import CertificateAuthority
 from ostraka.common.wire.contexts import KIT_CONTEXT
 
@@ -34,6 +36,7 @@ class KitSeal(BaseModel):
     """The file `kit.sig`.
 
     Attributes:
+        version: of the seal; it is not signed, as any other is refused.
         files: the SHA-256 of every other file, by its name, in hexadecimal digits.
         number: of the CA's kits, those of later runs higher; 0 in seals of earlier versions.
         made_unix_s: when it was made; 0 in seals of earlier versions.
@@ -42,6 +45,7 @@ class KitSeal(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    version: Literal[1] = 1
     files: dict[str, str]
     number: int = Field(default=0, ge=0, lt=1 << 31)
     made_unix_s: int = Field(default=0, ge=0, lt=1 << 36)
@@ -75,7 +79,7 @@ def check_seal(folder: Path, ca: x509.Certificate) -> KitSeal:
     A site's own `task.toml`, `data`, keys and request may lie beside it.
 
     Raises:
-        OstrakaError: kit.altered.
+        OstrakaError: kit.altered; data.newer for a kit of a later version.
     """
     seal = _read(folder)
     _verify(seal, ca, folder)
@@ -101,10 +105,8 @@ def _check(path: Path, sealed: str | None) -> None:
 
 
 def _read(folder: Path) -> KitSeal:
-    path = folder / SEAL
     try:
-        with path.open("rb") as file:
-            return KitSeal.model_validate_json(file.read(MAX_BYTES))
+        return read_versioned(folder / SEAL, KitSeal, MAX_BYTES)
     except FileNotFoundError as error:
         raise _alteration(folder, f"has no {SEAL}, or an earlier version made it") from error
     except (OSError, ValidationError) as error:

@@ -158,11 +158,21 @@ def test_a_run_that_asked_nobody_is_forgotten(tmp_path: Path) -> None:
     ask(question(tmp_path, "other"))
 
 
-def test_a_damaged_memory_says_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [("{", ErrorCode.DATA_UNREADABLE), ('{"version": 2, "asked": []}', ErrorCode.DATA_NEWER)],
+)
+def test_a_memory_that_cannot_be_read_is_told(tmp_path: Path, content: str, code: ErrorCode) -> None:
     ask(question(tmp_path))
-    for file in (tmp_path / FOLDER).iterdir():
-        file.write_text("{")
-    ask(question(tmp_path, "other"))
+    (file,) = (tmp_path / FOLDER).iterdir()
+    file.write_text(content)
+    for asked in (question(tmp_path, "other"), question(tmp_path)):
+        with pytest.raises(OstrakaError) as refused:
+            ask(asked)
+        assert refused.value.code is code
+        assert str(file) in refused.value.message
+    assert file.read_text() == content
+    ask(question(tmp_path, "other"), again=True)
 
 
 def test_a_site_that_nobody_writes_to_is_labelled_for_all_the_same(

@@ -244,7 +244,8 @@ def _verify(line: Line, authority: Authority) -> Closing:
 def _other_version(path: Path) -> OstrakaError:
     return OstrakaError(
         ErrorCode.LEDGER_NEWER,
-        f"The archive {path} was written by another version of Ostraka; verify it with that version.",
+        f"The archive {path} was written by a later version of Ostraka; verify it with that version or a"
+        " later one.",
     )
 
 
