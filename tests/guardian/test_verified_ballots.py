@@ -109,7 +109,7 @@ def test_a_party_whose_noise_is_beyond_the_bound_is_left_out_and_named(calls: Ca
 
 
 def test_a_unit_that_moves_counts_beyond_two_deviations_of_a_party_opens_no_session(calls: Calls) -> None:
-    calls.register("c", groups=[group("all", copies=2)])
+    calls.register("c", max_votes_per_person=2)
     told = "party c moves a count by 2 votes"
     assert refusal(lambda: calls.open(verified(mechanism=NOISED, quorum=3)), told) == "plan.invalid"
     assert calls.open(plan(mechanism=NOISED, quorum=3)).session_id

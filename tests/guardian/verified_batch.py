@@ -150,7 +150,7 @@ class Batch:
         self.provers[site].alter(change)
 
     def claim_noise(self, site: str, steps: int) -> None:
-        """Have a party's noise be so many steps in the first count, in others none, with the digits for it."""
+        """Have a party's noise be so many steps in one count and 0 in others, with the digits for it."""
         noise = np.zeros(self.shape, np.int64)
         noise[0, 0] = steps
         last = len(self.parts[site]) - 1

@@ -51,7 +51,8 @@ class NoisePart:
 
     def counts(self, ballots: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return noise (queries, width) in votes as the layout has it."""
-        return (ballots * VOTE).astype(np.int64)
+        steps: NDArray[np.int64] = (ballots * VOTE).astype(np.int64)
+        return steps
 
     def ballots(self, counts: RingArray, queries: int, width: int) -> RingArray:
         """Return a share of the noise, (queries, width), which is that of its counts."""
