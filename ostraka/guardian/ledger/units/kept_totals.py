@@ -285,8 +285,8 @@ def _parts(rows: Sequence[int]) -> Iterator[Sequence[int]]:
 def _all_overtaken(key: UnitKey) -> OstrakaError:
     return OstrakaError(
         ErrorCode.BUDGET_NOTHING_KEPT,
-        f"What was kept of the votes of {key} says nothing more since its spending was restated, as when a"
-        " party that voted registers more votes of one person; ask again twenty minutes after later releases.",
+        f"What was kept of the votes of {key} holds no more since spending was restated, as when a party that"
+        " voted registers more votes of one person; ask again twenty minutes after later releases.",
     )
 
 
