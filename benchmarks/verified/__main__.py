@@ -102,16 +102,16 @@ def work_table() -> Table:
             layout, counts = draw(ballot, cells, teachers, bits)
             if bits == BITS[0]:
                 table.add_row(name, "Z_2^64", "", *_ms(measure_plain(counts)), str(8 * cells), "", "", "none")
-            table.add_row(name, *_verified_row(bits, (layout, counts)))
+            table.add_row(name, *_row_of(bits, (layout, counts)))
     classes, ballot = BALLOTS["10 classes"]
     for sigma, bits in product(NOISE, BITS):
         votes = draw(ballot, classes, TEACHERS[0], bits)
         name = f"10 classes, {TEACHERS[0]} teachers, noise {sigma:g}"
-        table.add_row(name, *_verified_row(bits, votes, draw_noise(sigma, classes, bits)))
+        table.add_row(name, *_row_of(bits, votes, draw_noise(sigma, classes, bits)))
     return table
 
 
-def _verified_row(bits: int, *parts: Said) -> list[str]:
+def _row_of(bits: int, *parts: Said) -> list[str]:
     """Return field, digits, work and bytes of what a party proves in some parts."""
     layouts = [layout for layout, _ in parts]
     sent = (

@@ -70,7 +70,7 @@ def balance_digits(most: int) -> tuple[Digit, ...]:
 
     They write no others but the next few, less than half of `_MAX_TOP`, on either side.
     """
-    return min((_balanced(most, top) for top in range(1, _MAX_TOP // 2 + 1)), key=_cost)
+    return min((_balance(most, top) for top in range(1, _MAX_TOP // 2 + 1)), key=_cost)
 
 
 def reach_of(digits: tuple[Digit, ...]) -> int:
@@ -78,7 +78,7 @@ def reach_of(digits: tuple[Digit, ...]) -> int:
     return sum(digit.weight * digit.top for digit in digits)
 
 
-def _balanced(most: int, top: int) -> tuple[Digit, ...]:
+def _balance(most: int, top: int) -> tuple[Digit, ...]:
     """Return digits from -top to top, and a highest one whose weight and top are as small as can be.
 
     Lower ones write all numbers up to `low` on either side, so that a weight of 2 low + 1 leaves no gap.

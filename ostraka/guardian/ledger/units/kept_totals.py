@@ -175,7 +175,7 @@ def _batches_kept(row: units.UnitRow) -> Select[Any]:
         .add_columns(charges.c.worst_case, charges.c.vote_total)
         .join(charges, charges.c.entry == batches.c.id)
         .where(charges.c.unit == row.id, charges.c.vote_total.is_not(None))
-        .where(batches.c.state == "released", batches.c.id > _restated(row))
+        .where(batches.c.state == "released", batches.c.id > _last_restatement(row))
         .order_by(batches.c.id)
     )
 
@@ -183,10 +183,12 @@ def _batches_kept(row: units.UnitRow) -> Select[Any]:
 def _has_earlier(connection: Connection, row: units.UnitRow) -> bool:
     """Whether anything was kept of a unit before its last restatement."""
     kept = select(charges.c.entry).where(charges.c.unit == row.id, charges.c.vote_total.is_not(None))
-    return connection.execute(kept.where(charges.c.entry <= _restated(row)).limit(1)).first() is not None
+    return (
+        connection.execute(kept.where(charges.c.entry <= _last_restatement(row)).limit(1)).first() is not None
+    )
 
 
-def _restated(row: units.UnitRow) -> ScalarSelect[Any]:
+def _last_restatement(row: units.UnitRow) -> ScalarSelect[Any]:
     """Select the entry of a unit's last restatement; 0: none."""
     last = select(func.coalesce(func.max(unit_events.c.entry), 0)).where(
         unit_events.c.unit == row.id, unit_events.c.kind.in_(history.RESTATED)
