@@ -11,7 +11,16 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.verified.sessions import run_sessions, sessions_table
-from benchmarks.verified.work import QUERIES, Steps, draw, draw_sum, measure_plain, measure_verified
+from benchmarks.verified.work import (
+    QUERIES,
+    Said,
+    Steps,
+    draw,
+    draw_noise,
+    draw_sum,
+    measure_plain,
+    measure_verified,
+)
 from ostraka.common.console.cli import run
 from ostraka.common.sharing.ballots import ClassCounts, LabelCounts
 from ostraka.deploy.simulation.settings import Settings
@@ -24,6 +33,8 @@ BALLOTS = {
     "20 labels, tau1 3": (20, LabelCounts(3.0, norm=1)),
 }
 """Counts of a query, and how they are counted."""
+NOISE = (1.5, 5.7, 40.0)
+"""Deviations of the noise that each party adds to ballots of the first kind, in votes."""
 SUMS = ((650, 200), (650, 100_000), (2795, 200), (7850, 200), (2**15, 1000))
 """Values of a sum and records of a party: 64 features and 10 classes, a Gram sum, 784 features, the most."""
 BITS = (31, 61)
@@ -91,16 +102,30 @@ def work_table() -> Table:
             layout, counts = draw(ballot, cells, teachers, bits)
             if bits == BITS[0]:
                 table.add_row(name, "Z_2^64", "", *_ms(measure_plain(counts)), str(8 * cells), "", "", "none")
-            sent = [layout.share_bytes, layout.proof_bytes, layout.message_bytes]
-            table.add_row(
-                name,
-                f"2^{bits} - 1",
-                str(len(layout.writing.counts.digits)),
-                *_ms(measure_verified(layout, counts)),
-                *(f"{size / QUERIES:.1f}" for size in sent),
-                f"2^-{layout.soundness_bits:.1f}",
-            )
+            table.add_row(name, *_row_of(bits, (layout, counts)))
+    classes, ballot = BALLOTS["10 classes"]
+    for sigma, bits in product(NOISE, BITS):
+        votes = draw(ballot, classes, TEACHERS[0], bits)
+        name = f"10 classes, {TEACHERS[0]} teachers, noise {sigma:g}"
+        table.add_row(name, *_row_of(bits, votes, draw_noise(sigma, classes, bits)))
     return table
+
+
+def _row_of(bits: int, *parts: Said) -> list[str]:
+    """Return field, digits, work and bytes of what a party proves in some parts."""
+    layouts = [layout for layout, _ in parts]
+    sent = (
+        sum(layout.share_bytes for layout in layouts),
+        sum(layout.proof_bytes for layout in layouts),
+        sum(layout.message_bytes for layout in layouts),
+    )
+    return [
+        f"2^{bits} - 1",
+        str(sum(len(layout.writing.counts.digits) for layout in layouts)),
+        *_ms(measure_verified(*parts)),
+        *(f"{size / QUERIES:.1f}" for size in sent),
+        f"2^-{min(layout.soundness_bits for layout in layouts):.1f}",
+    ]
 
 
 def sums_table() -> Table:
@@ -125,7 +150,7 @@ def sums_table() -> Table:
             f"{values:,}",
             f"{records:,}",
             str(len(layout.writing.counts.digits)),
-            *_ms(measure_verified(layout, counts)),
+            *_ms(measure_verified((layout, counts))),
             *(f"{size:,}" for size in (layout.share_bytes, layout.proof_bytes, layout.message_bytes)),
             f"2^-{layout.soundness_bits:.1f}",
         )

@@ -2,13 +2,15 @@
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.common.mechanism.mechanism import Draw
 from ostraka.common.mechanism.record_sums import Block
+from ostraka.common.noise import ExactNoise
 from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sharing.ballots import VOTE, BallotFormat
 from ostraka.common.sharing.prime_field import PrimeField
@@ -16,6 +18,7 @@ from ostraka.common.sharing.ring import Ring
 from ostraka.common.sharing.shares import expand, split
 from ostraka.common.sums.sensitivity import MOVED_CODES
 from ostraka.common.verified.layout import Layout, layout_of
+from ostraka.common.verified.noised_parts import NoisePart, claim_noise
 from ostraka.common.verified.prover import Prover
 from ostraka.common.verified.querier import Point, count_shares, message
 from ostraka.common.verified.sum_parts import SumPart, claim_norm, largest_norm
@@ -45,9 +48,15 @@ class Steps:
     guardian: float
 
 
-def measure_verified(layout: Layout, counts: NDArray[np.int64]) -> Steps:
+Said = tuple[Layout, NDArray[np.int64]]
+"""What a party proves in a part, and its counts."""
+
+
+def measure_verified(*parts: Said) -> Steps:
     """Measure verified ballots of one party, and check that they are accepted."""
-    return _median(lambda clock: _run_verified(layout, counts, clock))
+    layouts = [layout for layout, _ in parts]
+    counts = [matrix for _, matrix in parts]
+    return _median(lambda clock: _run_verified(layouts, counts, clock))
 
 
 def measure_plain(counts: NDArray[np.int64]) -> Steps:
@@ -55,7 +64,7 @@ def measure_plain(counts: NDArray[np.int64]) -> Steps:
     return _median(lambda clock: _run_unverified(counts, clock))
 
 
-def draw(ballot: BallotFormat, classes: int, teachers: int, bits: int) -> tuple[Layout, NDArray[np.int64]]:
+def draw(ballot: BallotFormat, classes: int, teachers: int, bits: int) -> Said:
     """Return the layout of verified ballots, and counts for it of teachers that vote at random."""
     rng = np.random.default_rng(0)
     statement = ballot.claim(QUERIES, classes, teachers)
@@ -66,7 +75,14 @@ def draw(ballot: BallotFormat, classes: int, teachers: int, bits: int) -> tuple[
     return layout_of(statement, PrimeField(bits)), counts.astype(np.int64)
 
 
-def draw_sum(values: int, records: int) -> tuple[Layout, NDArray[np.int64]]:
+def draw_noise(sigma: float, classes: int, bits: int) -> Said:
+    """Return the layout of a party's noise of `sigma` votes, and counts for it."""
+    drawn = Draw.gaussian(sigma, QUERIES, classes)
+    part = NoisePart(drawn, layout_of(claim_noise(drawn), PrimeField(bits)))
+    return part.layout, part.counts(part.draw_noise(ExactNoise()))
+
+
+def draw_sum(values: int, records: int) -> Said:
     """Return the layout of a verified sum of one block, and counts for it: as long a sum as records allow."""
     cohort = common_pb2.Cohort(weight=VOTE, records=[records], groups=["all"])
     statement = claim_norm(values, largest_norm(Block(values, MOVED_CODES, 1.0), [cohort]), PrimeField(61))
@@ -77,21 +93,24 @@ def draw_sum(values: int, records: int) -> tuple[Layout, NDArray[np.int64]]:
     return part.layout, part.counts(np.ldexp(steps, -FRACTION_BITS))
 
 
-def _run_verified(layout: Layout, counts: NDArray[np.int64], clock: Callable[[], None]) -> None:
+def _run_verified(
+    layouts: Sequence[Layout], counts: Sequence[NDArray[np.int64]], clock: Callable[[], None]
+) -> None:
     seed, blind_seed, challenge = (secrets.token_bytes(32) for _ in range(3))
     clock()
-    prover = Prover([layout], [counts], CONTEXT, seed, blind_seed)
+    prover = Prover(layouts, counts, CONTEXT, seed, blind_seed)
     proof = prover.prove(challenge)
     clock()
     point = Point(secrets.token_bytes(32))
-    point.evaluation(layout)
+    for layout in layouts:
+        point.evaluation(layout)
     clock()
-    told = message([layout], CONTEXT, seed, point)
-    count_shares([layout], CONTEXT, seed)
+    told = message(layouts, CONTEXT, seed, point)
+    count_shares(layouts, CONTEXT, seed)
     clock()
-    submission = Submission.read([layout], prover.guardian_share, prover.commitment, blind_seed)
-    good = accepts([layout], CONTEXT, submission, challenge, proof, point, prover.commitment, told)
-    guardian_shares([layout], submission)
+    submission = Submission.read(layouts, prover.guardian_share, prover.commitment, blind_seed)
+    good = accepts(layouts, CONTEXT, submission, challenge, proof, point, prover.commitment, told)
+    guardian_shares(layouts, submission)
     clock()
     assert good
 

@@ -12,7 +12,7 @@ import pytest
 
 from ostraka.client.peers.verification import Verification
 from ostraka.common.identity import Role
-from ostraka.common.mechanism import L1, Binary, GnMax, Mechanism, Tau
+from ostraka.common.mechanism import L1, Binary, DistributedGnMax, GnMax, Mechanism, Tau
 from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.verified.parts import context_of, parts_of
 from ostraka.guardian.ledger.sessions import refused_ballots
@@ -27,6 +27,11 @@ def calls(tmp_path: Path) -> Iterator[Calls]:
     with Federation(tmp_path).guardian() as guardian:
         guardian.prepare_all()
         yield guardian
+
+
+NOISED = DistributedGnMax(sigma=1.0, honest=2)
+BOUND = 12 * 2**16
+"""Of the noise of each party where one is relied on, in steps."""
 
 
 def refusals(calls: Calls) -> list[str]:
@@ -72,6 +77,42 @@ def test_a_blind_tally_leaves_out_a_party_that_stuffs_its_ballots(calls: Calls) 
     assert calls.settle(batch.session, 1).released
     assert calls.spent("a") > 0
     assert calls.spent("c") == 0
+
+
+@pytest.mark.parametrize("tally", ["aggregate", "blind"])
+def test_ballots_with_the_noise_of_parties_are_released(calls: Calls, tally: str) -> None:
+    batch = Batch(calls, verified(tally=tally, mechanism=NOISED, quorum=3))
+    batch.vote()
+    assert batch.verify() == []
+    assert list(calls.prepare(batch.session, 1).frozen) == list(PARTIES)
+    if tally == "aggregate":
+        assert batch.release(PARTIES) == [(True, 2)] * SIZE
+    else:
+        querying = Querying(calls, batch.plan, batch.session, 1, batch.total(PARTIES))
+        assert querying.answers(np.ones((SIZE, 1), dtype=np.bool_)).tolist() == [2] * SIZE
+        assert calls.settle(batch.session, 1).released
+    assert calls.spent("a") > 0
+
+
+@pytest.mark.parametrize("noise", [BOUND + 32, -BOUND - 32, 1000 * BOUND])
+def test_a_party_whose_noise_is_beyond_the_bound_is_left_out_and_named(calls: Calls, noise: int) -> None:
+    batch = Batch(calls, verified(mechanism=DistributedGnMax(sigma=1.0, honest=1)))
+    batch.claim_noise("b", BOUND)
+    batch.claim_noise("c", noise)
+    batch.vote()
+    assert batch.verify() == ["c"]
+    assert list(calls.prepare(batch.session, 1).frozen) == ["a", "b"]
+    assert [answered for answered, _ in batch.release(["a", "b"])] == [True] * SIZE
+    assert (calls.spent("c"), calls.spent("a") > 0) == (0, True)
+    (refused,) = refusals(calls)
+    assert '"parties":["c"]' in refused
+
+
+def test_a_unit_that_moves_counts_beyond_two_deviations_of_a_party_opens_no_session(calls: Calls) -> None:
+    calls.register("c", max_votes_per_person=2)
+    told = "party c moves a count by 2 votes"
+    assert refusal(lambda: calls.open(verified(mechanism=NOISED, quorum=3)), told) == "plan.invalid"
+    assert calls.open(plan(mechanism=NOISED, quorum=3)).session_id
 
 
 @pytest.mark.parametrize(

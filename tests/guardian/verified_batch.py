@@ -14,9 +14,11 @@ from ostraka.client.peers.verification import Verification
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import GnMax
+from ostraka.common.noise import ExactNoise
 from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.sharing.modulus import RingArray
+from ostraka.common.verified.noised_parts import NoisePart
 from ostraka.common.verified.parts import AnyPart, context_of, join_ballots, parts_of
 from ostraka.common.verified.querier import count_shares
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
@@ -55,10 +57,14 @@ class Batch:
 
     def prover(self, site: str, context: bytes) -> CheatingProver:
         parts = self.parts[site]
-        counts = [part.counts(self.honest()) for part in parts]
+        counts = [part.counts(self.said(part)) for part in parts]
         return CheatingProver(
             [part.layout for part in parts], counts, context, self.seeds[site], secrets.token_bytes(32)
         )
+
+    def said(self, part: AnyPart) -> NDArray[np.float64]:
+        """Return what a party says in a part: its ballots, or the noise that it draws."""
+        return part.draw_noise(ExactNoise()) if isinstance(part, NoisePart) else self.honest()
 
     def honest(self) -> NDArray[np.float64]:
         """Return the ballots that every party has."""
@@ -142,6 +148,14 @@ class Batch:
         change = np.zeros(layout.writing.size, dtype=np.int64)
         change[: len(changes)] = changes
         self.provers[site].alter(change)
+
+    def claim_noise(self, site: str, steps: int) -> None:
+        """Have a party's noise be so many steps in one count and 0 in others, with the digits for it."""
+        noise = np.zeros(self.shape, np.int64)
+        noise[0, 0] = steps
+        last = len(self.parts[site]) - 1
+        prover = self.provers[site]
+        prover.alter(self.parts[site][last].layout.writing.write(noise) - prover._digits[last], last)
 
     def overstate(self, site: str, *columns: int) -> None:
         """Vote in all of these columns at once, with the digits that an honest party would write."""

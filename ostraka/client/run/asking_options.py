@@ -74,13 +74,14 @@ class AskingOptions(FrozenModel):
     ballots: Annotated[BALLOTS | None, KEY] = Field(
         default=None,
         description="Ballots: verified (guardian and querying party check, without seeing them, that every "
-        "party's are votes of its teachers, right or wrong) or unverified; default verified where that is "
+        "party's are votes of its teachers, right or wrong, and that noise of its own is bounded) or "
+        "unverified; default verified where that is "
         f"possible and a query has at most {MAX_VERIFIED_WIDTH} counts.",
     )
     noise: NOISE = Field(
         default="guardian",
         description="Who draws noise: guardian, or parties (each adds its own before it shares its ballots; "
-        "mechanism gnmax, ballots unverified).",
+        "mechanism gnmax).",
     )
     colluders: Annotated[int, KEY] = Field(
         default=0,

@@ -142,7 +142,7 @@ def _fits(mechanism: Mechanism, bits: Literal[31], parties: int, classes: int) -
     """Whether a field has room for sums of the usual number of teachers, and for a party's norms."""
     claim = mechanism.ballot.claim(1, classes, USUAL_TEACHERS)
     norms_fit = claim is None or claim.largest < PrimeField(bits).prime
-    return norms_fit and fits_ring(mechanism, bits, USUAL_TEACHERS * parties)
+    return norms_fit and fits_ring(mechanism, bits, USUAL_TEACHERS * parties, mechanism.noise_growth(parties))
 
 
 def _queries(options: PlanOptions, pool_size: int) -> int:

@@ -135,7 +135,7 @@ class BatchRound(Generic[Q, A]):
 def _ballots_refused(site: str) -> OstrakaError:
     return OstrakaError(
         ErrorCode.BATCH_BALLOTS_REFUSED,
-        f"Ballots of party {site} are refused, so it is left out: they are no votes of its teachers, or a "
-        "sum longer than its records allow, or what was sent of them is false (unproved so far); tell the "
-        "guardian's administrators.",
+        f"Ballots of party {site} are refused, so it is left out: they are no votes of its teachers, or hold "
+        "too much noise, or are a sum longer than its records allow, or what was sent of them is false "
+        "(unproved so far); tell the guardian's administrators.",
     )

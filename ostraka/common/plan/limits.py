@@ -228,8 +228,6 @@ def unverifiable(mechanism: Mechanism, encoding: str, classes: int) -> str | Non
     """Return why ballots of such plans cannot be verified; None where they can (docs/verified-ballots.md)."""
     if encoding == "ckks":
         return "ballots on encrypted queries come out of garbled circuits and have no proof; choose plain"
-    if mechanism.relied_on is not None:
-        return "ballots that hold noise are no votes, and only these have a proof; choose noise guardian"
     if mechanism.sums_records:
         values = mechanism.width(classes)
         if values <= MAX_VERIFIED_VALUES:

@@ -63,7 +63,7 @@ class Statement:
         most: the largest count, at least 1.
         total: the sum of every row; None: nothing is claimed of sums.
         norm: of every row, or of all together; None: nothing is claimed of norms.
-        signed: whether counts are as far below 0 as above; `most` is then a `reach_of_digits`.
+        signed: whether counts are as far below 0 as above; of a norm, `most` is then a `reach_of_digits`.
     """
 
     rows: int
@@ -78,8 +78,10 @@ class Statement:
             raise ValueError("a statement has at least one row, one cell and a largest count of 1")
         if self.total is not None and not 0 <= self.total <= self.cells * self.most:
             raise ValueError(f"{self.cells} counts up to {self.most} never sum to {self.total}")
-        if self.signed and (self.norm is None or not _is_power(2 * self.most + 1)):
-            raise ValueError(f"signed counts have a norm and all numbers that digits of {SIGNED_BASE} write")
+        if self.signed and self.total is not None:
+            raise ValueError("rows of signed counts have no total")
+        if self.signed and self.norm is not None and not _is_power(2 * self.most + 1):
+            raise ValueError(f"signed counts of a norm are all numbers that digits of {SIGNED_BASE} write")
         if self.norm is not None and (self.total is not None or (self.norm.unit > 1 and not self.signed)):
             raise ValueError(
                 "what has a norm has no total, and only norms of signed counts are of rounded ones"
@@ -97,9 +99,12 @@ class Statement:
 
     @property
     def largest(self) -> int:
-        """The largest number that a sum of powers, or norms, come to by digits that are in range."""
+        """The largest number that a sum of powers, or norms, come to by digits that are in range.
+
+        Nothing is added up of signed counts without a norm, which only must not wrap around.
+        """
         if self.norm is None:
-            return self.cells * self.most
+            return self.most - self.least if self.signed else self.cells * self.most
         highest = (self.most + self.norm.unit // 2) // self.norm.unit
         rows = self.rows if self.norm.joint else 1
         # Of norms that are bounded together the rows' and their sum are written, each up to the bound.

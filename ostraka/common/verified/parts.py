@@ -1,6 +1,6 @@
 """What a party proves of its ballots in a batch: a part for all cohorts that vote and weigh the same.
 
-`sum_parts` has what it proves of a sum over records.
+`sum_parts` has what it proves of a sum over records, `noised_parts` what of its noise.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.common.sharing.prime_field import PrimeField
 from ostraka.common.verified.layout import Layout, layout_of
+from ostraka.common.verified.noised_parts import NoisePart, noise_parts
 from ostraka.common.verified.sum_parts import SumPart, sum_parts
 from ostraka.protos.ostraka.v1 import common_pb2
 
@@ -68,18 +69,21 @@ class Part:
         return total
 
 
-AnyPart = Part | SumPart
-"""What is proved of votes, or of a sum over records."""
+AnyPart = Part | NoisePart | SumPart
+"""What is proved of votes, of the noise added to them, or of a sum over records."""
 
 
 def check_parts(plan: Plan, participant: common_pb2.Participant) -> None:
     """Raise `plan.invalid` where a party's ballots do not fit the plan's field, whoever of its cohorts votes.
+
+    So it does where its noise does not fit them, as `noise_parts` says.
 
     Those of one weight are at most a part together, of the largest batch.
     """
     if plan.mechanism.sums_records:
         sum_parts(plan, participant, np.ones((len(participant.cohorts), 1), dtype=np.bool_))
         return
+    noise_parts(plan, participant, plan.batch_size)
     alike: dict[int, list[int]] = {}
     for place, cohort in enumerate(participant.cohorts):
         alike.setdefault(cohort.weight, []).append(place)
@@ -93,11 +97,12 @@ def parts_of(
 ) -> tuple[AnyPart, ...]:
     """Return what a party proves, of whose cohorts those `present` take part, (cohorts, queries).
 
-    Raises as `vote_parts` and `sum_parts`.
+    Raises as `vote_parts`, `noise_parts` and `sum_parts`.
     """
     if plan.mechanism.sums_records:
         return sum_parts(plan, participant, present)
-    return vote_parts(plan, participant, present)
+    noise = noise_parts(plan, participant, present.shape[1])
+    return *vote_parts(plan, participant, present), *noise
 
 
 def vote_parts(

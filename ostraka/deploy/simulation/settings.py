@@ -236,8 +236,6 @@ def _check_noise(settings: Settings) -> None:
         distribute(settings.plan_mechanism, settings.least_parties, plan.colluders)
     except OstrakaError as error:
         raise ValueError(error.message.removeprefix(INVALID_PLAN)) from error
-    if plan.ballots == "verified":
-        raise ValueError("noise parties goes with ballots unverified")
     if settings.budgets.enforce == "data_dependent":
         raise ValueError(
             "noise parties hides the votes that enforce data_dependent computes costs from; choose worst_case"

@@ -22,6 +22,7 @@ from ostraka.common.plan.encodings import HIDDEN_HEADS
 from ostraka.services.admission.grants import Permission
 from ostraka.services.encrypted.head_processes import HeadProcesses
 from ostraka.services.voting.answers import BallotGuardian
+from ostraka.services.voting.delivery import Delivery
 from ostraka.services.voting.submission import GuardianShare
 
 
@@ -246,7 +247,8 @@ class EncryptedBatch:
         self.logits = logits
         self._permission = permission
         self._guardian = guardian
-        self._recorded = self._submitted = False
+        self._recorded = False
+        self._delivery: Delivery | None = None
         self._steps = Steps(permission.batch_id)
         self._steps.pin(BEGIN, request_digest)
         # One for each step and held while it streams, so that nothing is made twice; steps wait for no other.
@@ -255,7 +257,7 @@ class EncryptedBatch:
     @property
     def submitted(self) -> bool:
         """Whether the guardian has this party's share, so that only retries are to come."""
-        return self._submitted
+        return self._delivery is not None and self._delivery.delivered
 
     def begin(self, request_digest: bytes, point: bytes) -> bytes:
         """Return the points of the base transfers."""
@@ -286,13 +288,14 @@ class EncryptedBatch:
     def compare(self, correction: bytes) -> Iterator[bytes]:
         """Yield the labels of this party's words, `circuits.sizes.labels` in all.
 
-        The guardian has acknowledged this party's share of the ballots before the first of them.
+        The guardian has acknowledged this party's share of the ballots before the first of them
+        (`Delivery.finish`).
         """
         self._steps.require(Name.COMPARE, Name.GARBLE, Name.EVALUATE)
         with self._step(Name.COMPARE, correction):
-            if not self._submitted:
-                self._guardian.submit(self._share())
-                self._submitted = True
+            if self._delivery is None:
+                self._delivery = Delivery(self._share())
+            self._delivery.finish(self._guardian)
             yield from self._while_alive(self.circuits.labels(correction, self.logits.shares))
 
     @contextmanager

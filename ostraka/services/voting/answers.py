@@ -21,6 +21,7 @@ from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.services.admission.grants import Permission
 from ostraka.services.journal.journal import Journal, batch_restarted
 from ostraka.services.journal.limits import GroupCharge
+from ostraka.services.voting.delivery import Delivery, Submitter
 from ostraka.services.voting.submission import GuardianShare
 
 
@@ -57,7 +58,7 @@ class VerifiedBallots:
 
     Attributes:
         parts: what is proved.
-        votes: of the cohorts of each part, as it takes them, (queries, width).
+        votes: of the cohorts of each part, or its noise, as it takes them, (queries, width).
         random: takes a number of bytes.
     """
 
@@ -91,15 +92,14 @@ class Answered:
 class Slot:
     """One batch: whoever holds the lock may vote on it, and `answered` is set once.
 
-    `unacknowledged` is the share that the guardian has yet to take, `refused` why it never will.
+    `delivery` then takes the guardian its share.
     """
 
     ends_at: float
     # Held from the first look at the slot to the guardian's word: two calls for one batch vote once.
     lock: threading.Lock = field(default_factory=threading.Lock)
     answered: Answered | None = None
-    unacknowledged: GuardianShare | None = field(default=None, repr=False)
-    refused: tuple[ErrorCode, str] | None = None
+    delivery: Delivery | None = field(default=None, repr=False)
 
 
 class ExpiringSlot(Protocol):
@@ -171,28 +171,8 @@ class Replies(Generic[S]):
             del self._slots[key]
 
 
-FINAL = frozenset(
-    {
-        ErrorCode.BATCH_ALTERED,
-        ErrorCode.BATCH_DEAD,
-        ErrorCode.BATCH_FROZEN,
-        ErrorCode.SESSION_ENDED,
-        ErrorCode.SESSION_UNKNOWN,
-    }
-)
-"""What the guardian refuses a share with for good: nothing of such a batch is kept but that it is over. After
-other refusals that are never retried, such as of an expired certificate, it may take the same share once the
-party's operator has mended their reason."""
-
 OnAnswered = Callable[[Plan, int], object]
 """Takes the plan and the number of queries of a batch that was answered."""
-
-
-class Submitter(Protocol):
-    """Where the guardian's shares go."""
-
-    def submit(self, share: GuardianShare) -> None:
-        """Return when the guardian has acknowledged the share; raise otherwise."""
 
 
 class BallotGuardian(Submitter, Protocol):
@@ -286,26 +266,14 @@ class IdempotentAnswers:
         # Durable before anything can leave: what is not in the journal could be answered, and cost, twice.
         self.journal.record(session_id, batch_id, charges, permission.query_count, self.clock.now())
         self.on_answered(permission.plan, permission.size)
-        answer.slot.unacknowledged = share
+        answer.slot.delivery = Delivery(share)
         header = party_pb2.VoteReplyHeader(rows=share.rows, width=share.width, seed=seed)
         answer.slot.answered = Answered(answer.request_digest, header)
 
     def submit(self, answer: OpenAnswer) -> party_pb2.VoteReplyHeader:
-        """Return the reply once the guardian has this party's share, which it may have refused before.
-
-        Raises what the guardian refuses the share with. One that it refuses with a code of `FINAL` is
-        forgotten, and the batch refused from then on.
-        """
+        """Return the reply once the guardian has this party's share, as `Delivery.finish` says."""
         slot = answer.slot
-        if slot.refused is None and slot.unacknowledged is not None:
-            try:
-                self.guardian.submit(slot.unacknowledged)
-            except OstrakaError as exc:
-                if exc.code not in FINAL:
-                    raise
-                slot.refused = exc.code, exc.message
-            slot.unacknowledged = None
-        if slot.refused is not None:
-            raise OstrakaError(*slot.refused)
         assert slot.answered is not None  # noqa: S101 - recorded before, or found
+        assert slot.delivery is not None  # noqa: S101 - made with it
+        slot.delivery.finish(self.guardian)
         return slot.answered.reply

@@ -15,6 +15,7 @@ from ostraka.common.identity import Identity
 from ostraka.common.noise import NoiseSource, open_exact_noise
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.task import Task
+from ostraka.common.verified.noised_parts import noise_parts
 from ostraka.common.verified.parts import vote_parts
 from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.services.admission.grants import Permission
@@ -99,8 +100,10 @@ class _Batch:
             drawn = tuple(draw.of(noise()) for draw in draws)
             return UnverifiedBallots(self._votes(hosted, everybody, random, weighted=True), drawn)
         parts = vote_parts(permission.plan, permission.participant, permission.scheduled)
-        votes = (self._votes(hosted, part.cohorts, random, weighted=False) for part in parts)
-        return VerifiedBallots(parts, tuple(votes), random)
+        votes = [self._votes(hosted, part.cohorts, random, weighted=False) for part in parts]
+        noised = noise_parts(permission.plan, permission.participant, permission.size)
+        votes += [part.draw_noise(noise()) for part in noised]
+        return VerifiedBallots((*parts, *noised), tuple(votes), random)
 
     def _votes(
         self, hosted: Hosted, cohorts: Iterable[int], random: Callable[[int], bytes], *, weighted: bool

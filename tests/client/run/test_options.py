@@ -127,6 +127,14 @@ def test_many_parties_get_the_larger_field() -> None:
     assert make_plan(options, task(multi_label=False), 10, many, bytes(16)).ring_bits == 61
 
 
+@pytest.mark.parametrize(("quorum", "bits"), [(3, 31), (2, 61)])
+def test_noise_that_all_parties_add_takes_room(quorum: int, bits: int) -> None:
+    """The fewer are relied on, the more each adds."""
+    options = PlanOptions(mechanism=GnMax(sigma=600.0), noise="parties", quorum=quorum)
+    plan = make_plan(options, task(multi_label=False), 10, ["a", "b", "c"], bytes(16))
+    assert (plan.ballots, plan.ring_bits) == ("verified", bits)
+
+
 def test_an_encoder_is_named_with_the_digest_of_its_weights() -> None:
     options = PlanOptions(mechanism=GnMax(sigma=4.0), encoder="some.module:network")
     made = make_plan(options, task(multi_label=False), 10, PARTIES, bytes(16), b"w" * 32)

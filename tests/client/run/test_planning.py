@@ -215,7 +215,7 @@ def test_noise_from_the_parties_costs_labels_and_says_so(site: Site) -> None:
     noised = ("--mechanism", "gnmax:sigma=10", "--quorum", 3, "--noise", "parties")
     figures = site.figures("--pool", site.pool, *noised)
     assert figures["mechanism"] == {"kind": "distributed_gnmax", "sigma": 10.0, "honest": 2}
-    assert (figures["noise"], figures["colluders"], figures["ballots"]) == ("parties", 0, "unverified")
+    assert (figures["noise"], figures["colluders"], figures["ballots"]) == ("parties", 0, "verified")
     assert figures["noise_growth"] == pytest.approx(1.5**0.5)
     plain = site.figures("--pool", site.pool, "--mechanism", "gnmax:sigma=10", "--quorum", 3)
     (paid,), (others,) = ({party["epsilon"] for party in each["parties"]} for each in (figures, plain))

@@ -38,9 +38,11 @@ def test_a_quorum_below_those_relied_on_and_one_is_refused() -> None:
     assert refused.value.code is ErrorCode.QUORUM_TOO_SMALL
 
 
-def test_noised_ballots_have_no_proof() -> None:
-    with pytest.raises(OstrakaError, match="noise guardian, or ballots unverified") as refused:
-        plan_of(3, ring_bits=61)
+def test_noised_ballots_are_verified_on_plain_queries_alone() -> None:
+    assert plan_of(3, ring_bits=61).ballots == "verified"
+    assert plan_of(3, ring_bits=31, tally="blind").ballots == "verified"
+    with pytest.raises(OstrakaError, match="have no proof; choose plain, or ballots unverified") as refused:
+        plan_of(3, ring_bits=31, encoding="ckks")
     assert refused.value.code is ErrorCode.PLAN_INVALID
 
 

@@ -18,6 +18,7 @@ from ostraka.common.privacy import InputError
 from ostraka.common.privacy.filters import GAUSSIAN
 from ostraka.common.privacy.gaussian import noise_rho
 from ostraka.common.privacy.summed_noise import is_close, log_ratio, rdp_of_sum, share_sigma
+from ostraka.common.verified.noised_parts import DEVIATIONS
 from tests.common.noise.laws import GAUSSIAN as GAUSSIAN_LAW
 from tests.common.noise.laws import fits
 
@@ -97,6 +98,52 @@ def test_no_divergence_is_above_what_is_charged(steps: float, draws: int, shift:
     p = logs(steps, draws)
     found = float(logsumexp(order * p[shift:] + (1 - order) * p[:-shift])) / (order - 1)
     assert found <= rdp_of_sum(order, shift * LATTICE, sigma * LATTICE, draws) * (1 + 1e-9) + 1e-12
+
+
+@pytest.mark.parametrize("steps", [1.0, 1.3, 7.7, 1000.5, 4.4e5])
+def test_a_draw_is_cut_off_with_the_chance_that_is_proved(steps: float) -> None:
+    """Of all whole numbers beyond the bound, whose weights add up to less than an integral from it on."""
+    with mp.workdps(DIGITS):
+        r = mp.mpf(steps)
+        bound = mp.ceil(DEVIATIONS * r)
+        cut = 2 * mp.quad(lambda x: mp.exp(-(x**2) / (2 * r**2)), [bound, bound + 2 * r, mp.inf])
+        if steps < 2000:
+            ends = range(int(bound) + 1, int(bound + 8 * r))
+            summed = 2 * mp.fsum(mp.exp(-(mp.mpf(x) ** 2) / (2 * r**2)) for x in ends)
+            assert summed <= cut
+        assert cut / (r * mp.sqrt(2 * mp.pi)) < mp.mpf(2) ** -107
+
+
+@given(
+    st.floats(1.2, 4),
+    st.integers(1, 4),
+    st.integers(1, 3),
+    st.floats(2, 4),
+    st.floats(0.01, 4),
+)
+def test_cutting_draws_off_adds_no_more_to_delta_than_is_proved(
+    steps: float, draws: int, shift: int, deviations: float, bought: float
+) -> None:
+    """At bounds so low that it shows: each draw beyond its own is moved to it."""
+    reach = math.ceil(12 * steps)
+    bound = math.ceil(deviations * steps)
+    whole = np.exp(-(np.arange(-reach, reach + 1) ** 2) / (2 * steps**2))
+    whole /= whole.sum()
+    cut = whole[reach - bound : reach + bound + 1].copy()
+    cut[[0, -1]] += whole[: reach - bound].sum()
+    beyond = 2 * whole[: reach - bound].sum()
+
+    def delta(one: NDArray[np.float64]) -> float:
+        """Return the least delta at which a shift by so many steps is (bought, delta)-private."""
+        summed = one
+        for _ in range(draws - 1):
+            summed = np.convolve(summed, one)
+        padded = np.pad(summed, shift)
+        moved = np.roll(padded, shift)
+        return float(np.maximum(moved - math.exp(bought) * padded, 0).sum())
+
+    added = (1 + math.exp(bought)) * draws * beyond
+    assert delta(cut) <= delta(whole) + added + 1e-12
 
 
 @given(st.floats(0.01, 1e4), st.integers(1, 10_000))

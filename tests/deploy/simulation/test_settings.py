@@ -340,7 +340,6 @@ def test_parties_draw_noise_where_that_is_asked_for() -> None:
     [
         ({"mechanism": "confident"}, "confident needs another draw"),
         ({"colluders": 3}, "at least 5"),
-        ({"ballots": "verified"}, "ballots unverified"),
         ({"enforce": "data_dependent"}, "choose worst_case"),
         ({"noise": "guardian", "colluders": 1}, "give both or neither"),
     ],

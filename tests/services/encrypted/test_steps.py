@@ -278,16 +278,22 @@ def test_a_batch_is_in_the_journal_before_its_points_leave_and_its_share_before_
 
 
 @pytest.mark.heavy
-def test_labels_stay_where_the_guardian_refuses_the_share_and_come_with_the_retry(attica: Federation) -> None:
+def test_labels_stay_where_the_guardian_refuses_the_share_and_come_where_it_takes_it_later(
+    attica: Federation,
+) -> None:
+    """What is refused for good is not sent again, as of plain votes."""
     with attica.serving() as caller:
-        asked = Encrypted(caller, queries(attica))
-        asked.garble(asked.begin())
-        correction = asked.correction(asked.evaluate())
-        attica.guardian.refusal = OstrakaError(ErrorCode.BATCH_FROZEN, "Too late.")
-        assert refusal(lambda: asked.compare(correction)) is ErrorCode.BATCH_FROZEN
+        mended, dead = (Encrypted(caller, queries(attica), batch_id) for batch_id in (1, 2))
+        corrections = []
+        for asked, code in ((mended, ErrorCode.IDENTITY_EXPIRED), (dead, ErrorCode.BATCH_DEAD)):
+            attica.guardian.refusal = OstrakaError(code, "Not taken.")
+            asked.garble(asked.begin())
+            corrections.append(asked.correction(asked.evaluate()))
+            assert refusal(partial(asked.compare, corrections[-1])) is code
         attica.guardian.refusal = None
-        asked.compare(correction)
-    first, second = attica.guardian.submissions
+        mended.compare(corrections[0])
+        assert refusal(partial(dead.compare, corrections[1]), "Not taken") is ErrorCode.BATCH_DEAD
+    first, _, second = attica.guardian.submissions
     assert first == second
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, case, func, select
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select, case, func, select
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.accounting.smooth_noise import DISTANCES, VoteTotal
@@ -75,7 +75,8 @@ def total_of(view: View, key: UnitKey) -> UnitTotal:
     row = units.require(view.connection, [key], lock=False)[key]
     kept = _sum_kept(view, row, repricing.all_raises(view.connection))
     if not kept.rows:
-        raise _nothing(key)
+        was_kept = kept.overtaken or _has_earlier(view.connection, row)
+        raise _all_overtaken(key) if was_kept else _nothing(key)
     name = _name(view, row, kept)
     shares = _shares(view.connection, kept.rows)
     return UnitTotal(
@@ -126,12 +127,11 @@ def _name(view: View, row: units.UnitRow, kept: _Kept) -> _Name:
 
 
 def _sum_kept(view: View, row: units.UnitRow, raised: Mapping[str, Raises]) -> _Kept:
-    kept = _Kept(row.renyi_order)
     key = units.key_of(row)
     found = view.connection.execute(_batches_kept(row)).all()
-    overtaken = _overtaken(view.connection, [one.id for one in found], raised)
+    kept = _Kept(row.renyi_order, _overtaken(view.connection, [one.id for one in found], raised))
     for one in found:
-        if one.id not in overtaken:
+        if one.id not in kept.overtaken:
             bound = seal_context(one.session_id, one.batch_id, key)
             plain = view.require_cipher().unseal_bytes(one.vote_total, *bound)
             kept.add(one, VoteTotal.from_bytes(plain))
@@ -141,8 +141,9 @@ def _sum_kept(view: View, row: units.UnitRow, raised: Mapping[str, Raises]) -> _
 class _Kept:
     """Adds up the totals of a unit whose budget has one order; those at another count at worst."""
 
-    def __init__(self, order: float) -> None:
+    def __init__(self, order: float, overtaken: set[int]) -> None:
         self._order = order
+        self.overtaken = overtaken
         self.rows: list[int] = []
         self.saved = 0
         self.changes = [0] * DISTANCES
@@ -169,17 +170,30 @@ def _batches_kept(row: units.UnitRow) -> Select[Any]:
     What was kept before tells nothing of what the unit has spent since, nor what is under way then: these
     batches count at worst.
     """
-    restated = select(func.coalesce(func.max(unit_events.c.entry), 0)).where(
-        unit_events.c.unit == row.id, unit_events.c.kind.in_(history.RESTATED)
-    )
     return (
         select(batches.c.id, batches.c.session_id, batches.c.batch_id)
         .add_columns(charges.c.worst_case, charges.c.vote_total)
         .join(charges, charges.c.entry == batches.c.id)
         .where(charges.c.unit == row.id, charges.c.vote_total.is_not(None))
-        .where(batches.c.state == "released", batches.c.id > restated.scalar_subquery())
+        .where(batches.c.state == "released", batches.c.id > _last_restatement(row))
         .order_by(batches.c.id)
     )
+
+
+def _has_earlier(connection: Connection, row: units.UnitRow) -> bool:
+    """Whether anything was kept of a unit before its last restatement."""
+    kept = select(charges.c.entry).where(charges.c.unit == row.id, charges.c.vote_total.is_not(None))
+    return (
+        connection.execute(kept.where(charges.c.entry <= _last_restatement(row)).limit(1)).first() is not None
+    )
+
+
+def _last_restatement(row: units.UnitRow) -> ScalarSelect[Any]:
+    """Select the entry of a unit's last restatement; 0: none."""
+    last = select(func.coalesce(func.max(unit_events.c.entry), 0)).where(
+        unit_events.c.unit == row.id, unit_events.c.kind.in_(history.RESTATED)
+    )
+    return last.scalar_subquery()
 
 
 def _overtaken(connection: Connection, rows: Sequence[int], raised: Mapping[str, Raises]) -> set[int]:
@@ -268,6 +282,14 @@ def _influence(shares: Mapping[UnitKey, _Share]) -> dict[str, int | None]:
 def _parts(rows: Sequence[int]) -> Iterator[Sequence[int]]:
     """Yield as many at a time as a statement takes."""
     return (rows[start : start + _BATCHES_AT_ONCE] for start in range(0, len(rows), _BATCHES_AT_ONCE))
+
+
+def _all_overtaken(key: UnitKey) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.BUDGET_NOTHING_KEPT,
+        f"What was kept of the votes of {key} holds no more since spending was restated, as when a party that"
+        " voted registers more votes of one person; ask again twenty minutes after later releases.",
+    )
 
 
 def _nothing(key: UnitKey) -> OstrakaError:

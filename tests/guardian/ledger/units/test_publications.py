@@ -322,6 +322,15 @@ def test_batches_of_fewer_votes_than_a_voter_has_since_are_kept_for_nobody(place
     assert total_of(ledger).batches == 1
 
 
+def test_whoever_publishes_after_a_raise_of_votes_alone_is_told_of_it(place: Place) -> None:
+    ledger = with_budgets(place.open())
+    keep(ledger, 1, ATHENS, CORINTH, votes={"athens": 1, "corinth": 1})
+    ledger.write(recost, "athens", 5)
+    for key in (ATHENS, CORINTH):
+        message = refused(ErrorCode.BUDGET_NOTHING_KEPT, partial(total_of, ledger, key)).message
+        assert "more votes of one person" in message
+
+
 def test_more_votes_than_a_publication_was_made_for_have_no_price(ledger: Ledger, place: Place) -> None:
     """What it costs whoever has no more votes stays charged, beside batches at the new number."""
     ledger.write(publications.publish, publication(total_of(ledger)))
