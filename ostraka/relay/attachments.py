@@ -128,7 +128,7 @@ class Attachments:
         """Return a new socket of a site; whoever calls holds its place.
 
         Raises:
-            OstrakaError: party.detached where the site opens none in time.
+            OstrakaError: party.detached where the site refuses, or opens none in time.
         """
         token = secrets.token_urlsafe(TOKEN_BYTES)
         due = self._due[token] = asyncio.Future[WebSocket]()
@@ -155,6 +155,17 @@ class Attachments:
             return False
         due.set_result(tunnel)
         return True
+
+    def refuse_tunnel(self, site: Attached, token: str, problem: OstrakaError) -> None:
+        """Tell whoever waits for a socket of a site that there will be none."""
+        due = self._due.pop(token, None)
+        if due is not None and not due.done():
+            due.set_exception(
+                OstrakaError(
+                    ErrorCode.PARTY_DETACHED,
+                    f"{site.identity.uri} is attached to the relay, and takes no call: {problem.message}",
+                )
+            )
 
     def check(self) -> None:
         """Cut off every site whose certificate was revoked or has expired since it attached."""

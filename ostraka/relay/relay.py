@@ -208,7 +208,7 @@ class Relay:
         return Attached(proved.identity, proved.certificate, opened, hello.serves)
 
     async def _follow(self, site: Attached) -> None:
-        """Make the calls that a site asks for until its control socket closes."""
+        """Do what a site asks for, and hear what it refuses, until its control socket closes."""
         beating = asyncio.create_task(beat(site.socket, PING_S))
         try:
             while True:
@@ -217,6 +217,8 @@ class Relay:
                     task = asyncio.create_task(self._call_out(site, message))
                     self._tasks.add(task)
                     task.add_done_callback(self._tasks.discard)
+                elif isinstance(message, Refused) and message.ref is not None:
+                    self.attachments.refuse_tunnel(site, message.ref, messages.refusal(message))
         finally:
             beating.cancel()
 

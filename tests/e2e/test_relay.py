@@ -4,9 +4,16 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
+
 from ostraka.client.run.labelling import LabelResult
-from tests.e2e.relayed import require_true_labels, run, serve_by_relay
-from tests.e2e.sites import SETTINGS, Sites
+from ostraka.common.mechanism import GnMax
+from ostraka.deploy.simulation.processes import Start, Supervisor
+from ostraka.deploy.simulation.split import Split
+from tests.e2e.confidential import HEADS, ask, encrypted_logits
+from tests.e2e.relayed import LONG, require_true_labels, run, serve_by_relay
+from tests.e2e.sites import QUIET, SETTINGS, Sites, place
+from tests.e2e.test_confidential import leads, votes_of
 from tests.e2e.test_guardian_killed import require_charged_once
 from tests.relay.programs import balance, squid
 from tests.relay.relaying import Proxy, found_corporation, proxying
@@ -73,4 +80,23 @@ def test_sites_answer_through_squid_both_ways_and_through_haproxy(sites: Sites, 
         end(sites)
     assert (result.answered, dict(result.left_out)) == (SETTINGS.records.queries, {})
     require_true_labels(sites)
+    require_charged_once(sites)
+
+
+@pytest.mark.parametrize("switch", [{"encoding": "ckks"}, {"tally": "blind"}], ids=["encrypted", "blind"])
+def test_queries_are_encrypted_or_tallies_blind_by_a_relay(
+    tmp_path: Path, heads: Path, split: Split, start: Start, switch: Mapping[str, str]
+) -> None:
+    """Both at once are in `test_relay_killed.py`."""
+    with Supervisor(tmp_path / "logs", {"OMP_NUM_THREADS": "1"}, start=start) as processes:
+        sites = place(tmp_path / "sites", HEADS, heads, split, processes)
+        serve_by_relay(sites)
+        session = ask(sites, GnMax(sigma=QUIET), "run", quorum=3, retry=LONG, **switch)
+        end(sites)
+    assert (session.result.answered, dict(session.result.left_out)) == (HEADS.records.queries, {})
+    logits = encrypted_logits(sites)
+    histogram = votes_of(logits)
+    led = leads(histogram, logits)
+    assert led.any()
+    assert (session.labels[led] == histogram.argmax(axis=1)[led]).all()
     require_charged_once(sites)

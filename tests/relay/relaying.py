@@ -144,17 +144,23 @@ class Proxy:
                 self.seen += data
                 writer.write(data)
                 await writer.drain()
-        writer.close()
+        _close(writer)
 
 
 async def _end(writer: asyncio.StreamWriter) -> None:
     """Close a connection before its loop ends, whether or not the other end says goodbye."""
-    writer.close()
+    _close(writer)
     try:
         with suppress(OSError):  # which a timeout is
             await asyncio.wait_for(writer.wait_closed(), 1)
     finally:
         writer.transport.abort()
+
+
+def _close(writer: asyncio.StreamWriter) -> None:
+    """Close a connection once: over TLS one that is closed twice cannot be aborted."""
+    if not writer.is_closing():
+        writer.close()
 
 
 @contextmanager

@@ -20,8 +20,9 @@ from ostraka.common.rpc.http_connect import MAX_ANSWER_BYTES
 from ostraka.relay import attachments, server
 from ostraka.relay import relay as relays
 from tests.common.federation import GUARDIAN, NAME, PARTY, QUERIER, Federation
+from tests.fair_clock import HANGS_S
 from tests.relay.relaying import Proxy, make_relay, make_site, proxying
-from tests.relay.test_relay import CLOCK, greeting, refused, way, ways
+from tests.relay.test_relay import CLOCK, ask, attached, greeting, refused, way, ways
 
 
 @pytest.fixture
@@ -227,7 +228,7 @@ def test_a_relay_that_stays_silent_is_given_up(
         assert refused(way(site).web_socket(ATTACH)).code == ErrorCode.RELAY_UNREACHABLE
 
 
-def test_an_agent_makes_no_more_calls_and_tunnels_than_may(
+def test_an_agent_makes_no_more_calls_than_may(
     federation: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = make_site(federation, QUERIER, "127.0.0.1:1")
@@ -240,8 +241,20 @@ def test_an_agent_makes_no_more_calls_and_tunnels_than_may(
             _, side = await asyncio.get_running_loop().create_connection(Side, sock=ours)
             await agent._call_out(GUARDIAN, side)
             await side.ended
-        monkeypatch.setattr(agents, "MAX_TUNNELS", 0)
-        monkeypatch.setattr(agent, "_call_server", None)  # which is not called
-        await agent._open(way(site), Open(token="t" * 24))
 
     asyncio.run(asyncio.wait_for(work(), 60))
+
+
+def test_an_agent_carries_no_more_connections_than_may_and_says_so(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The relay would wait for the connection for longer than the caller does."""
+    monkeypatch.setattr(attachments, "OPEN_S", HANGS_S)
+    monkeypatch.setattr(agents, "MAX_TUNNELS", 0)
+    caller = federation.issue(QUERIER)
+
+    async def work(_: Agent) -> None:
+        assert await asyncio.to_thread(ask, caller, address) == ErrorCode.PARTY_DETACHED
+
+    with server.running(make_relay(federation)) as address:
+        attached(make_site(federation, PARTY, address), work, "127.0.0.1:1")

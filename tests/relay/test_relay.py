@@ -28,10 +28,11 @@ from ostraka.common.relay.web_socket import WebSocket
 from ostraka.common.rpc import make_server, open_channel
 from ostraka.common.rpc.failures import call_error
 from ostraka.protos.ostraka.v1 import site_pb2, site_pb2_grpc
+from ostraka.relay import attachments, server
 from ostraka.relay import relay as relays
-from ostraka.relay import server
 from ostraka.relay.quotas import Quota
 from tests.common.federation import NAME, PARTY, QUERIER, Federation
+from tests.fair_clock import HANGS_S
 from tests.relay.relaying import HUB, Proxy, found_corporation, make_relay, make_site, proxying
 
 CLOCK: Clock = SystemClock()
@@ -134,6 +135,32 @@ def test_a_caller_is_passed_on_to_the_site_that_it_names(
     passed = registry.get_sample_value("ostraka_relay_connections_total", {"role": "party"})
     assert passed
     assert registry.get_sample_value("ostraka_relay_refused_total", {"code": "party.detached"})
+
+
+def test_callers_of_a_site_whose_server_is_gone_are_told_at_once(
+    federation: Federation, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One calls the relay, the other by its agent; both would wait for longer than their deadline."""
+    monkeypatch.setattr(attachments, "OPEN_S", HANGS_S)
+    monkeypatch.setattr(agents, "CALL_S", HANGS_S)
+    caller = federation.issue(QUERIER)
+    over = make_site(federation, QUERIER, address)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as closed,
+        socket.create_server(("127.0.0.1", 0)) as lent,
+    ):
+        gone, where = (f"127.0.0.1:{one.getsockname()[1]}" for one in (closed, lent))
+        closed.close()
+
+        async def work(_: Agent) -> None:
+            assert await asyncio.to_thread(ask, caller, address) == ErrorCode.PARTY_DETACHED
+            calling = Agent(Credentials.of(over), ways(over), CLOCK, None, {PARTY: lent})
+            running = asyncio.create_task(calling.run(asyncio.Event()))
+            assert await asyncio.to_thread(ask, caller, where) == ErrorCode.PARTY_DETACHED
+            running.cancel()
+            await asyncio.wait([running])
+
+        attached(make_site(federation, PARTY, address), work, gone)
 
 
 def test_a_proxy_with_a_password_that_inspects_is_passed_and_one_without_is_named(

@@ -4,8 +4,8 @@ import asyncio
 import secrets
 import socket
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 import structlog
@@ -159,7 +159,7 @@ class Agent:
             while True:
                 message = await receive(attachment.socket)
                 if isinstance(message, Open):
-                    self._start(self._open(attachment.way, message))
+                    self._start(self._open(attachment, message))
                 elif isinstance(message, Refused) and message.ref is not None:
                     self._refuse_call(message)
                 elif isinstance(message, Refused):
@@ -174,40 +174,48 @@ class Agent:
     def _start(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         return self._tasks.create_task(work)
 
-    async def _open(self, way: Way, message: Open) -> None:
-        """Join a new socket of the relay with this site's server, or with the call that it is for."""
+    async def _open(self, attachment: Attachment, message: Open) -> None:
+        """Join a new socket of the relay with this site's server, or with the call that it is for.
+
+        The relay is told at once where there is neither: somebody waits for the socket.
+        """
+        try:
+            with self._place():
+                side = self._take(message.ref) if message.ref else await self._call_server()
+                await _join(attachment.way, message.token, side)
+        except (OstrakaError, OSError) as error:
+            known = error if isinstance(error, OstrakaError) else _silent_server()
+            structlog.get_logger().warning("relay.not_opened", problem=known.message)
+            send(attachment.socket, Refused(code=known.code, message=known.message, ref=message.token))
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
         if self._tunnels >= MAX_TUNNELS:
-            return
+            raise OstrakaError(
+                ErrorCode.RELAY_QUOTA, f"This site's agent carries {MAX_TUNNELS} connections, and no more."
+            )
         self._tunnels += 1
         try:
-            side = self._take(message.ref) if message.ref else await self._call_server()
-            if side is not None:
-                await _join(way, message.token, side)
-        except (OstrakaError, OSError) as error:
-            problem = error.message if isinstance(error, OstrakaError) else type(error).__name__
-            structlog.get_logger().warning("relay.not_opened", problem=problem)
+            yield
         finally:
             self._tunnels -= 1
 
-    def _take(self, ref: str) -> Side | None:
+    def _take(self, ref: str) -> Side:
         call = self._calls.pop(ref, None)
         if call is None:
-            return None
+            raise OstrakaError(ErrorCode.SERVER_UNREACHABLE, "Whoever called by this agent has gone.")
         call.answer.set_result(True)
         return call.side
 
-    async def _call_server(self) -> Side | None:
+    async def _call_server(self) -> Side:
         if self.serving is None:
-            return None
+            raise _silent_server()
         try:
             async with asyncio.timeout(CALL_S):
                 host, port = split_address(await asyncio.shield(self.serving))
                 connection = await connect(host, port)
         except OSError as error:
-            raise OstrakaError(
-                ErrorCode.SERVER_UNREACHABLE,
-                "This site's own server does not answer its agent; look at its log.",
-            ) from error
+            raise _silent_server() from error
         _, side = await asyncio.get_running_loop().create_connection(Side, sock=connection)
         return side
 
@@ -265,6 +273,12 @@ class Agent:
         call = self._calls.pop(message.ref or "", None)
         if call is not None:
             call.answer.set_result(False)
+
+
+def _silent_server() -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.SERVER_UNREACHABLE, "This site's own server does not answer its agent; look at its log."
+    )
 
 
 async def _join(way: Way, token: str, side: Side) -> None:

@@ -53,7 +53,10 @@ class Attached(FrozenModel):
 
 
 class Refused(FrozenModel):
-    """From the relay: why it ends the attachment, or with `ref` a call outwards."""
+    """From the relay: why it ends the attachment, or with `ref` a call outwards.
+
+    From a site: why it opens no socket with the token `ref`.
+    """
 
     kind: Literal["refused"] = "refused"
     code: str

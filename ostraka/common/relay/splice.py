@@ -17,7 +17,7 @@ ASK_TIMES = 2
 
 
 class Side(asyncio.Protocol):
-    """One connection of a splice. Nothing is read from it before it is joined with another one.
+    """One connection of a splice. What is read from it before it is joined waits, and no more is read.
 
     Attributes:
         ended: done once the connection is closed.
@@ -29,6 +29,7 @@ class Side(asyncio.Protocol):
         self.received = 0
         self._transport: asyncio.Transport | None = None
         self._other: Side | None = None
+        self._early: list[bytes] = []
         self._read_all = False
         self._unwanted = False
 
@@ -36,8 +37,13 @@ class Side(asyncio.Protocol):
         """Send from now on what each of the two receives to the other one; one that ended ends both."""
         self._other = other
         other._other = self
+        # Data of both before the end of either, and reading before data: these may have it held again.
         for side in (self, other):
-            side._start()
+            side.hold(False)
+            side._pass_early()
+        for side in (self, other):
+            if side._read_all:
+                side._pass_eof()
         for side in (self, other):
             if side.ended.done():
                 cast(Side, side._other).close()
@@ -55,7 +61,8 @@ class Side(asyncio.Protocol):
     def close(self) -> None:
         """Close the connection once what is kept of it is sent, or once it is made."""
         self._unwanted = True
-        if self._transport is not None:
+        # A connection over TLS that is closed twice can no longer be aborted.
+        if self._transport is not None and not self._transport.is_closing():
             self._transport.close()
 
     def abort(self) -> None:
@@ -74,11 +81,10 @@ class Side(asyncio.Protocol):
             self._transport.resume_reading()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the transport, and read nothing yet."""
+        """Take the transport, which begins to read."""
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=BUFFER_BYTES)
         _prepare(self._transport.get_extra_info("socket"))
-        self.hold(True)
         if self._unwanted:
             self._transport.abort()
 
@@ -108,19 +114,26 @@ class Side(asyncio.Protocol):
         if self._other is not None:
             self._other.close()
 
-    def _start(self) -> None:
-        self.hold(False)
+    def _pass_early(self) -> None:
+        early = self._early
+        self._early = []
+        for data in early:
+            self._pass(data)
 
     def _pass(self, data: bytes) -> None:
+        if self._other is None:
+            # Held here, and not when the connection is made: Python 3.11.2 begins to read all the same.
+            self._early.append(data)
+            self.hold(True)
+            return
         self.received += len(data)
-        if self._other is not None:
-            self._other.send(data)
+        self._other.send(data)
 
     def _pass_eof(self) -> None:
         self._read_all = True
         if self._other is None:
-            self.close()
-        elif self._other._read_all:
+            return  # passed on once there is another side
+        if self._other._read_all:
             self._other.close()
             self.close()
         else:

@@ -37,7 +37,6 @@ class WebSocket(Side):
         self.opened: asyncio.Future[Request | None] = asyncio.get_running_loop().create_future()
         self._protocol = protocol
         self._texts = asyncio.Queue[str | None](MAX_TEXTS)
-        self._early: list[bytes] = []
         self._seen = self._now()
 
     @classmethod
@@ -107,9 +106,8 @@ class WebSocket(Side):
             self.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to read, and ask for the upgrade where this is the client."""
+        """Take the transport, and ask for the upgrade where this is the client."""
         super().connection_made(transport)
-        self.hold(False)
         if isinstance(self._protocol, ClientProtocol):
             self._protocol.send_request(self._protocol.connect())
             self._flush()
@@ -134,14 +132,9 @@ class WebSocket(Side):
         self._end_texts()
         super().connection_lost(exc)
 
-    def _start(self) -> None:
-        early = self._early
-        self._early = []
-        for data in early:
-            self._pass(data)
-        if not self._texts.empty():
-            self._pass_eof()
-        super()._start()
+    def _pass_early(self) -> None:
+        self._read_all = not self._texts.empty()
+        super()._pass_early()
 
     def _take(self, event: Request | Response | Frame) -> None:
         if isinstance(event, Request):
@@ -151,7 +144,7 @@ class WebSocket(Side):
                 None if event.status_code == HTTPStatus.SWITCHING_PROTOCOLS else _explain_refusal(event)
             )
         elif event.opcode in (Opcode.BINARY, Opcode.CONT):
-            self._take_data(bytes(event.data))
+            self._pass(bytes(event.data))
         elif event.opcode is Opcode.TEXT:
             self._take_text(bytes(event.data).decode("utf-8", "replace"))
 
@@ -162,14 +155,6 @@ class WebSocket(Side):
             self.opened.set_exception(result)
         else:
             self.opened.set_result(result)
-
-    def _take_data(self, data: bytes) -> None:
-        if self._other is not None:
-            self._pass(data)
-            return
-        # The other side is not there yet: what was read already waits, and no more is read.
-        self._early.append(data)
-        self.hold(True)
 
     def _take_text(self, text: str) -> None:
         if self._other is not None:
