@@ -1,1 +1,1 @@
-"""Verified ballots, argmax in circuits and encrypted heads beside other libraries (docs/confidential.md)."""
+"""Ballots with proofs, argmax in circuits and encrypted heads beside others (docs/confidential-costs.md)."""

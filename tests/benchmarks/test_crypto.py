@@ -15,7 +15,7 @@ from benchmarks.crypto.peers import run_peer
 from benchmarks.crypto.tables import tabulate, tell, times
 from benchmarks.crypto.tasks import OWN_PROMISE, PEERS, Peer, Task
 
-PAGE = Path(__file__).parents[2] / "docs" / "confidential.md"
+PAGE = Path(__file__).parents[2] / "docs" / "confidential-costs.md"
 OWN = Measured("1.0", 1000, {"party": 0.25, "guardian": 0.25}, 20_000, 3)
 OTHER = Measured("2.0", 500, {"both parties": 2.5}, 2_500, 7)
 MPYC = next(peer for peer in PEERS if peer.name == "MPyC")

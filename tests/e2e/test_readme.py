@@ -6,7 +6,7 @@ from ostraka.deploy.simulation.processes import Start
 from tests.e2e import walkthrough
 
 README = walkthrough.ROOT / "README.md"
-MOST_WORDS = 900
+MOST_WORDS = 600
 
 
 def commands() -> list[str]:

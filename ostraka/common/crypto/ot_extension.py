@@ -10,7 +10,7 @@ found; this is the check by columns, which has none, as in the later version of 
 of every column, `ColumnHash`, keyed by a hash of the whole message, and of all before it on which the columns
 depend, the base transfers' answer included (Fiat and Shamir 1986). Say column i was made with choices r_i;
 the sender has q_i = t_i + delta_i r_i, the receiver claims x = H(r) and t'_i = H(t_i), and the sender accepts
-if H(q_i) = t'_i + delta_i x for all i. Then (own derivation: docs/confidential.md):
+if H(q_i) = t'_i + delta_i x for all i. Then (own derivation: docs/confidential-proofs.md):
 
 - For a column with H(r_i) != x exactly one value of delta_i is accepted, whatever t'_i is. The receiver knows
   these bits if it passes, and it passes with probability 2^-c for c of them: guessing so is no better than
@@ -51,7 +51,7 @@ class ColumnHash:
     key and on the length (NIST SP 800-38D, section 7.1), so a tag plus the tag of zeros is linear over GF(2).
     For a key drawn after them, two different columns of n blocks collide with probability at most
     (n / 2^128)^2, and the hash of a column whose last two blocks are uniform is uniform unless the points
-    are equal or zero, which has probability below 2^-125 (own derivation: docs/confidential.md).
+    are equal or zero, which has probability below 2^-125 (own derivation: docs/confidential-proofs.md).
     """
 
     def __init__(self, key: bytes, column_bytes: int) -> None:

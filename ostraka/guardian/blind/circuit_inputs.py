@@ -69,7 +69,7 @@ def confident_check(sums: RingArray, needed: np.int64, draws: NDArray[np.int64],
     """Words (Q, k + 1) of `check_circuit(k)`: passes iff max_j |s_j| + draw >= needed.
 
     |s| is the circular distance of the whole sum from 0, and everything in steps of 2^-16 vote (own
-    derivation, docs/confidential.md).
+    derivation, docs/confidential-proofs.md).
     """
     arc = _near_both(needed, draws, np.int64(0), modulus)
     return _words(modulus.subtract(sums, modulus.wrap(arc.begin)[:, None]), arc.length)
@@ -85,7 +85,7 @@ def label_check(
     """Words (Q k, 2) of `check_circuit(1)`: passes iff max(|V|, |n - V|) + draw >= needed.
 
     V is the whole sum, n the total and |.| the circular distance from 0 (own derivation,
-    docs/confidential.md).
+    docs/confidential-proofs.md).
     """
     apart = modulus.lift(modulus.wrap(totals))[:, None]
     arc = _near_both(needed, draws, apart, modulus)

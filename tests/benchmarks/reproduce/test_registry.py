@@ -59,7 +59,7 @@ def test_what_is_no_papers_has_a_name_of_its_own() -> None:
 
 
 def test_all_in_small_is_a_matter_of_minutes() -> None:
-    """By what was measured: CHANGELOG.md says under ten minutes."""
+    """By the processor time that each cell was measured to take."""
     assert sum(cell.seconds[0] for cell in cells() if cell.run) < 300
 
 

@@ -62,7 +62,7 @@ def _order(degree: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
 
 
 _UNIFORMS = 3
-"""Uniform numbers of which each coefficient of a mask is the sum (docs/confidential.md)."""
+"""Uniform numbers of which each coefficient of a mask is the sum (docs/confidential-proofs.md)."""
 
 
 @dataclass(frozen=True)

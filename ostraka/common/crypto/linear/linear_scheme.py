@@ -12,7 +12,7 @@ uniform modulo 2^64 in every coefficient. Its own share of the logit is minus th
 - `second` is a sample of ring learning with errors for the secret u, plus something: as good as uniform
   whatever w, a_f, b_f and b_0 are, since a_0 is hashed from what both sides contributed, the party last.
 
-docs/confidential.md has the proof.
+docs/confidential-proofs.md has the proof.
 """
 
 import secrets
