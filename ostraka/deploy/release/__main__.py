@@ -10,7 +10,7 @@ from ostraka import __version__
 from ostraka.deploy.images import locks, sbom
 from ostraka.deploy.images.locks import ROOT
 from ostraka.deploy.release import bill, checksums, distributions
-from ostraka.deploy.release.commit import Commit, checked_out
+from ostraka.deploy.release.commit import Commit, read_commit
 
 DIST = ROOT / "dist"
 
@@ -36,7 +36,7 @@ def release(commit: Commit) -> Path:
 def main() -> int:
     """Make the release and show its sums; 2 with one sentence where that is refused or has failed."""
     try:
-        commit = checked_out(ROOT, __version__)
+        commit = read_commit(ROOT, __version__)
         sums = release(commit)
     except (OSError, RuntimeError, subprocess.CalledProcessError) as error:
         print(f"error: {error}", file=sys.stderr)

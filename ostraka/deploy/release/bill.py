@@ -38,7 +38,7 @@ def write(wheel: Path, commit: Commit) -> Path:
         hashes=[HashType(alg=HashAlgorithm.SHA_256, content=digest)],
     )
     made = BomMetaData(component=subject, timestamp=datetime.fromtimestamp(commit.seconds, UTC))
-    parts = [_component(package, stated) for package, stated in _required(metadata).items()]
+    parts = [_component(package, stated) for package, stated in _read_requirements(metadata).items()]
     bom = Bom(components=parts, metadata=made, serial_number=uuid5(NAMESPACE_URL, digest))
     bom.register_dependency(subject, parts)
     file = wheel.with_name(f"{subject.name}-{subject.version}.cdx.json")
@@ -52,7 +52,7 @@ def _metadata(wheel: Path) -> Message:
         return message_from_bytes(archive.read(found))
 
 
-def _required(metadata: Message) -> dict[str, Requirement]:
+def _read_requirements(metadata: Message) -> dict[str, Requirement]:
     """Return by name what the wheel requires for running it, with any of its extras, on any system."""
     stated = (Requirement(line) for line in metadata.get_all("Requires-Dist", []))
     needed = (one for one in stated if not str(one.marker).endswith(_NOT_TO_RUN))

@@ -30,7 +30,7 @@ class Commit:
             files.extractall(folder, filter="data")
 
 
-def checked_out(root: Path, version: str) -> Commit:
+def read_commit(root: Path, version: str) -> Commit:
     """Return the commit that the clone `root` has checked out.
 
     Raises:

@@ -12,7 +12,7 @@ import pytest
 from ostraka import __version__
 from ostraka.deploy.images.locks import ROOT
 from ostraka.deploy.release import distributions
-from ostraka.deploy.release.commit import checked_out
+from ostraka.deploy.release.commit import read_commit
 
 pytestmark = pytest.mark.heavy
 LATER = 2**31
@@ -37,7 +37,7 @@ def built(folder: Path, changed: int | None = None) -> Path:
     if changed is not None:
         for file in clone.rglob("*.py"):
             os.utime(file, (changed, changed), follow_symlinks=False)
-    distributions.build(checked_out(clone, __version__), folder / "dist")
+    distributions.build(read_commit(clone, __version__), folder / "dist")
     return folder / "dist"
 
 
