@@ -3,7 +3,7 @@ PY := .venv/bin/python
 # Compiled modules are kept, also where the environment says otherwise: collecting tests takes half as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test test-all test-compose heavy roles gpu mutants lint docs errors audit chaos fuzz protos bench reproduce reproduce-quick train-mnist chromium images locks sbom pip-audit clean
+.PHONY: install demo test test-all test-compose heavy roles gpu mutants lint docs errors audit chaos fuzz protos bench reproduce reproduce-quick train-mnist chromium images locks sbom pip-audit release clean
 
 INSTALL = $(PY) -I ostraka/deploy/install.py
 
@@ -54,6 +54,7 @@ lint: install
 	.venv/bin/mypy
 	.venv/bin/pyright --project tests/editors/pyrightconfig.json
 	.venv/bin/lint-imports
+	.venv/bin/zizmor --quiet --offline --strict-collection .github/workflows
 
 # The documentation as a site in build/site, that opens without a network and a server.
 docs: install
@@ -105,6 +106,10 @@ sbom: install
 
 pip-audit: install
 	$(PY) -m ostraka.deploy.images audit
+
+# Wheel, source archive, bills of materials and sums of what is committed, in dist: RELEASING.md.
+release: install
+	$(PY) -m ostraka.deploy.release
 
 bench: install
 	$(PY) -m benchmarks

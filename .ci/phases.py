@@ -117,7 +117,7 @@ PHASES = {
         Phase("mutants", "make mutants MUTANTS='--sample 10'", INSTALL),
         Phase("gpu", "make gpu", INSTALL),
         Phase("roles", "make roles", INSTALL, pytest="make roles"),
-        Phase("sbom", "make sbom pip-audit", INSTALL),
+        Phase("release", "make release pip-audit", INSTALL),
     )
 }
 """In the order in which they begin, as soon as what they need is over: the longest first."""

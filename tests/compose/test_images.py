@@ -1,15 +1,24 @@
 """The images: each holds what its role imports and what its lock file says, and nothing to build with."""
 
 import json
+import os
 import re
 import subprocess
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from ostraka.common.config import SiteConfig, write_site
 from ostraka.deploy.images import build, locks
 from ostraka.deploy.images.locks import ROLES, ROOT
+from tests.common.federation import GUARDIAN, PARTY, Federation
 from tests.compose import engine
+from tests.compose.project import docker
+from tests.relay.relaying import make_relay, make_site
+from tests.waiting import until
 
 pytestmark = pytest.mark.compose
 
@@ -68,6 +77,14 @@ print(json.dumps({d.name: d.version for d in importlib.metadata.distributions()}
 """
 
 
+CONFINED = ("--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL")  # noqa: S108
+"""How containers run, wherever they are."""
+OWN_USER = 10001
+OTHER_USER = 4242
+PORT = 7443
+PROXY = ROOT / "tests" / "compose" / "stand_ins" / "proxy.py"
+
+
 @pytest.fixture(scope="module", autouse=True)
 def images() -> None:
     engine.ensure()
@@ -76,8 +93,7 @@ def images() -> None:
 
 def run(role: str, *command: str, entrypoint: str = "python") -> subprocess.CompletedProcess[str]:
     """Run a command as containers of `role` run: no network, nothing to write to but /tmp."""
-    confined = ["--rm", "--network", "none", "--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL"]  # noqa: S108
-    options = [*confined, "--entrypoint", entrypoint, build.tag(role)]
+    options = ["--rm", "--network", "none", *CONFINED, "--entrypoint", entrypoint, build.tag(role)]
     return subprocess.run(["docker", "run", *options, *command], capture_output=True, text=True)
 
 
@@ -140,3 +156,87 @@ def test_data_files_of_packages_are_installed() -> None:
     listing += "print(*(p.relative_to(r) for p in (r / 'ostraka').rglob('*') if p.is_file()), sep='\\n')"
     there = {line for role in ROLES for line in run(role, "-c", listing).stdout.split()}
     assert files <= there, files - there
+
+
+def mounted(folder: Path, user: int) -> list[str]:
+    """Return the options by which a container has a site's folder, which belongs to `user` from now on."""
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, user, user)
+    return ["--volume", f"{folder}:/site"]
+
+
+@contextmanager
+def started(*arguments: str) -> Iterator[str]:
+    """Start a container for the time of the block, and yield its id."""
+    container = docker("run", "--detach", *CONFINED, *arguments).strip()
+    try:
+        yield container
+    finally:
+        docker("rm", "--force", "--volumes", container)
+
+
+@contextmanager
+def network(*options: str) -> Iterator[str]:
+    """Make a network for the time of the block, and yield its name."""
+    name = f"ostraka-images-{uuid.uuid4().hex[:8]}"
+    docker("network", "create", *options, name)
+    try:
+        yield name
+    finally:
+        docker("network", "rm", name)
+
+
+def logged(container: str) -> str:
+    """Return what a container printed."""
+    shown = subprocess.run(["docker", "logs", container], capture_output=True, text=True, check=True)
+    return shown.stdout + shown.stderr
+
+
+def serves(container: str) -> bool:
+    """Whether the server of a container answers its own health check."""
+    asked = ["docker", "exec", container, "ostraka", "site", "health", "/site"]
+    return subprocess.run(asked, capture_output=True, text=True).stdout.strip() == "serving"
+
+
+def test_a_server_runs_as_another_user_on_a_read_only_root(tmp_path: Path) -> None:
+    folder = Federation(tmp_path / "federation").issue(GUARDIAN).folder
+    about = {"federation": GUARDIAN.federation, "site": GUARDIAN.site, "role": "guardian"}
+    write_site(SiteConfig(**about, listen=f"127.0.0.1:{PORT}", folder=folder))
+    user = ("--user", f"{OTHER_USER}:{OTHER_USER}", "--network", "none")
+    serving = ("guardian", "serve", "--site", "/site")
+    with started(*user, *mounted(folder, OTHER_USER), build.tag("guardian"), *serving) as server:
+        until(lambda: serves(server))
+        tried = "id -u; touch /opt/venv/altered 2> /dev/null || echo refused"
+        assert docker("exec", server, "sh", "-c", tried).split() == [str(OTHER_USER), "refused"]
+    assert (folder / "ledger.db").stat().st_uid == OTHER_USER
+
+
+def test_a_party_without_a_way_out_reaches_its_relay_through_a_proxy(tmp_path: Path) -> None:
+    federation, guardian = Federation(tmp_path / "federation"), build.tag("guardian")
+    relay_site = mounted(make_relay(federation, f"0.0.0.0:{PORT}"), OWN_USER)
+    party_site = mounted(make_site(federation, PARTY, f"relay:{PORT}").folder, OWN_USER)
+    relay = ["--network-alias", "relay", *relay_site, guardian, "relay", "serve", "--site", "/site"]
+    proxy = ["--volume", f"{PROXY}:/proxy.py:ro", "--entrypoint", "python", guardian, "/proxy.py", str(PORT)]
+
+    def findings(*options: str) -> dict[str, str]:
+        """Return the state of what a party's container checks of its relay."""
+        checking = (build.tag("party"), "site", "check", "/site", "--json", "-")
+        command = ["docker", "run", "--rm", *CONFINED, "--network", inside, *party_site, *options, *checking]
+        checked = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)
+        return {one["check"]: one["state"] for one in checked if one["check"].startswith("relay")}
+
+    with (
+        network("--internal") as inside,
+        network() as outside,
+        started("--network", outside, *relay) as hub,
+        started("--network", outside, *proxy) as way,
+    ):
+        docker("network", "connect", "--alias", "proxy", inside, way)
+        until(lambda: "relay.serving" in logged(hub))
+        name = f"relay relay:{PORT}"
+        assert findings() == {name: "failed"}
+        assert logged(way) == ""
+        reached = findings("--env", f"HTTPS_PROXY=http://proxy:{PORT}")
+        steps = (f"{name}: network", f"{name}: TLS", name)
+        assert {step: reached.get(step) for step in steps} == dict.fromkeys(steps, "ok")
+        assert set(logged(way).split()) == {f"relay:{PORT}"}

@@ -13,6 +13,8 @@ TEXTS: Mapping[str, str] = {
     "CONTRIBUTING.md": "project/contributing.md",
     "SECURITY.md": "project/security.md",
     "CHANGELOG.md": "project/changelog.md",
+    "SUPPORT.md": "project/support.md",
+    "RELEASING.md": "project/releasing.md",
 }
 """Pages that are not in `docs`."""
 _FILES = "source/"

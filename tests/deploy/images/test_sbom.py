@@ -9,11 +9,8 @@ from ostraka.deploy.images import locks, sbom
 
 
 @pytest.mark.heavy
-def test_every_locked_package_is_in_it_with_its_hashes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sbom, "FOLDER", tmp_path)
-    file = sbom.write("build.txt")
+def test_every_locked_package_is_in_it_with_its_hashes(tmp_path: Path) -> None:
+    file = sbom.write("build.txt", tmp_path)
     bill = json.loads(file.read_text(encoding="utf-8"))
     (package,) = bill["components"]
     hashes = {
