@@ -115,6 +115,7 @@ PHASES = {
         Phase("docs", "make docs", INSTALL),
         Phase("fuzz", "make fuzz", INSTALL),
         Phase("mutants", "make mutants MUTANTS='--sample 12'", INSTALL),
+        Phase("reproduce", "make reproduce-older SECONDS=60", INSTALL),
         Phase("gpu", "make gpu", INSTALL),
         Phase("roles", "make roles", INSTALL, pytest="make roles"),
         Phase("sbom", "make sbom pip-audit", INSTALL),
