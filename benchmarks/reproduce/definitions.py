@@ -16,7 +16,7 @@ NO_NUMBERS = (
     "ostraka.common.telemetry",
     "ostraka.common.tls_minimum",
 )
-"""Packages of which no measured number depends: messages, refusals and what people read."""
+"""Packages on which no measured number depends: messages, refusals and what people read."""
 FOR_PEOPLE = ("description", "help")
 """Arguments that are read by people alone."""
 
@@ -122,7 +122,7 @@ def read_module(module: str) -> Module | None:
     registrations = [
         Registration(_acts_on(one, known), one)
         for statement in statements
-        if not isinstance(statement, ast.Import | ast.ImportFrom) and not any(_bound(statement))
+        if _acts(statement)
         for one in _calls_apart(statement)
     ]
     return Module(bound, aliases, known, registrations)
@@ -150,6 +150,13 @@ def _is_guard(statement: ast.stmt) -> bool:
         return False
     named = {node.id for node in ast.walk(statement.test) if isinstance(node, ast.Name)}
     return bool(named & {"__name__", "TYPE_CHECKING"})
+
+
+def _acts(statement: ast.stmt) -> bool:
+    """Whether a statement does more than to define; a loop may, whatever names it binds."""
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return False
+    return isinstance(statement, ast.For | ast.While | ast.With) or not any(_bound(statement))
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:

@@ -168,8 +168,15 @@ def _number(value: float) -> str:
 def _how_it_was_run(cell: Cell, record: Record) -> str:
     seeds = f"{len(record.seeds)} seeds" if len(record.seeds) > 1 else "one seed"
     older = "; by older code" if by_older_code(record, cell) else ""
-    told = (seeds, duration(record.seconds), record.machine, record.ended[:10], f"commit {record.commit}")
+    told = (seeds, _time(record), record.machine, record.ended[:10], f"commit {record.commit}")
     return f"<small>{', '.join(told)}{older}</small>"
+
+
+def _time(record: Record) -> str:
+    """Return what a run took of a processor, which other work on the machine does not change."""
+    if record.processor_seconds is None:
+        return duration(record.seconds)
+    return f"{duration(record.processor_seconds)} of a processor"
 
 
 def duration(seconds: float) -> str:

@@ -59,7 +59,8 @@ def test_a_registration_acts_on_its_first_argument_or_on_what_is_changed(write) 
     module = write(
         "A = {}\nB = 1\n"
         "register(B, A)\nregister(*(A, B))\nA.update(b=B)\nA['b'] += B\nA['c'] = B\n"
+        "for b in (B,):\n    A[b] = b\n"
         "if __name__ == '__main__':\n    A.clear()\n"
     )
     on = [one.on and one.on.name for one in module.registrations]
-    assert on == ["B", "A", "B", "A", "A", "A"]
+    assert on == ["B", "A", "B", "A", "A", "A", None]

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,14 @@ def test_a_row_says_numbers_spread_the_papers_and_what_made_them(store: Store) -
     assert ", 2026-11-27, commit 0123456789ab</small>" in found
     assert "**differs**" in found
     assert "older code" not in found
+
+
+def test_a_row_says_what_a_run_took_of_a_processor_where_that_is_known(store: Store) -> None:
+    kept(store)
+    record = store.whole(CELL)
+    assert record
+    store.keep(replace(record, processor_seconds=12.0))
+    assert "2 seeds, 12 s of a processor, " in row(store)
 
 
 def test_what_others_give_is_beside_a_ratio(store: Store) -> None:
