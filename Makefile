@@ -3,7 +3,7 @@ PY := .venv/bin/python
 # Compiled modules are kept, also where the environment says otherwise: collecting tests takes half as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test test-all test-compose heavy roles gpu mutants lint docs errors audit chaos fuzz protos bench reproduce reproduce-quick train-mnist chromium images locks sbom pip-audit release clean
+.PHONY: install demo test test-all test-compose heavy roles gpu mutants lint docs errors audit chaos fuzz protos bench reproduce reproduce-quick reproduce-older train-mnist chromium images locks sbom pip-audit release clean
 
 INSTALL = $(PY) -I ostraka/deploy/install.py
 
@@ -120,6 +120,11 @@ reproduce: install
 
 reproduce-quick: install
 	$(PY) -m benchmarks.reproduce --quick $(if $(DATA),--data $(DATA))
+
+# The cheapest rows by older code that take no more than SECONDS together: do they still agree?
+SECONDS ?= 300
+reproduce-older: install
+	$(PY) -m benchmarks.reproduce --older --seconds $(SECONDS) $(if $(DATA),--data $(DATA))
 
 train-mnist: install
 	$(PY) -m benchmarks.train_mnist

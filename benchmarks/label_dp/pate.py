@@ -20,7 +20,7 @@ from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms import release
 from ostraka.guardian.noise import ExactNoise
 
-DELTA = 1e-5  # of every epsilon in docs/label-dp.md
+DELTA = 1e-5  # of every epsilon in docs/label-dp-measured.md
 QUERIES = 2000
 """Training records that are asked about, at most."""
 LEARNING = Learning(steps=60, evaluations=1)

@@ -28,16 +28,18 @@ def main(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="All in small: does everything run?")] = False,
     older: Annotated[
-        bool, typer.Option("--older", help="Only what older code made, the cheapest first.")
+        bool,
+        typer.Option("--older", help="Only what older code made, the cheapest first; does it still agree?"),
     ] = False,
+    seconds: Annotated[
+        float | None, typer.Option(min=0, help="With --older: as many cells as take no longer together.")
+    ] = None,
     list_: Annotated[
         bool, typer.Option("--list", help="Say which cells there are and which are kept.")
     ] = False,
     page: Annotated[
         bool,
-        typer.Option(
-            "--page", help="Write docs/reproductions.md and its pictures of what is kept; run nothing."
-        ),
+        typer.Option("--page", help="Write pages of docs and their pictures of what is kept; run nothing."),
     ] = False,
     data: Annotated[
         Path | None, typer.Option(help="Data folder; else ../shared/data by the checkout.")
@@ -56,6 +58,8 @@ def main(
     from benchmarks.reproduce.registry import choose
     from benchmarks.reproduce.running import find_outdated
 
+    if seconds is not None and not older:
+        raise typer.BadParameter("it is of use with --older alone", param_hint="--seconds")
     store = stored.Store(cache or stored.FOLDER, stored.RECORDS)
     cells: Sequence[Cell] = choose(only or [])
     if not cells:
@@ -68,6 +72,8 @@ def main(
         _list(cells, store)
     elif page:
         _write_page(store)
+    elif older:
+        _run_older(cells, store, seconds)
     else:
         _run(cells, store, quick)
 
@@ -83,6 +89,7 @@ def _list(cells: Sequence["Cell"], store: "Store") -> None:
 
 def _write_page(store: "Store") -> None:
     from benchmarks.reproduce.drawing import draw
+    from benchmarks.reproduce.extracts import EXTRACTS, fill
     from benchmarks.reproduce.page import IMAGES, outcome_of_picture, page
     from benchmarks.reproduce.pictures import PICTURES
     from benchmarks.reproduce.registry import cells
@@ -94,6 +101,38 @@ def _write_page(store: "Store") -> None:
             draw(PICTURES[cell.id], outcome, PAGE.parent / IMAGES / f"{cell.id}.svg")
     write_atomic(PAGE, page(store))
     typer.echo(f"{PAGE} is written.")
+    for name in EXTRACTS:
+        file = PAGE.with_name(name)
+        write_atomic(file, fill(file.read_text(encoding="utf-8"), EXTRACTS[name], store))
+        typer.echo(f"{file} has its tables.")
+
+
+def _run_older(cells: Sequence["Cell"], store: "Store", seconds: float | None) -> None:
+    """Run cells of which the page has numbers by older code, and hold the new numbers against them."""
+    from benchmarks.reproduce.agreement import disagreements
+    from benchmarks.reproduce.running import affordable, has_data
+
+    runnable = [cell for cell in cells if has_data(cell)]
+    chosen = runnable if seconds is None else affordable(runnable, store, seconds)
+    typer.echo(
+        f"{len(cells)} rows are by older code; skipped: {len(cells) - len(runnable)} without their data, "
+        f"{len(runnable) - len(chosen)} that take longer."
+    )
+    before = {cell.id: store.whole(cell) for cell in chosen}
+    _run(chosen, store, quick=False)
+    differing = 0
+    for cell in chosen:
+        old, new = before[cell.id], store.whole(cell)
+        assert old
+        assert old.outcome
+        assert new
+        assert new.outcome
+        for said in disagreements(old.outcome, new.outcome):
+            typer.echo(f"{cell.id}: {said}", err=True)
+            differing += 1
+    typer.echo(f"{differing} numbers differ from those by older code; --page puts the new ones on the page.")
+    if differing:
+        raise typer.Exit(ExitStatus.STOPPED)
 
 
 def _run(cells: Sequence["Cell"], store: "Store", quick: bool) -> None:

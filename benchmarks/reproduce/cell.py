@@ -113,7 +113,7 @@ class Cell:
         run: what makes it; none where nothing does.
         needs: files of the data folder.
         seeds: over which it is repeated.
-        seconds: that it takes about, on two quiet cores; first in small, then whole.
+        seconds: that it takes about on two quiet cores with nothing kept; first in small, then whole.
         lacking: the word where nothing makes it.
         other: why the numbers cannot be the paper's though the cell is made: other data, as a rule.
         why: what is to be known about the word and the numbers; not shown where there are none yet.

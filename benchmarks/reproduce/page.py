@@ -17,12 +17,16 @@ Every table and figure of the five [papers](papers.md): what it says, and what O
     make reproduce         # all that is not kept yet: a night, most of it training teachers
     make reproduce-quick   # the same in small, to see that it runs: its numbers are not on this page
     python -m benchmarks.reproduce --only tang-2022-table-3
-    python -m benchmarks.reproduce --older     # what the page has by older code, the cheapest first
+    make reproduce-older SECONDS=300   # the cheapest rows by older code, and whether they still agree
     python -m benchmarks.reproduce --page
 
-What was measured is kept in `build/reproductions`, by settings and version of the code that makes it, and
-is not measured again; Ctrl-C keeps what has ended. What this page shows is in `benchmarks/reproduce/records`.
-`python -m benchmarks.get_data` says where people get the data.
+What was measured is kept in `build/reproductions` and not measured again; Ctrl-C keeps what has ended. What
+this page shows is in `benchmarks/reproduce/records`. `python -m benchmarks.get_data` says where people get
+the data.
+
+A row is **by older code** when its settings or one of the definitions that its command names, directly or
+not, have changed since. Comments, descriptions and texts of refusals do not count. CI runs the cheapest of
+these rows again and fails where the numbers no longer agree.
 
 - **met**: within 5% of the paper's number (of labels by personalisation and the like 10 to 15%), or within
   two deviations over seeds; of a picture, that what the paper says of it holds;
@@ -132,7 +136,10 @@ def _ostraka(cell: Cell, record: Record | None) -> str:
 
 
 def _outcome_text(outcome: Outcome, *, ratios: bool) -> str:
-    lines = [_figure(one) + (f", {_ratio(one)}" if ratios else "") for one in outcome.figures[:SHOWN]]
+    lines = [
+        f"{one.name}: {figure_text(one)}" + (f", {_ratio(one)}" if ratios else "")
+        for one in outcome.figures[:SHOWN]
+    ]
     left = len(outcome.figures) - SHOWN
     if left > 0:
         lines.append(f"and {left} more in the record")
@@ -140,10 +147,11 @@ def _outcome_text(outcome: Outcome, *, ratios: bool) -> str:
     return "<br>".join(lines)
 
 
-def _figure(one: Figure) -> str:
+def figure_text(one: Figure) -> str:
+    """Return a mean, its deviation over seeds and in brackets the paper's number."""
     spread = "" if one.deviation is None else f" ± {_number(one.deviation)}"
     paper = "" if one.paper is None else f" ({_number(one.paper)})"
-    return f"{one.name}: {_number(one.mean)}{spread}{paper}"
+    return f"{_number(one.mean)}{spread}{paper}"
 
 
 def _ratio(one: Figure) -> str:
@@ -160,8 +168,15 @@ def _number(value: float) -> str:
 def _how_it_was_run(cell: Cell, record: Record) -> str:
     seeds = f"{len(record.seeds)} seeds" if len(record.seeds) > 1 else "one seed"
     older = "; by older code" if by_older_code(record, cell) else ""
-    told = (seeds, duration(record.seconds), record.machine)
+    told = (seeds, _time(record), record.machine, record.ended[:10], f"commit {record.commit}")
     return f"<small>{', '.join(told)}{older}</small>"
+
+
+def _time(record: Record) -> str:
+    """Return what a run took of a processor, which other work on the machine does not change."""
+    if record.processor_seconds is None:
+        return duration(record.seconds)
+    return f"{duration(record.processor_seconds)} of a processor"
 
 
 def duration(seconds: float) -> str:

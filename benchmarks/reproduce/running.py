@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 
 from benchmarks.published import DATA
 from benchmarks.reproduce.cell import Cell, Job, Outcome
@@ -25,10 +26,24 @@ def find_outdated(cells: Sequence[Cell], store: Store) -> list[Cell]:
     return sorted(older, key=lambda cell: estimate_seconds(cell, store, quick=False))
 
 
+def affordable(cells: Sequence[Cell], store: Store, seconds: float) -> list[Cell]:
+    """Return the first cells that together take no longer than so many seconds, by their estimates."""
+    spent = accumulate(estimate_seconds(cell, store, quick=False) for cell in cells)
+    return [cell for cell, until in zip(cells, spent, strict=True) if until <= seconds]
+
+
 def estimate_seconds(cell: Cell, store: Store, *, quick: bool) -> float:
-    """Return the processor seconds of a cell's last whole run, else the seconds that it takes about."""
+    """Return the processor seconds of a cell's last whole run, and no less than it takes with nothing kept.
+
+    A run that found teachers of another cell tells little of what the next takes elsewhere.
+    """
     last = None if quick else store.whole(cell)
-    return (last and last.processor_seconds) or cell.seconds[0 if quick else 1]
+    return max((last and last.processor_seconds) or 0.0, cell.seconds[0 if quick else 1])
+
+
+def has_data(cell: Cell) -> bool:
+    """Whether the files that a cell needs are in the data folder."""
+    return not _missing(cell)
 
 
 def reproduce(cells: Sequence[Cell], store: Store, *, quick: bool, tell: Tell) -> Iterator[Record]:
@@ -75,9 +90,12 @@ def _processor_seconds() -> float:
     return sum(os.times()[:4])
 
 
+def _missing(cell: Cell) -> list[str]:
+    return [name for name in cell.needs if not (DATA / name).exists()]
+
+
 def _outcome(cell: Cell, job: Job) -> Outcome:
-    missing = [name for name in cell.needs if not (DATA / name).exists()]
-    if missing:
+    if missing := _missing(cell):
         raise OstrakaError(
             ErrorCode.DATA_MISSING,
             f"{' and '.join(missing)} is not in the data folder; name the folder with --data, and "

@@ -1,58 +1,91 @@
-"""The version of the code that makes a number: all of this repository's modules that it imports."""
+"""The version of the code that makes a number: all definitions of this repository that it depends on."""
 
-import ast
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-
-
-def code_version(module: str) -> str:
-    """Return a digest of a module and of all it imports from here, also in functions.
-
-    Comments, docstrings and layout do not count: what is measured does not depend on them.
-    """
-    found: dict[Path, str] = {}
-    waiting = [path] if (path := source_of(module)) else []
-    while waiting:
-        file = waiting.pop()
-        if file not in found:
-            found[file], imported = _read(file)
-            waiting += imported
-    lines = sorted(f"{file.relative_to(ROOT)} {code}" for file, code in found.items())
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
-
-
-def source_of(module: str) -> Path | None:
-    """Return the file of a module of this repository; none for others."""
-    role, *rest = module.split(".")
-    if role not in ("ostraka", "benchmarks") or not rest:
-        return None
-    named = ROOT.joinpath(role, *rest)
-    files = (named.with_suffix(".py"), named / "__init__.py")
-    return next((file for file in files if file.is_file()), None)
+from benchmarks.reproduce.definitions import Definition, Name, read_module, source_of
 
 
 @cache
-def _read(file: Path) -> tuple[str, tuple[Path, ...]]:
-    """Return a digest of a file's code, and the files that it imports."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    imported = tuple(source for name in _names(tree) if (source := source_of(name)))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, False):
-            node.body = node.body[1:]
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), imported
+def code_version(module: str, name: str) -> str:
+    """Return a digest of a definition and of all that it names, directly or not.
+
+    Where in the repository a definition lies does not count. What is called by a text alone is not found.
+    """
+    lines = sorted(f"{named.name} {one.code}" for named, one in dependencies(module, name).items())
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
-def _names(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+def dependencies(module: str, name: str) -> dict[Name, Definition]:
+    """Return a definition and all that it depends on.
+
+    What a module registers when it is imported counts once what is registered does.
+    """
+    found = dict[Name, Definition]()
+    imported = set[str]()
+    waiting = [Name(module, name)]
+    while waiting:
+        for named in _resolve(waiting.pop()):
+            if named not in found:
+                found[named] = _read(named)
+                waiting += found[named].names
+                _import(named.module, imported)
+        if not waiting:
+            waiting += _register(imported, found)
+    return found
+
+
+@cache
+def _read(named: Name) -> Definition:
+    module = read_module(named.module)
+    assert module
+    return module.define(named.name)
+
+
+def _resolve(named: Name) -> list[Name]:
+    """Return the definitions that a name stands for, wherever imports lead: all those of a module."""
+    module = read_module(named.module)
+    if module is None:
+        return []
+    if not named.name:
+        if named.attribute:
+            return _resolve(Name(named.module, named.attribute))
+        return [Name(named.module, one) for one in module.bound]
+    if named.name in module.bound:
+        return [Name(named.module, named.name)]
+    alias = module.aliases.get(named.name)
+    if alias is None or alias == (named.module, named.name, ""):
+        return _resolve(Name(f"{named.module}.{named.name}", attribute=named.attribute))
+    return _resolve(alias._replace(attribute=named.attribute))
+
+
+def _import(name: str, imported: set[str]) -> None:
+    """Add the modules that importing one imports, with the packages in which they lie."""
+    parts = name.split(".")
+    for module in (".".join(parts[:end]) for end in range(1, len(parts) + 1)):
+        found = read_module(module)
+        if found is None or module in imported:
+            continue
+        imported.add(module)
+        for alias in found.aliases.values():
+            _import(alias.module, imported)
+            if alias.name and source_of(f"{alias.module}.{alias.name}"):
+                _import(f"{alias.module}.{alias.name}", imported)
+
+
+def _register(imported: set[str], found: dict[Name, Definition]) -> list[Name]:
+    """Add the registrations of imported modules that count by now; return what they name."""
+    names: list[Name] = []
+    for module in sorted(imported):
+        read = read_module(module)
+        assert read
+        for place, one in enumerate(read.registrations):
+            named = Name(module, "", f"registration {place}")
+            if named not in found and (one.on is None or any(on in found for on in _resolve(one.on))):
+                found[named] = read.define_registration(place)
+                names += found[named].names
+    return names
 
 
 def settings_of(run: Callable[..., object]) -> tuple[str, str, object]:

@@ -11,7 +11,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from benchmarks.caching import digest
 from benchmarks.reproduce.cell import Cell, Outcome
-from benchmarks.reproduce.source import ROOT, code_version, settings_of
+from benchmarks.reproduce.definitions import ROOT
+from benchmarks.reproduce.source import code_version, settings_of
 from ostraka.common.files.durable import write_atomic
 from ostraka.services.encrypted.head_processes import cores
 
@@ -65,7 +66,7 @@ class Record:
     processor_seconds: float | None = None
     machine: str = field(default_factory=machine)
     commit: str = field(default_factory=commit)
-    ended: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    ended: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
 
 
 _FORM = TypeAdapter(Record)
@@ -126,7 +127,7 @@ def digest_of(cell: Cell, *, quick: bool) -> str:
     """Return what a cell's numbers depend on, in eight digits."""
     assert cell.run is not None
     module, name, values = settings_of(cell.run)
-    return digest(cell.id, quick, seeds_of(cell, quick=quick), name, values, code_version(module))
+    return digest(cell.id, quick, seeds_of(cell, quick=quick), name, values, code_version(module, name))
 
 
 def by_older_code(record: Record, cell: Cell) -> bool:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from typer.testing import CliRunner
 
@@ -60,13 +62,55 @@ def test_what_older_code_made_is_made_anew_the_cheapest_first(
     called(*cache)
     cells_are(monkeypatch, dear=works, never=works, cheap=works)
     assert "0 cells to run" in called(*cache, "--older")[1]
-    monkeypatch.setattr(store, "code_version", lambda module: "newer")
+    monkeypatch.setattr(store, "code_version", lambda module, name: "newer")
     monkeypatch.setattr(running, "_processor_seconds", lambda: 0)
     output = called(*cache, "--older")[1]
     assert "2 cells to run, about 4 min of a processor." in output
     assert output.index("cheap: met") < output.index("dear: met")
     assert "never" not in output
     assert "0 cells to run" in called(*cache, "--older")[1]
+
+
+def test_as_many_as_take_no_longer_are_made_anew_and_the_others_are_counted(
+    monkeypatch: pytest.MonkeyPatch, cache: tuple[str, str]
+) -> None:
+    cells_are(monkeypatch, a=works, b=works, c=works)
+    called(*cache)
+    monkeypatch.setattr(store, "code_version", lambda module, name: "newer")
+    status, output = called(*cache, "--older", "--seconds", "10")
+    assert status == 0
+    assert "3 rows are by older code; skipped: 0 without their data, 1 that take longer." in output
+    assert "0 numbers differ" in output
+    assert "1 rows are by older code" in called(*cache, "--older")[1]
+
+
+def test_a_number_that_no_longer_agrees_fails(
+    monkeypatch: pytest.MonkeyPatch, cache: tuple[str, str]
+) -> None:
+    cells_are(monkeypatch, a=works)
+    called(*cache)
+    monkeypatch.setattr(store, "code_version", lambda module, name: "newer")
+    cells_are(monkeypatch, a=lambda job: Outcome((Figure("sum", (2.0,), 1.0),)))
+    status, output = called(*cache, "--older")
+    assert status == ExitStatus.STOPPED
+    assert "a: sum: 1 before, 2 now" in output
+
+
+def test_rows_without_their_data_are_skipped(monkeypatch: pytest.MonkeyPatch, cache: tuple[str, str]) -> None:
+    cells_are(monkeypatch, a=works)
+    called(*cache)
+    monkeypatch.setattr(store, "code_version", lambda module, name: "newer")
+    (cell,) = registry.cells()
+    monkeypatch.setattr(registry, "cells", lambda: (replace(cell, needs=("nowhere.npz",)),))
+    status, output = called(*cache, "--older")
+    assert status == 0
+    assert "1 rows are by older code; skipped: 1 without their data" in output
+
+
+def test_seconds_are_of_older_rows_alone(cache: tuple[str, str]) -> None:
+    status, output = called(*cache, "--seconds", "10")
+    assert status == ExitStatus.REFUSED
+    assert "--seconds" in output
 
 
 def test_ctrl_c_says_that_the_same_command_goes_on(

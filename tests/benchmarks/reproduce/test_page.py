@@ -1,12 +1,13 @@
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks.reproduce.cell import Cell, Claim, Figure, Outcome
+from benchmarks.reproduce.definitions import ROOT
 from benchmarks.reproduce.page import IMAGES, NOT_RUN, page, word_of
 from benchmarks.reproduce.registry import cells, sections
-from benchmarks.reproduce.source import ROOT
 from benchmarks.reproduce.store import Record, Store, digest_of
 
 NAME = "tang-2022-table-2-rand-res"
@@ -23,7 +24,17 @@ def kept(store: Store, cell: Cell = CELL, *, quick: bool = False, error: str | N
         (Claim("it is less", holds=False),),
     )
     store.keep(
-        Record(cell.id, digest_of(cell, quick=quick), quick, (0, 1), None if error else outcome, error, 61.0)
+        Record(
+            cell.id,
+            digest_of(cell, quick=quick),
+            quick,
+            (0, 1),
+            None if error else outcome,
+            error,
+            61.0,
+            commit="0123456789ab",
+            ended="2026-11-27T03:00:00+00:00",
+        )
     )
 
 
@@ -59,8 +70,17 @@ def test_a_row_says_numbers_spread_the_papers_and_what_made_them(store: Store) -
         r"true \| false, %: 15.50 ± 0.71 (15.50)<br>labels: 1,234<br>it is less: **does not hold**" in found
     )
     assert "2 seeds, 61 s, " in found
+    assert ", 2026-11-27, commit 0123456789ab</small>" in found
     assert "**differs**" in found
     assert "older code" not in found
+
+
+def test_a_row_says_what_a_run_took_of_a_processor_where_that_is_known(store: Store) -> None:
+    kept(store)
+    record = store.whole(CELL)
+    assert record
+    store.keep(replace(record, processor_seconds=12.0))
+    assert "2 seeds, 12 s of a processor, " in row(store)
 
 
 def test_what_others_give_is_beside_a_ratio(store: Store) -> None:
@@ -90,7 +110,7 @@ def test_the_page_has_a_file_for_each_of_its_pictures() -> None:
 
 def test_numbers_by_older_code_say_so(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     kept(store)
-    monkeypatch.setattr("benchmarks.reproduce.store.code_version", lambda module: "newer")
+    monkeypatch.setattr("benchmarks.reproduce.store.code_version", lambda module, name: "newer")
     assert "; by older code" in row(store)
 
 

@@ -67,7 +67,7 @@ def test_small_and_whole_other_settings_and_other_code_are_kept_apart(
     made([cell("a", run)], store, quick=True)
     made([cell("a", run)], store)
     made([cell("a", run, seeds=2)], store)
-    monkeypatch.setattr("benchmarks.reproduce.store.code_version", lambda module: "other")
+    monkeypatch.setattr("benchmarks.reproduce.store.code_version", lambda module, name: "other")
     made([cell("a", run)], store)
     assert [(job.quick, len(job.seeds)) for job in run.calls] == [
         (True, 1),

@@ -21,7 +21,7 @@ from ostraka.common.learning.shape import Shape
 Features = NDArray[np.float32]
 
 STEPS = 400
-"""Of training: by them 93% of digits are in a cluster of their class, 78% without (docs/label-dp.md)."""
+"""Of training: by them 93% of digits are in a cluster of their class, 78% without."""
 BATCH = 256
 """Records of a step, each told from all others of it: the fewest that Chen et al. 2020 train with."""
 LEARNING_RATE = 2e-3
@@ -31,7 +31,7 @@ WEIGHT_DECAY = 1e-4
 TEMPERATURE = 0.5
 """Divides cosines, as Chen et al. 2020 do on small images (appendix B.9)."""
 EMBEDDING = 64
-"""Width of what is clustered: the figures of docs/label-dp.md are of so many."""
+"""Width of what is clustered: the figures of docs/label-dp-measured.md are of so many."""
 PROJECTION = 32
 """Width of what is contrasted: this last layer is thrown away."""
 

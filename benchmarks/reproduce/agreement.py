@@ -1,0 +1,29 @@
+"""Whether the numbers of a row that is run again are those it had."""
+
+import math
+import re
+from collections.abc import Iterator
+
+from benchmarks.reproduce.cell import Figure, Outcome
+
+NEAR = 0.2
+"""Relative distance at which numbers of a single run are alike: noise and weights are drawn anew."""
+DEVIATIONS = 5.0
+"""Of the difference of two means of as many runs; three runs tell little of a deviation."""
+_TIME = re.compile(r"seconds|a second")
+
+
+def disagreements(before: Outcome, after: Outcome) -> Iterator[str]:
+    """Yield a sentence for each number that is another, or gone; times are the machine's, and left out."""
+    found = {figure.name: figure for figure in after.figures}
+    for old in before.figures:
+        new = found.get(old.name)
+        if new is None:
+            yield f"{old.name}: {old.mean:.4g} before, and is no longer measured"
+        elif not _TIME.search(old.name) and not _are_alike(old, new):
+            yield f"{old.name}: {old.mean:.4g} before, {new.mean:.4g} now"
+
+
+def _are_alike(old: Figure, new: Figure) -> bool:
+    spread = math.hypot(old.deviation or 0.0, new.deviation or 0.0)
+    return abs(old.mean - new.mean) <= max(NEAR * abs(old.mean), old.close, DEVIATIONS * spread)
