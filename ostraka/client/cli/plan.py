@@ -34,21 +34,22 @@ def plan(
     planned: AskingOptions,
     searched: SearchOptions,
     votes: Annotated[
-        Path | None, typer.Option(help="search: public or simulated votes, .npy or .npz.")
+        Path | None, typer.Option(help="With --search: public or simulated votes, .npy or .npz.")
     ] = None,
     labelled: Annotated[
         Path | None,
-        typer.Option(help="search: own labelled records, on which models of them vote for the teachers."),
+        typer.Option(
+            help="With --search: own labelled records; models trained on them vote in place of the teachers."
+        ),
     ] = None,
     task: TaskFile = None,
     settings: SettingsFile = None,
     plot: options.Plot = None,
     json: options.Json = None,
 ) -> None:
-    """Show what labelling would cost every party, worst case; opens and charges nothing.
-
-    With --search, find the mechanism and noise that give the most right labels for what is left of budgets.
-    """
+    """Show the worst-case cost of labelling for every party; no session is opened and nothing is charged.
+    With --search, find the mechanism and noise that give the most correct labels for what is left of the
+    budgets."""
     from ostraka.client.querier import Querier
     from ostraka.client.run import planning
     from ostraka.client.run.options import PlanOptions

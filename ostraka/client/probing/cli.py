@@ -25,9 +25,11 @@ VERDICTS = {"low": "low", "unclear": "unclear: low beside others that are low", 
 class GroupOptions(FrozenModel):
     """How much is asked, and of how many parties together."""
 
-    queries: int = Field(ge=1, description="Own records that each group is asked; none is asked twice.")
+    queries: int = Field(
+        ge=1, description="Own records that each group is asked about; no record is asked about twice."
+    )
     group_size: int = Field(
-        default=2, ge=2, description="Parties of a group; every party is in as many groups."
+        default=2, ge=2, description="Number of parties in a group. Every party is in that number of groups."
     )
 
 
@@ -36,7 +38,9 @@ def probe(
     *,
     site: SiteFolder,
     labelled: LabelledFile,
-    out: Annotated[Path, typer.Option("--out", help="Folder of the probe; an interrupted one resumes.")],
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder of the probe; an interrupted probe in it resumes.")
+    ],
     groups: GroupOptions,
     mechanism: given.MechanismText,
     planned: AskingOptions,
@@ -44,12 +48,9 @@ def probe(
     task: TaskFile = None,
     json: given.Json = None,
 ) -> None:
-    """Find parties that vote badly: ask own labelled records of small groups of parties.
-
-    Each group is a session, charged as any other; what all cost together is shown first.
-
-    Names parties whose groups agree less with the known labels than others do.
-    """
+    """Find parties that vote badly: ask small groups of parties about own labelled records. Each group is a
+    session and is charged as one; the total cost is shown first. The result names parties whose groups agree
+    less with the known labels than the other groups do."""
     from ostraka.client.probing.probe import as_json
     from ostraka.client.probing.probe import probe as ask_groups
     from ostraka.client.run.labelling import LabellingRun

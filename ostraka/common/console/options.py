@@ -272,7 +272,10 @@ def _help_all_option(keys: Mapping[str, FieldInfo]) -> Any:
         raise typer.Exit
 
     return typer.Option(
-        "--help-all", is_eager=True, callback=show, help="Show also the keys of the settings file, and exit."
+        "--help-all",
+        is_eager=True,
+        callback=show,
+        help="Show this help with the keys of the settings file, and exit.",
     )
 
 

@@ -32,7 +32,7 @@ class TelemetrySection(FrozenModel):
     """The table [telemetry] of site.toml."""
 
     metrics: Address | None = None
-    """Where metrics are served to Prometheus, host:port; none: nowhere."""
+    """Address at which metrics are served to Prometheus, host:port. None: no metrics are served."""
 
 
 def new_registry() -> CollectorRegistry:

@@ -102,7 +102,7 @@ class Sessions(ChargeRows):
     def CancelSession(
         self, request: admin_pb2.CancelSessionRequest, context: grpc.ServicerContext
     ) -> admin_pb2.CancelSessionReply:
-        """End a session; unanswered batches die."""
+        """Cancel a session; its unanswered batches are never released."""
         session = requests.session_id(request.session_id)
         reason = requests.reason(request.reason)
         self._write(context, endings.cancel, session, reason=reason)

@@ -14,7 +14,7 @@ from ostraka.guardian.commands.options_and_output import Json, Site
 from ostraka.guardian.operations.operation import Operation
 from ostraka.guardian.operations.table import OPERATIONS
 
-Yes = Annotated[bool, typer.Option("--yes", help="Confirm: removal is final.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Confirm the removal, which is final.")]
 New = Annotated[bool, typer.Option("--new", help="Accept a party that has not registered yet.")]
 
 

@@ -15,7 +15,7 @@ from ostraka.guardian.commands.options_and_output import Json, Site, Wide, say, 
 from ostraka.guardian.operations.federation import PartyName, Revoke
 from ostraka.protos.ostraka.v1 import admin_pb2
 
-app = CommandGroup("Set who may answer.")
+app = CommandGroup("Manage the answering parties.")
 
 
 add_operations(app, "party", lambda reply, json: _show([reply.party], json))
@@ -23,13 +23,13 @@ add_operations(app, "party", lambda reply, json: _show([reply.party], json))
 
 @app.command("list")
 def list_(site: Site, wide: Wide = False, json: Json = None) -> None:
-    """List parties with their standing."""
+    """List the parties with their status."""
     _show(_parties(site, ""), json, wide=wide)
 
 
 @app.command()
 def show(site: Site, party: PartyName, json: Json = None) -> None:
-    """Show a party's standing and the groups of its manifest."""
+    """Show a party's status and the groups of its manifest."""
     (info,) = found = _parties(site, party)
     tell(
         {"parties": found},

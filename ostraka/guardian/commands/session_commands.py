@@ -18,7 +18,7 @@ app = CommandGroup("List, show and cancel sessions.")
 
 @app.command("list")
 def list_(site: Site, json: Json = None) -> None:
-    """List sessions, with numbers of queries asked and answered."""
+    """List the sessions, each with its numbers of queries asked and answered."""
     _show(admin_call(site, lambda stub: list(stub.ListSessions(admin_pb2.ListSessionsRequest()))), json)
 
 

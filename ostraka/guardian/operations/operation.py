@@ -16,8 +16,10 @@ from google.protobuf.message import DecodeError
 from ostraka.protos.ostraka.v1 import common_pb2
 
 Stub: TypeAlias = "AdminStub"
-Reason = Annotated[str, Field(description="Reason, kept in the audit log for good.")]
-MaybeReason = Annotated[str, Field(description="Reason (optional), kept in the audit log for good.")]
+Reason = Annotated[str, Field(description="Reason for the change; the audit log keeps it permanently.")]
+MaybeReason = Annotated[
+    str, Field(description="Reason for the change (optional); the audit log keeps it permanently.")
+]
 
 
 class Operation(BaseModel):

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
 Site = Annotated[Path, typer.Option("--site", help="Site folder made by `ostraka provision`.")]
 Data = Annotated[
-    Path | None, typer.Option(help="Labelled records; default: data in [training] of site.toml.")
+    Path | None,
+    typer.Option(help="Labelled records. Default: the file that data in [training] of site.toml names."),
 ]
-TaskFile = Annotated[Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")]
+TaskFile = Annotated[
+    Path | None, typer.Option("--task", help="Task file. Default: task.toml in the site folder.")
+]
 Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON here; - is stdout.")]
 
 
@@ -33,12 +36,12 @@ def train(
     training: Annotated[
         Together | None,
         typer.Option(
-            help="Train jointly with other parties' teachers, led by `ostraka lead`: with noise on released "
-            "sums (dp-ttac), or without any formal guarantee (ttac)."
+            help="Train jointly with other parties' teachers, led by `ostraka lead`: dp-ttac (with "
+            "noise on released sums) or ttac (without any formal guarantee)."
         ),
     ] = None,
     ready_file: Annotated[
-        Path | None, typer.Option(help="With --training: file to write once it serves.")
+        Path | None, typer.Option(help="With --training: file to write once the party accepts requests.")
     ] = None,
     on: Annotated[
         Where,
@@ -46,7 +49,7 @@ def train(
     ] = "here",
     json: Json = None,
 ) -> None:
-    """Train this party's teachers on slices of its records. Repeat after an interruption to resume."""
+    """Train this party's teachers on slices of its records. Run it again to resume after an interruption."""
     from ostraka.services.hosting.training_input import TrainingInput
     from ostraka.services.party import Party
     from ostraka.services.teachers.config import TEACHERS

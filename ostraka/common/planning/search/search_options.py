@@ -24,33 +24,35 @@ class SearchOptions(BaseModel):
 
     search: bool = Field(
         default=False,
-        description="Search the mechanism, noise, threshold and order that give the most right labels.",
+        description="Search for the mechanism, noise, threshold and order that give the most correct labels.",
     )
     teacher_accuracy: float | None = Field(
         default=None,
         gt=0,
         lt=1,
-        description="search: assumed accuracy of a teacher, where there are no --votes to search on.",
+        description="With --search: assumed accuracy of a teacher, if no votes are given.",
     )
     positives: Annotated[float | None, KEY] = Field(
         default=None,
         gt=0,
-        description="search: labels that a record has on average, to assume votes on several.",
+        description="With --search: positive labels that a record has on average, to assume votes of a "
+        "multi-label task.",
     )
     least_accuracy: float | None = Field(
         default=None,
         ge=0,
         le=1,
-        description="search: least share of right labels, balanced over yes and no for several labels; "
-        f"default {KEPT} of that without noise.",
+        description="With --search: smallest share of correct labels, balanced over yes and no "
+        f"for several labels. Default: {KEPT} of the share without noise.",
     )
 
     own_accuracy: float | None = Field(
         default=None,
         ge=0,
         le=1,
-        description="search: accuracy of this site's own model alone, which labels must be above; balanced "
-        "over classes where one has more than four fifths of the records.",
+        description="With --search: accuracy of this site's own model, which the labels must "
+        "exceed. Give the "
+        "balanced accuracy if one class has more than four fifths of the records.",
     )
 
     def check(self) -> None:
