@@ -38,7 +38,7 @@ def split_address(address: str) -> tuple[str, int]:
     if not _is_host(host) or not _PORT.fullmatch(port) or int(port) > 65535:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
-            f"{address[:100]!r} is no address; write host:port, like 127.0.0.1:17700.",
+            f"{address[:100]!r} is not an address; write host:port, like 127.0.0.1:17700.",
         )
     return host.removeprefix("[").removesuffix("]"), int(port)
 

@@ -178,7 +178,7 @@ def test_a_party_that_lies_is_named(run: Run, lie: Callable[[Batch], None], bits
     run.submit(batch)
     assert batch.verify() == ["c"]
     assert run.found() == [], "it has not been asked yet"
-    lied = "this party's ballots are no votes of its teachers, or no sum over its records"
+    lied = "this party's ballots are not votes of its teachers, or no sum over its records"
     assert [log["proved"] for log in run.register()] == [lied]
     assert run.found() == [("c", PARTY)]
     assert run.register() == []

@@ -120,7 +120,7 @@ def _lines(result: "LabelResult") -> Iterator[str]:
     if result.repeated:
         yield tables.repeats(result.repeated)
     if result.by_student:
-        yield f"The student labelled {result.by_student} of the abstained itself."
+        yield f"The student itself labelled {result.by_student} of the abstained queries."
     if isinstance(result, PartedResult) and (result.implied or result.partly):
         yield left_out_labels(result)
     if result.lost:

@@ -223,7 +223,7 @@ class SeveralRuns(ABC):
         combined = self.combine()
         states = list(combined.parts.values())
         plan = states[0].parse_plan()
-        # Rows that repeat another are no queries of their own.
+        # Rows that repeat another are not queries of their own.
         first = states[0].first_rows()
         whole = (combined.answers.keys() - combined.partly) & first
         return PartedResult(

@@ -293,7 +293,7 @@ def _load_model(path: Path) -> Model:
 
     model = load_student(path)
     if not isinstance(model, SumClassifier | SumRegressor | Neural):
-        raise unusable(path, "it is no model of sums")
+        raise unusable(path, "it is not a model of sums")
     return model
 
 

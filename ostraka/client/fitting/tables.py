@@ -90,7 +90,7 @@ def _result_parts(figures: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield from (Text(note) for note in figures["notes"])
     yield from (Text(f"Left out {site}: {why}") for site, why in figures["left_out"].items())
     yield from _accuracy_parts(figures)
-    yield Text("What the model says of any record costs nothing more.")
+    yield Text("Further predictions of the model cost nothing.")
 
 
 def _accuracy_parts(figures: Mapping[str, Any]) -> Iterator[RenderableType]:

@@ -128,7 +128,7 @@ def ask_numbers(source: SumSource, question: AnyQuestion) -> NoisySum:
     if widths != question.widths or not all(np.isfinite(block).all() for block in noisy.blocks):
         raise OstrakaError(
             ErrorCode.MESSAGE_INVALID,
-            "The sum that came back holds values that are no numbers, or not as many as were asked for: "
+            "The sum that came back holds values that are not numbers, or not as many as were asked for: "
             "run the same version at the guardian and at every party, and ask again.",
         )
     if not noisy.records > 0:

@@ -154,7 +154,7 @@ def _regress(
 ) -> _Regression:
     if problem.pool is None or not _has_folds(problem):
         matrix = floor_spectrum(gram)
-        note = "There is no pool: how features go together was bought, and what features are worth with it."
+        note = "There is no pool, so the budget also pays for the covariances of features."
         return _Regression(matrix, choose_penalty(bought, matrix), False, None, True, (note,))
     U = feature_map(problem.pool)
     check = pool_probability(U, gram.values, gram.deviation, noisy.records)

@@ -8,7 +8,7 @@ from ostraka.common.sums.feature_map import FeatureMap
 
 CLIPPED_HALF = 0.5
 """Share of records from which a plan would clip more of them than it leaves as they are."""
-TOLD_MODELS = "the models on the way, in which your own records have a part"
+TOLD_MODELS = "the models of earlier rounds, on which your own records have an influence"
 """Steps follow own gradients and the pool's curvature, or how many own records lie in each bin."""
 
 
@@ -16,8 +16,11 @@ def tell_map(problem: Problem) -> tuple[str, ...]:
     """Say what a map tells the parties of the pool."""
     if problem.told_pool is None:
         return ()
-    ends = () if problem.image else ("between which values nearly all of your pool lies, column by column",)
-    return (*ends, "the mean of your pool, and how far three quarters of its records lie from it")
+    ends = () if problem.image else ("the range of each column that holds nearly all of your pool",)
+    return (
+        *ends,
+        "the mean of your pool, and the distance from it within which three quarters of its records lie",
+    )
 
 
 def tell_models(problem: Problem) -> tuple[str, ...]:
@@ -32,8 +35,8 @@ def warn(problem: Problem, feature_map: FeatureMap | None = None) -> Iterator[st
     """
     if problem.unlabelled is None:
         yield (
-            "There is no pool: how far columns range is taken from the task. A pool of unlabelled records "
-            "like the parties' mostly makes the model better."
+            "There is no pool, so the ranges of columns are taken from the task. A pool of unlabelled "
+            "records like the parties' usually improves the model."
         )
     own = problem.own_features
     if feature_map is not None and own is not None and share_beyond(feature_map, own) > CLIPPED_HALF:
@@ -43,6 +46,6 @@ def warn(problem: Problem, feature_map: FeatureMap | None = None) -> Iterator[st
         )
     if problem.records < problem.features:
         yield (
-            f"There are fewer records ({problem.records}) than features ({problem.features}): a model of "
-            "them will hardly be better than chance unless most features go together."
+            f"There are fewer records ({problem.records}) than features ({problem.features}): the model "
+            "will hardly be better than chance unless most features are correlated."
         )

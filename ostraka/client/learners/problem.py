@@ -78,7 +78,7 @@ class Problem:
             if not np.isfinite(np.asarray(self.own.y, np.float64)).all():
                 raise OstrakaError(
                     ErrorCode.DATA_NAN,
-                    "A label of your own records is no number: complete it or leave it out.",
+                    "A label of your own records is not a number: complete it or leave it out.",
                 )
 
     @property
@@ -129,7 +129,8 @@ def _require_features(X: NDArray[np.floating], features: int, what: str) -> None
         )
     if not np.isfinite(X).all():
         raise OstrakaError(
-            ErrorCode.DATA_NAN, f"A value of your {what} is no number: complete the record or leave it out."
+            ErrorCode.DATA_NAN,
+            f"A value of your {what} is not a number: complete the record or leave it out.",
         )
 
 

@@ -78,7 +78,7 @@ class AsyncPeer:
                 raise
             raise OstrakaError(
                 ErrorCode.PARTY_UNREACHABLE,
-                f"The connection to party {self._site} was closed while it was asked: ask again.",
+                f"The connection to party {self._site} was closed during a call: ask again.",
             ) from exc
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ostraka.client.probing.probe import ProbeResult
     from ostraka.client.run.planning import PlanResult
 
-VERDICTS = {"low": "low", "unclear": "unclear: low beside others that are low", "none": ""}
+VERDICTS = {"low": "low", "unclear": "unclear: low, as other groups are", "none": ""}
 
 
 class GroupOptions(FrozenModel):
@@ -123,18 +123,19 @@ def _words(result: "ProbeResult") -> str:
     said = []
     if named["low"]:
         said.append(
-            f"Groups with {named['low']} agree less with your labels than those without: it votes badly, or "
-            "its models do not know records like yours. Ask the party, or leave it out with --parties."
+            f"Groups with {named['low']} agree less with your labels than groups without it: the party "
+            "votes badly, or its models were not trained on records like yours. Ask the party, or leave "
+            "it out with --parties."
         )
     if named["unclear"]:
         said.append(
-            f"Groups with {named['unclear']} do too, but others in them may be the reason: probe again "
-            "without those."
+            f"So do groups with {named['unclear']}, but other parties in these groups may be the reason: "
+            "probe again without them."
         )
     if not said:
         said.append("No party stands out.")
     said.append(
-        "Parties without a remark are not cleared: too few records show little, and a party that votes badly "
-        "on other records only, or knows these, is not seen."
+        "A party without a remark is not proved honest: few records prove little, and a probe does not "
+        "detect a party that votes badly only on other records, or that knows these records."
     )
     return " ".join(said)

@@ -156,10 +156,10 @@ def check_rounds(mechanism: Mechanism | type[Mechanism]) -> None:
     """Raise `plan.invalid` for a mechanism that no first round asks by."""
     if mechanism.takes_scores:
         raise invalid_plan(
-            "interactive asks a student, and before the first round there is none; begin with confident"
+            "interactive needs a student, and before the first round there is none; begin with confident"
         )
     if mechanism.by_record:
         raise invalid_plan(
-            "by this mechanism a part of the pool costs as much as all of it, so that rounds gain nothing; "
-            "label it at once by `ostraka query label`"
+            "with this mechanism a part of the pool costs as much as the whole pool, so that rounds gain "
+            "nothing; label the whole pool by `ostraka query label`"
         )

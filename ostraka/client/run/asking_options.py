@@ -106,7 +106,7 @@ class ClusterOptions(FrozenModel):
 
     clusters: Annotated[int | None, KEY] = Field(
         default=None,
-        description="For For noise_cluster: number of clusters to divide the pool into; all "
+        description="For noise_cluster: number of clusters to divide the pool into; all "
         "sites must know the pool. Default: none, and the pool holds cluster centres.",
     )
     clusterer: Annotated[str, KEY] = Field(

@@ -86,8 +86,9 @@ def quorum_lost(left: int, quorum: int, failures: Mapping[str, OstrakaError]) ->
     reasons = "; ".join(f"{site}: [{error.code}] {error.message}" for site, error in failures.items())
     return OstrakaError(
         ErrorCode.QUORUM_LOST,
-        f"Only {left} of the {quorum} parties that the quorum asks for take part. What came is kept; "
-        f"get more parties up and run the same command again to go on. Left out: {reasons or 'none'}",
+        f"Only {left} of the {quorum} parties that the quorum requires take part. The answers so far are "
+        "kept; have more parties serve and run the same command again to go on. Left out: "
+        f"{reasons or 'none'}",
     )
 
 

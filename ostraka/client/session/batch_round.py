@@ -120,8 +120,8 @@ class BatchRound(Generic[Q, A]):
         if not set(frozen) <= set(held) or not len(set(frozen)) == len(frozen) >= quorum:
             raise OstrakaError(
                 ErrorCode.MESSAGE_INVALID,
-                "The guardian froze parties whose shares are not held here, or too few: nothing was sent; "
-                "use the same version everywhere.",
+                "The guardian fixed a set of parties that is too small, or has parties whose shares are "
+                "missing here: nothing was sent; use the same version everywhere.",
             )
         for site in set(held) - set(frozen) - refused:
             error = OstrakaError(
@@ -135,7 +135,7 @@ class BatchRound(Generic[Q, A]):
 def _ballots_refused(site: str) -> OstrakaError:
     return OstrakaError(
         ErrorCode.BATCH_BALLOTS_REFUSED,
-        f"Ballots of party {site} are refused, so it is left out: they are no votes of its teachers, or a "
+        f"Ballots of party {site} are refused, so it is left out: they are not votes of its teachers, or a "
         "sum longer than its records allow, or what was sent of them is false (unproved so far); tell the "
         "guardian's administrators.",
     )

@@ -62,11 +62,11 @@ class OneRunOptions(FrozenModel):
         f"record of the pool, and saved in its place: {DOUBTING_STUDENTS}.",
     )
     clusters: int | None = Field(
-        default=None, ge=2, description="For For denoise-ssl: number of clusters of the pool."
+        default=None, ge=2, description="For denoise-ssl: number of clusters of the pool."
     )
     clusterer: str | None = Field(
         default=None,
-        description="For For denoise-ssl: method of clustering: kmeans, simclr or module:factory.",
+        description="For denoise-ssl: method of clustering: kmeans, simclr or module:factory.",
     )
     student_epsilon: float | None = Field(
         default=None,

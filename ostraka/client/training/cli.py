@@ -39,9 +39,9 @@ class LeadOptions(FrozenModel):
         description="For dp-ttac: what is clipped, each record's gradient (record) or each "
         "party's update (party).",
     )
-    radius: float = Field(default=2.0, description="For For dp-ttac: clipping norm.")
+    radius: float = Field(default=2.0, description="For dp-ttac: clipping norm.")
     sigma: float = Field(
-        default=24.0, description="For For dp-ttac: standard deviation of each parameter's noise, in radii."
+        default=24.0, description="For dp-ttac: standard deviation of each parameter's noise, in radii."
     )
     quorum: int | None = Field(
         default=None, description="Smallest number of parties in a sum. Default: a majority."

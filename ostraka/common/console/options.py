@@ -210,7 +210,7 @@ def flat_fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
 
 
 def settings_keys(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """Return the fields of a model that are no options but keys of the settings file."""
+    """Return the fields of a model that are not options but keys of the settings file."""
     return {name: field for name, field in flat_fields(model).items() if mark(field, SettingsKey)}
 
 

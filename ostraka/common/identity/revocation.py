@@ -208,7 +208,8 @@ class Revocations:
             except (OSError, OstrakaError) as error:
                 raise OstrakaError(
                     error.code if isinstance(error, OstrakaError) else ErrorCode.IDENTITY_INVALID,
-                    f"{path} is no revocation list of this federation's CA, or cannot be read, so that nobody"
+                    f"{path} is not a revocation list of this federation's CA, or cannot be read, so that "
+                    "nobody"
                     " knows who is revoked; put the CA's newest crl.pem there.",
                 ) from error
 

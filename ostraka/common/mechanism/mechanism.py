@@ -297,7 +297,7 @@ class Mechanism(Value, ABC):
 
         Only parameters in votes change: not what bounds one ballot (tau, tau1, max_positives), nor what a
         student must believe, nor what counts records or sums updates. Raises `plan.invalid` for a factor
-        that is no number above 0.
+        that is not a number above 0.
         """
         if not 0 < factor < math.inf:
             raise invalid_plan(f"its noise cannot be scaled by {factor:g}; scale it by a number above 0")
@@ -337,7 +337,7 @@ def register(*known: type[Mechanism]) -> None:
 def known_mechanism(kind: str) -> type[Mechanism] | None:
     """Return the mechanism of this name: Ostraka's own, or that of an installed package; None: there is none.
 
-    Raises `config.invalid` where an installed package registers what is no mechanism of this name.
+    Raises `config.invalid` where an installed package registers what is not a mechanism of this name.
     """
     if kind in MECHANISMS:
         return MECHANISMS[kind]

@@ -36,7 +36,7 @@ def missing_encoding(plan: Plan, heads: Iterable[str], allowed: Collection[str])
     """Return the word that a policy lacks for `plan` to be asked of teachers with these heads, or None.
 
     Teachers without a head ("") need some word for encrypted queries: "ckks" is missing where there is none.
-    Rounds that release sums are no queries, and need no word.
+    Rounds that release sums are not queries, and need no word.
     """
     if plan.releases_sums:
         return None

@@ -229,7 +229,7 @@ def unverifiable(mechanism: Mechanism, encoding: str, classes: int) -> str | Non
     if encoding == "ckks":
         return "ballots on encrypted queries come out of garbled circuits and have no proof; choose plain"
     if mechanism.relied_on is not None:
-        return "ballots that hold noise are no votes, and only these have a proof; choose noise guardian"
+        return "ballots that hold noise are not votes, and only these have a proof; choose noise guardian"
     if mechanism.sums_records:
         values = mechanism.width(classes)
         if values <= MAX_VERIFIED_VALUES:
@@ -255,7 +255,7 @@ def _unprovable(mechanism: Mechanism) -> str:
         return (
             f"verified, a ballot of all labels keeps nothing in steps of 1/{VOTE // unit} vote; clip it less"
         )
-    return f"ballots of mechanism {mechanism.kind} are no votes, and only these have a proof"
+    return f"ballots of mechanism {mechanism.kind} are not votes, and only these have a proof"
 
 
 def _check_encrypted(plan: PlanFields) -> None:

@@ -197,7 +197,8 @@ class _NumberField(NamedTuple):
 
 
 def check_numbers(message: Message) -> None:
-    """Raise `message.invalid` for what JSON, dates and databases cannot hold: an infinity, what is no number,
+    """Raise `message.invalid` for what JSON, dates and databases cannot hold: an infinity, what is not a
+    number,
     an integer above 2^63 - 1, or a time before 1970 or after the year 9998.
 
     Looks at all messages within `message` as well; at their serialized payloads it does not.

@@ -181,7 +181,7 @@ def _table(source: Path | str | Frame) -> Table:
     if not is_table(path):
         raise OstrakaError(
             ErrorCode.DATA_UNREADABLE,
-            f"{path} is no table: give a .csv, .parquet or .xlsx, or an .npz with an array a column.",
+            f"{path} is not a table: give a .csv, .parquet or .xlsx, or an .npz with an array a column.",
         )
     return read_table(path)
 

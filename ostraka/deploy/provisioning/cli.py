@@ -48,8 +48,8 @@ def kits(
         [
             f"Wrote {len(folders)} kits to {out}: {', '.join(folders)}.",
             f"Send each site its own, and keep {made.ca} where no site can read it.",
-            f"The CA's fingerprint, to be told each site by another way: {made.fingerprint}",
-            f"With it tell each site which kit is its newest: {numbered}.",
+            f"The CA's fingerprint, to be told to each site over another channel: {made.fingerprint}",
+            f"Tell each site with it which kit is its newest: {numbered}.",
         ],
         {"ca": str(made.ca), "kits": folders, "fingerprint": made.fingerprint, "number": made.number},
         json,
@@ -110,8 +110,8 @@ def revoke(
     _tell(
         [
             f"Revoked {revoked.certificates} certificates of {revoked.identity.uri}.",
-            "They count until an administrator of the guardian has given the list out:"
-            f" ostraka guardian revoke {revoked.list_file} --reason ...",
+            "They stay valid until an administrator of the guardian puts the list into force: ostraka "
+            f"guardian revoke {revoked.list_file} --reason ...",
         ],
         {
             "identity": revoked.identity.uri,

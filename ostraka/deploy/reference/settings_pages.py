@@ -154,7 +154,7 @@ FEDERATION = (
 )
 SIMULATION = (
     Section("Records", "The records, and which site holds them.", RecordSettings),
-    Section("The plan", "What the querying party asks for, and how it asks it asks.", PlanSettings),
+    Section("The plan", "What the querying party asks for, and how it asks.", PlanSettings),
     Section("Budgets", "What every party may spend, and how it is charged.", BudgetSettings),
     Section("Teachers", "Models of the parties, and joint training.", TeacherSettings),
     Section("Students", "Which student learns from which labels.", StudentSettings),

@@ -227,7 +227,7 @@ def retrain_on(context: SimulationContext, site: Path, pool: Path, labelling: La
 
 def choice_of(settings: Settings) -> Choice:
     """Who learns, and how."""
-    # Others are no networks, and take no device.
+    # Others are not networks, and take no device.
     is_network = settings.learning.learner != "supervised"
     return Choice(
         student=settings.learning.learner,

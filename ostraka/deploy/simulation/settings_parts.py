@@ -243,8 +243,7 @@ class TeacherSettings(SettingsPart):
     training_sigma: Annotated[float, KEY] = Field(
         default=10.0,
         gt=0,
-        description="For For For dp-ttac: standard deviation of each parameter's noise, in "
-        "radii. Default: 10.",
+        description="For dp-ttac: standard deviation of each parameter's noise, in radii. Default: 10.",
     )
 
     @model_validator(mode="after")

@@ -44,7 +44,8 @@ class Kit:
         if name.is_absolute() or len(name.parts) != 1 or (kit.link.exists() and not kit.link.is_symlink()):
             raise OstrakaError(
                 ErrorCode.CONFIG_INVALID,
-                f"{folder / SITE_FILE} keeps its keys in {folder / name}, which is no kit's; use a kit that"
+                f"{folder / SITE_FILE} keeps its keys in {folder / name}, which is not a kit's; use a kit "
+                "that"
                 " `ostraka provision` made from a federation.toml.",
             )
         return kit

@@ -183,7 +183,7 @@ def _no_table(records: Path) -> OstrakaError:
         return OstrakaError(ErrorCode.DATA_MISSING, f"There is no data file {records}: check the path.")
     return OstrakaError(
         ErrorCode.DATA_UNREADABLE,
-        f"{records} is no table: give a .csv, .parquet or .xlsx, or an .npz with an array a column;"
+        f"{records} is not a table: give a .csv, .parquet or .xlsx, or an .npz with an array a column;"
         " docs/task.md has a task for arrays of one shape.",
     )
 

@@ -89,7 +89,7 @@ def read_key(path: Path) -> Cipher:
     """Return the cipher of a ledger's key that an administrator holds.
 
     Raises:
-        OstrakaError: `config.invalid` where there is none, it is no key, or others may read it.
+        OstrakaError: `config.invalid` where there is none, it is not a key, or others may read it.
     """
     if not path.is_file():
         raise OstrakaError(

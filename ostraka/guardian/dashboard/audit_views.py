@@ -157,4 +157,4 @@ def _day(text: str) -> date | None:
             return day
     except ValueError:
         pass
-    raise OstrakaError(ErrorCode.MESSAGE_INVALID, f"{text[:20]!r} is no day; write it as 2026-01-31.")
+    raise OstrakaError(ErrorCode.MESSAGE_INVALID, f"{text[:20]!r} is not a day; write it as 2026-01-31.")

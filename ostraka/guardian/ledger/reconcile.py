@@ -147,7 +147,7 @@ def _largest(site: str, owed: Sequence[Owed]) -> list[Owed]:
     for item in owed:
         check_amount("worst_case", item.worst_case)
         if item.unit.party != site:
-            raise ValueError(f"owed: {item.unit} is no unit of {site}")
+            raise ValueError(f"owed: {item.unit} is not a unit of {site}")
         key = (_batch(item), item.unit)
         if key not in largest or largest[key].worst_case < item.worst_case:
             largest[key] = replace(item, worst_case=add(0, item.worst_case))

@@ -95,7 +95,7 @@ def utf8(content: bytes, name: str) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError as exc:
-        raise OstrakaError(ErrorCode.DATA_UNREADABLE, f"{name} is no text in UTF-8; correct it.") from exc
+        raise OstrakaError(ErrorCode.DATA_UNREADABLE, f"{name} is not text in UTF-8; correct it.") from exc
 
 
 def parse_signed(content: bytes, name: str) -> common_pb2.Signed:
@@ -109,5 +109,5 @@ def parse_signed(content: bytes, name: str) -> common_pb2.Signed:
 def no_agreement(name: str) -> OstrakaError:
     """Return the error for a file that a party did not sign."""
     return OstrakaError(
-        ErrorCode.DATA_UNREADABLE, f"{name} is no signed agreement; take it as its party wrote it."
+        ErrorCode.DATA_UNREADABLE, f"{name} is not a signed agreement; take it as its party wrote it."
     )

@@ -71,9 +71,7 @@ class CandidateOptions(FrozenModel):
     def labels(self) -> int:
         """Classes, or labels, of a task that is voted on; raises `config.invalid` where nobody says."""
         if self.classes is None:
-            raise OstrakaError(
-                ErrorCode.CONFIG_INVALID, "Nobody says how many classes there are: give --classes."
-            )
+            raise OstrakaError(ErrorCode.CONFIG_INVALID, "The number of classes is missing: give --classes.")
         return self.classes
 
     @property

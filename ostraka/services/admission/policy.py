@@ -168,7 +168,7 @@ class PartyPolicy(BaseModel):
         if mechanism.party_setting == "randomized_labels" and not self.randomized_labels:
             raise OstrakaError(
                 ErrorCode.POLICY_REFUSED,
-                "This party does not give its labels away, not even randomised: ask its operator to set "
+                "This party gives away no labels, not even randomised ones: ask its operator to set "
                 "policy.randomized_labels to true in site.toml, or leave this party out of the plan.",
             )
         if not mechanism.guaranteed and self.mechanisms is None:

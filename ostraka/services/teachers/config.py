@@ -43,7 +43,8 @@ def _check_model(model: str) -> str:
         return model
     names = ", ".join(NETWORKS + ESTIMATORS)
     raise ValueError(
-        f"'{model}' is no model: give one of {names}, a factory as module:function, or file:path of exported "
+        f"'{model}' is not a model: give one of {names}, a factory as module:function, or file:path of "
+        "exported "
         "models"
     )
 
@@ -51,7 +52,7 @@ def _check_model(model: str) -> str:
 def _factory(name: str) -> str:
     if is_factory(name) and not is_file(name):
         return name
-    raise ValueError(f"'{name}' is no factory: write module:function")
+    raise ValueError(f"'{name}' is not a factory: write module:function")
 
 
 class TrainingConfig(BaseModel):

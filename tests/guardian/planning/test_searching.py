@@ -122,7 +122,7 @@ def test_ballots_of_several_labels_are_searched(tmp_path: Path) -> None:
         ((*ASSUMED, "--bound", "exact"), ErrorCode.CONFIG_INVALID, "give them with --votes"),
         ((*ASSUMED, "--mechanism", "lnmax"), ErrorCode.PLAN_INVALID, "choose from gnmax, confident"),
         ((*ASSUMED, "--mechanism", "nomax"), ErrorCode.PLAN_INVALID, "choose from gnmax, confident"),
-        ((*ASSUMED, "--plot", "plan.pdf"), ErrorCode.CONFIG_INVALID, "no picture"),
+        ((*ASSUMED, "--plot", "plan.pdf"), ErrorCode.CONFIG_INVALID, "not a picture"),
         ((*ASSUMED, "--epsilon", 0), ErrorCode.CONFIG_INVALID, "not above 0"),
     ],
 )

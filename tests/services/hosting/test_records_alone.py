@@ -121,7 +121,7 @@ def test_checks_and_status_speak_of_records_alone(tmp_path: Path) -> None:
     assert "10 records and no teachers fit the task" in said.stdout
     assert "Its records answer sums alone" in said.stdout
     assert json.loads(invoke("check", "--site", folder, "--json", "-").stdout)["teachers"] == 0
-    assert "10 records of the task answer alone" in check_teachers(folder).sentence
+    assert "10 records of the task answer only sums" in check_teachers(folder).sentence
 
 
 @pytest.mark.parametrize("training", ["", "teachers = 3\n"])

@@ -86,7 +86,7 @@ class SearchOptions(BaseModel):
                 "--teacher-accuracy, or give query plan own records with --labelled."
             )
         if teachers is None:
-            raise _invalid("Nobody says how many teachers vote: give --teachers.")
+            raise _invalid("The number of teachers is missing: give --teachers.")
         if several or (several is None and self.positives is not None):
             return assume_labels(classes, teachers, self._above_chance(2), self._positives(classes)), None
         return assume_classes(classes, teachers, self._above_chance(classes)), None
@@ -106,7 +106,7 @@ class SearchOptions(BaseModel):
     def _positives(self, labels: int) -> float:
         if self.positives is None:
             raise _invalid(
-                "Nobody says how many labels a record has on average: give positives in --settings."
+                "The average number of labels of a record is missing: give positives in --settings."
             )
         if self.positives >= labels:
             raise _invalid(
