@@ -281,7 +281,7 @@ class StudentTraining:
         return test_student(student, self.tested, self.task.classes)
 
     def keep(self, trained: Trained, before: Measured | None, path: Path) -> StudentResult:
-        """Save a trained student, and tell of it beside the one of own labels alone."""
+        """Save a trained student, and report it with the student of own labels alone."""
         from ostraka.client.students.files import save_student
 
         save_student(trained.student, path)

@@ -93,7 +93,7 @@ Addresses = Annotated[str, AfterValidator(_addresses)]
 
 
 class SiteConfig(BaseModel):
-    """What one site in one role knows about itself and whom it calls.
+    """Configuration of one site in one role: its own identity and the servers that it calls.
 
     Attributes:
         federation: name of the federation.

@@ -68,7 +68,8 @@ class GroupedLabelling(SeveralRuns):
         super().check()
 
     def due(self) -> Iterator[tuple[PartialRun, Collection[int]]]:
-        """Every run with the rows that it is to ask: those that the first has settled, but for the first."""
+        """Every run with the rows that it asks: all rows for the first run, else those that the first has
+        settled."""
         yield self.first, range(self.plan.queries)
         for part in self._runs[1:]:
             yield part, self.first.answers.keys()

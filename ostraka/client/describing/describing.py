@@ -184,7 +184,7 @@ def load_description(folder: Path) -> Description | None:
 def find_own(
     folder: Path, task: Task, options: DescribeOptions
 ) -> tuple[Description | None, SumStore | None]:
-    """Return what a folder holds of these statistics; raise `run.mismatch` for sums of anything else."""
+    """Return the statistics that a folder holds; raise `run.mismatch` for sums of other statistics."""
     kept = load_description(folder)
     if kept is not None and (kept.task_sha256 != task.digest.hex() or kept.options != options):
         raise OstrakaError(

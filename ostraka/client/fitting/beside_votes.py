@@ -1,4 +1,4 @@
-"""What sums would ask and cost at several epsilons, beside a search for votes; nothing is charged."""
+"""What sums would ask and cost at several epsilons, shown with a search for votes; nothing is charged."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -63,7 +63,8 @@ def offer_sums(
     retry: Retry | None = None,
     clock: Clock | None = None,
 ) -> SumOffers:
-    """Return what a fit would ask those whom `options` name, as the guardian counts its cost.
+    """Return the questions and costs of a fit with the parties that `options` name, by the guardian's
+    accounting.
 
     Whatever refuses it, a policy above all, is the `problem`: votes may be had all the same.
     """
@@ -107,7 +108,7 @@ def _offer(known: KnownRecords, epsilon: float, planned_fit: PlannedFit) -> SumO
 
 
 def show_offers(offers: SumOffers, site_folder: Path) -> RenderableType:
-    """Return what sums would give beside votes, as it is printed."""
+    """Return the printed comparison of sums with votes."""
     return Group(*_parts(offers, site_folder))
 
 

@@ -56,7 +56,7 @@ UNWATCHED = FittingRun()
 
 @dataclass(frozen=True)
 class FitResult:
-    """A model, and what it was made of.
+    """A model, and the sums and records that it was fitted to.
 
     Attributes:
         run: the folder, with model.skops and fit.json.

@@ -1,4 +1,4 @@
-"""Descent with momentum along noisy slopes, and beside it what it would be without parts of own records."""
+"""Gradient descent with momentum on noisy gradients, and its variants that leave out parts of own records."""
 
 from dataclasses import dataclass, field, replace
 
@@ -51,7 +51,8 @@ class Descent:
 
 @dataclass(frozen=True)
 class HeldOutDescents:
-    """Descents each without a part of own records, whose scores then show what the model does with others.
+    """Descents that each leave out a part of own records, whose scores then estimate the model on new
+    records.
 
     No further sum is bought for them. Labels do not depend on the model: the mean slope x (p - y) at another
     model is that at the asked one, plus the difference of the means of x p over records `shown`, which need

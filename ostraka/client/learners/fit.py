@@ -1,4 +1,4 @@
-"""What a learner will ask, and what it made of the answers."""
+"""The questions that a learner asks, and the model that it fits to the answers."""
 
 import math
 from dataclasses import dataclass, field
@@ -69,7 +69,7 @@ def block_sigma(moved: float, width: int, mu: float) -> float:
 
 @dataclass(frozen=True)
 class FitReport:
-    """What a model was made of.
+    """The sums and records that a model was fitted to.
 
     Attributes:
         learner: which made it.
@@ -101,7 +101,7 @@ class FitReport:
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted model, and what it was made of."""
+    """A fitted model, and the sums and records that it was fitted to."""
 
     model: Model = field(repr=False)
     report: FitReport

@@ -15,7 +15,7 @@ OWN_FOLDS = 5
 
 @dataclass(frozen=True)
 class OwnFold:
-    """A part of own records, and all others."""
+    """A fold of own records: the part that is held out, and the rest."""
 
     held_out: OwnRecords
     rest: OwnRecords

@@ -105,12 +105,13 @@ class Problem:
 
     @property
     def told_pool(self) -> NDArray[np.floating] | None:
-        """The pool, where there is one and parties may be told of it."""
+        """The pool, if there is one and parties may be told its statistics; else None."""
         return self.unlabelled if self.tells_pool else None
 
     @property
     def told_features(self) -> NDArray[np.floating] | None:
-        """Features that questions may depend on: of the pool if it may be told of, else of own records."""
+        """Features on which questions may depend: of the pool if parties may be told of it, else of own
+        records."""
         if self.told_pool is not None:
             return self.told_pool
         return None if self.labelled is None else self.labelled.X

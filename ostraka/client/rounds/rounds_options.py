@@ -26,7 +26,7 @@ from ostraka.common.task import Task
 
 @dataclass(frozen=True, kw_only=True)
 class Rounds:
-    """How a pool is asked about, and the student that learns from the answers.
+    """How rounds ask about a pool, and the student that learns from the answers.
 
     Attributes:
         count: rounds in all.
@@ -78,7 +78,7 @@ def settings(rounds: Rounds) -> Settings:
 
 
 def open_rounds(folder: Path, task: Task, features: Features, chosen: Settings) -> RoundsState:
-    """Open the rounds in a folder, or new ones; raise `run.mismatch` where it holds others."""
+    """Open the rounds in a folder, or begin new rounds; raise `run.mismatch` where it holds other rounds."""
     new = RoundsState(
         task=task.name,
         task_digest=task.digest.hex(),

@@ -102,7 +102,7 @@ class AskingOptions(FrozenModel):
 
 
 class ClusterOptions(FrozenModel):
-    """What clusters are asked about instead of records."""
+    """Options of clusters, which `noise_cluster` asks about in place of records."""
 
     clusters: Annotated[int | None, KEY] = Field(
         default=None,

@@ -1,4 +1,4 @@
-"""A pool as it is asked about: records that say the same to every model are one query, paid for once."""
+"""A pool as it is asked about: records with equal features are one query, which is paid for once."""
 
 import hashlib
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ Features = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class AskedPool:
-    """Records that are to be labelled, and the queries that stand for them.
+    """Records to label, and the query that represents each of them.
 
     The answer to a query is that of every record that equals it: what is done with a released label is free.
 

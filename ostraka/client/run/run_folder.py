@@ -38,7 +38,7 @@ class Planner(Protocol):
 
 
 def require_no_site(folder: Path) -> None:
-    """Raise `run.mismatch` for the folder of a site, which is the run of nobody."""
+    """Raise `run.mismatch` for the folder of a site, which is not a run."""
     if (folder / SITE_FILE).exists():
         raise OstrakaError(
             ErrorCode.RUN_MISMATCH,

@@ -1,4 +1,5 @@
-"""A querying site's folder: who it is, whom it calls, which task it has, and whether records fit that."""
+"""A querying site's folder: its identity, the servers it calls, its task, and checks of records against
+it."""
 
 from collections.abc import Collection, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor

@@ -157,7 +157,7 @@ class QueryStatus:
 
 
 def query_status(folder: Path, run: Path | None = None, *, clock: Clock | None = None) -> QueryStatus:
-    """Ask everybody once, and read the run.
+    """Ask every server once for its status, and read the run.
 
     Raises:
         OstrakaError: config.invalid for the site's own files, data.missing or run.mismatch for the run's.

@@ -1,4 +1,4 @@
-"""One batch from its ticket to its answers: everybody votes, the set is frozen, one sum is tallied."""
+"""One batch from its ticket to its answers: parties vote, the party set is frozen, the sum is tallied."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -56,7 +56,7 @@ class BatchRound(Generic[Q, A]):
         return self.release(ticket, queries, votes, on_frozen=on_frozen)
 
     def collect(self, ticket: Ticketed, queries: Q) -> CollectedShares:
-        """Have a batch voted on, which another thread may do beside the release of an earlier one."""
+        """Have the parties vote on a batch; another thread may release an earlier batch at the same time."""
         return self.voting.collect(ticket, queries)
 
     def accept(self, votes: CollectedShares, *, patient: bool) -> CollectedShares:

@@ -30,7 +30,7 @@ _ZIP = b"PK"
 
 
 class UnaskedFactoryError(ValueError):
-    """A file names a factory that whoever runs this did not name: it is not imported."""
+    """A file names a factory that the user did not name, so that it is not imported."""
 
 
 def save_student(student: Any, path: Path) -> None:

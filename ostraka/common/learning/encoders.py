@@ -1,4 +1,4 @@
-"""Public networks that turn records into features, run by whoever holds the records in the clear."""
+"""Public networks that turn records into features; the site that holds the plain records runs them."""
 
 import hashlib
 import importlib

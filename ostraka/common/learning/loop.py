@@ -19,7 +19,7 @@ from ostraka.common.learning.training_run import UNWATCHED, Progress, Scalars, T
 
 
 class Draws:
-    """Records in an order drawn anew for every pass; a batch may span two passes."""
+    """Records in a fresh random order for every pass; a batch may span two passes."""
 
     def __init__(self, records: int, batch: int, random: torch.Generator) -> None:
         self._records = records

@@ -45,7 +45,7 @@ _PLAIN: set[type[nn.Module]] = {nn.Flatten, nn.ReLU, nn.MaxPool2d, nn.AvgPool2d,
 
 
 def take_each_record(*layers: type[nn.Module]) -> None:
-    """Say of classes of layers that they have no parameters and take every record by itself."""
+    """Register classes of layers that have no parameters and treat every record separately."""
     _PLAIN.update(layers)
 
 

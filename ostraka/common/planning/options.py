@@ -67,7 +67,7 @@ def kind_to_search(text: str | None) -> str | None:
 
 
 def missing_mechanism() -> OstrakaError:
-    """Return the error for a plan of which nobody says the mechanism."""
+    """Return the error for a plan without a mechanism."""
     return OstrakaError(
         ErrorCode.CONFIG_INVALID, "No mechanism is named: give --mechanism, or find one with --search."
     )

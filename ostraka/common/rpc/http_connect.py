@@ -20,7 +20,7 @@ ASKED_FOR_CREDENTIALS = 407
 
 @dataclass(frozen=True)
 class HttpProxy:
-    """A proxy, and as whom it is asked.
+    """A proxy, with the user name and password for it.
 
     Attributes:
         host: its name or address.

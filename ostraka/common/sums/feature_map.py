@@ -1,4 +1,4 @@
-"""The public map from a record's features to what sums are made of: a vector of norm at most 1."""
+"""The public map from a record's features to a vector of norm at most 1, of which sums are computed."""
 
 import math
 from dataclasses import dataclass, field

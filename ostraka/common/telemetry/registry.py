@@ -1,4 +1,4 @@
-"""Metrics of a process: one registry, filled by whoever works, read by Prometheus over plain HTTP.
+"""Metrics of a process: one registry that its code fills and Prometheus reads over plain HTTP.
 
 Metrics show public plans, worst-case amounts and public timings alone. Nothing that depends on a vote is
 counted: no answers, no sizes of answers, no data-dependent cost.

@@ -1,4 +1,4 @@
-"""What messages of others may hold: sizes, read from `limits.proto` and its options, and numbers.
+"""Limits of received messages: sizes, read from `limits.proto` and its options, and numbers.
 
 Numbers are integers for databases, times for dates, and nothing infinite.
 """

@@ -1,4 +1,4 @@
-"""What advice is asked about: the sites, their budget, and the querying party's own records."""
+"""Input of advice: the sites, their budget, and the querying party's own records."""
 
 from pydantic import Field
 

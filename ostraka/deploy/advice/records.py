@@ -37,7 +37,7 @@ RECORDS_A_LEAF = 10
 
 @dataclass(frozen=True)
 class AdviceRecords:
-    """Labelled records that stand for those of all sites.
+    """Labelled records that represent those of all sites.
 
     Attributes:
         task: that they make.

@@ -55,7 +55,7 @@ class Amounts:
 
     @property
     def weight(self) -> float:
-        """How many private records one that is shown stands for."""
+        """Number of private records that one record of the split represents."""
         return self.private / self.shown
 
     @classmethod

@@ -38,7 +38,7 @@ from ostraka.services.teachers.config import TrainingSection
 
 
 def key_texts(model: type[BaseModel]) -> dict[str, str]:
-    """Return what is said of each key: by its field, the string after it, or `Attributes` of its class."""
+    """Return the description of each key: of its field, the string after it, or `Attributes` of its class."""
     bases = [
         base for base in reversed(model.__mro__) if base is not BaseModel and issubclass(base, BaseModel)
     ]
@@ -102,7 +102,7 @@ def value_text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Section:
-    """A table of a TOML file: its heading, what is said of it, and the model that reads it."""
+    """A table of a TOML file: its heading, its introduction, and the model that reads it."""
 
     heading: str
     introduction: str

@@ -1,4 +1,5 @@
-"""One querying party: what it is given, how it asks all others, its student, and what came of it."""
+"""One querying party of a simulation: its records, its queries to all other sites, its student, its
+results."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -381,7 +382,7 @@ def _outcome_of_rounds(
 
 
 def run_queriers(context: SimulationContext) -> tuple[QueryOutcome, ...]:
-    """Return what the weakest parties learned from all others, the weakest first.
+    """Return what the least accurate parties learned from all other parties, the least accurate first.
 
     A party whose turn comes when the others' budgets are used up learns nothing new. Raises why the first
     could ask no query, and what labelling and retraining raise.

@@ -1,4 +1,4 @@
-"""A simulation from Python, and from `ostraka simulate`: run with its progress shown, and told of."""
+"""A simulation from Python and from `ostraka simulate`: run with its progress shown, then reported."""
 
 import secrets
 import time

@@ -68,7 +68,7 @@ def certificates(site: SiteConfig, clock: Clock) -> tuple[Finding, Credentials |
 
 
 def revocation_lists(credentials: Credentials) -> list[Finding]:
-    """Find the revocation list files that no server would believe: without one, nobody is revoked."""
+    """Find revocation list files that a server would refuse; without a list, no certificate is revoked."""
     found = []
     for path in dict.fromkeys(folder / CRL for folder in credentials.lists):
         try:

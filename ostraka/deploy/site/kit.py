@@ -77,7 +77,7 @@ class Kit:
         return sets[-1] if sets else None
 
     def make_set(self) -> Path:
-        """Make new keys and their request, in place of others that wait; those in use stay."""
+        """Make new keys and their request, in place of waiting ones; the keys in use stay."""
         number = max((int(path.suffix[1:]) for path in self._sets()), default=0) + 1
         partial = Path(tempfile.mkdtemp(prefix=f".{self.link.name}-", dir=self.folder))
         try:

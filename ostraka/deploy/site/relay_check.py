@@ -1,4 +1,4 @@
-"""Whether a site gets to its relays, step by step, in words for whoever runs the firewall."""
+"""Check step by step whether a site reaches its relays, in words for the firewall's administrators."""
 
 import asyncio
 import socket
@@ -119,7 +119,7 @@ def _way(place: Place, address: str) -> "Way":
 
 
 def issuer_of(connection: socket.socket, host: str) -> str:
-    """Return who issued the certificate that the other end of a connection shows, whoever that is."""
+    """Return the issuer of the certificate at the other end of a connection, trusted or not."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE  # it is only looked at, and nothing is sent

@@ -1,4 +1,4 @@
-"""Data-dependent totals, for whoever holds the guardian's key. They depend on votes: never publish them."""
+"""Data-dependent totals, for holders of the guardian's key. They depend on votes: never publish them."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -18,7 +18,7 @@ from ostraka.protos.ostraka.v1 import admin_pb2
 
 
 class ChargeRows(AdminPart):
-    """Lists charges with whom and what they were for."""
+    """Lists charges with their units and releases."""
 
     def ListCharges(
         self, request: admin_pb2.ListChargesRequest, context: grpc.ServicerContext

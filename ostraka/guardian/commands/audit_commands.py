@@ -1,4 +1,4 @@
-"""`ostraka guardian audit`: the log that nobody can change unseen."""
+"""`ostraka guardian audit`: verify and export the tamper-evident log."""
 
 from collections.abc import Iterable
 from dataclasses import asdict

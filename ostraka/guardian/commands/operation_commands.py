@@ -1,4 +1,4 @@
-"""Commands made of the table of operations."""
+"""Commands that are built from the table of operations."""
 
 import sys
 from collections.abc import Callable
@@ -71,5 +71,5 @@ def require_known(site: Path, party: str) -> None:
 
 
 def is_terminal() -> bool:
-    """Whether somebody can be asked."""
+    """Whether a person can be asked on this terminal."""
     return sys.stdin.isatty()

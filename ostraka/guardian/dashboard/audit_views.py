@@ -1,4 +1,4 @@
-"""The audit log on a page, and files for whoever checks the guardian: report, log, charges, signed head."""
+"""The audit log as a page, and files for auditors of the guardian: report, log, charges, signed head."""
 
 import tempfile
 from collections.abc import Callable, Sequence

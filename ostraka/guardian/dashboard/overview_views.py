@@ -240,7 +240,7 @@ class UnitHistory:
 
 
 def overview(request: Request) -> Response:
-    """Every party with its budgets, and what somebody should look at."""
+    """Show every party with its budgets, and what needs an administrator's attention."""
     console = console_of(request)
     parties, budgets, policy, head = console.ask(_read)
     owned: dict[str, list[admin_pb2.Budget]] = {info.site: [] for info in parties}
@@ -331,7 +331,7 @@ def with_charges(events: Sequence[admin_pb2.BudgetEvent]) -> list[tuple[admin_pb
 
 
 def sessions(request: Request) -> Response:
-    """Every session, open ones first, then the newest."""
+    """Show every session, the open sessions first, then the newest."""
     listed = console_of(request).ask(lambda stub: list(stub.ListSessions(admin_pb2.ListSessionsRequest())))
     found = sorted(listed, key=lambda s: (s.state != "open", -s.opened_unix_s, s.session_id))
     return page(request, "sessions.html", sessions=found, done=result_text(request))

@@ -47,7 +47,7 @@ def check_policy(plan: Plan, policy: Policy) -> None:
 
 
 def check_parties(plan: Plan, parties: Iterable[StoredParty], policy: Policy) -> None:
-    """Raise where the administrators let a party of `plan` answer nobody now.
+    """Raise where the administrators do not let a party of `plan` answer now.
 
     `party.suspended`, `party.removed`, `party.unreconciled`, or `policy.refused` for a party that nobody
     added where the policy's admission asks for that.

@@ -1,4 +1,4 @@
-"""`ostraka party train`: a party's teachers, trained alone or with others', or taken as they are."""
+"""`ostraka party train`: a party's teachers, trained alone or jointly, or loaded as exported models."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -77,7 +77,7 @@ def train(
 
 
 def joint_training_lines(together: str) -> list[str]:
-    """Return what is said, in at most one line, of teachers that learned together with other parties'."""
+    """Return at most one line about teachers that were trained jointly with other parties."""
     if not together:
         return []
     guarantee = ": their votes have no formal guarantee" if together == "ttac" else ""
@@ -85,7 +85,7 @@ def joint_training_lines(together: str) -> list[str]:
 
 
 def no_sums_lines(site: Path) -> list[str]:
-    """Return what is said, in at most one line, of a party that may answer sums and names no records."""
+    """Return at most one line about a party that may answer sums but names no records."""
     from ostraka.common.config import load_section
     from ostraka.services.admission.policy import PartyPolicy
     from ostraka.services.teachers.config import TrainingSection

@@ -1,4 +1,4 @@
-"""Limit on concurrent batches: further ones are refused, and may be sent again."""
+"""Limit on concurrent batches: further batches are refused and may be sent again."""
 
 import threading
 from collections import Counter

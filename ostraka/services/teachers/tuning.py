@@ -1,4 +1,4 @@
-"""Thresholds tuned for each teacher by itself, so that one record moves no teacher's but its own."""
+"""Thresholds tuned for each teacher separately, so that a record affects only its own teacher's."""
 
 from collections.abc import Sequence
 
