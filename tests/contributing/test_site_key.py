@@ -21,7 +21,7 @@ LISTED = (
     ("ostraka/guardian/policy.py", "        enforce: which", "    enforce: ENFORCE"),
     ("ostraka/common/relay/section.py", "        address: address of the relay", "    address: Addresses"),
     ("ostraka/relay/section.py", "        certificate: PEM file with", "    certificate: Path | None"),
-    ("ostraka/services/teachers/config.py", "        teachers: number of teachers", "    teachers: Annotated["),
+    ("ostraka/services/teachers/config.py", "        teachers: number of", "    teachers: Annotated["),
 )
 """Files of tables that list what their keys are, with the first of the list, and the first key."""
 ROW = "| `probes` | integer | `0` | How many probes there are. |"
