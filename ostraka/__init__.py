@@ -1,4 +1,4 @@
-"""Private collaborative learning: label one party's data with everybody's models, under everybody's budget.
+"""Private collaborative learning: learn from many sites' records, under each site's own privacy budget.
 
 The names below are the public interface; everything else may change without notice. Each is imported when it
 is used first, so that a guardian's process needs no torch and an administrator's next to nothing.

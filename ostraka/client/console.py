@@ -1,4 +1,4 @@
-"""Progress of labellings and trainings: bars in a terminal, and lines now and then where there is none."""
+"""Progress of labelling and training: bars in a terminal, and a line from time to time elsewhere."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -65,7 +65,7 @@ def read_released(task: Task, run: Path, pool: Source) -> ReleasedLabels:
     if not len(released.rows):
         raise OstrakaError(
             ErrorCode.DATA_TOO_FEW,
-            f"{run} gave no label to learn from: label more of the pool, or with a lower threshold.",
+            f"{run} released no label to learn from: label more of the pool, or lower the threshold.",
         )
     return released
 
@@ -256,7 +256,7 @@ class StudentTraining:
         if self.own is None and released is None:
             raise OstrakaError(
                 ErrorCode.CONFIG_INVALID,
-                "There is nothing to learn from: give --labelled, or --run and --pool, or all three.",
+                "There are no labels to learn from: give --labelled, or --run and --pool, or all three.",
             )
         full = self._trainer(released)
         student = full(self.own, "all")
@@ -281,7 +281,7 @@ class StudentTraining:
         return test_student(student, self.tested, self.task.classes)
 
     def keep(self, trained: Trained, before: Measured | None, path: Path) -> StudentResult:
-        """Save a trained student, and tell of it beside the one of own labels alone."""
+        """Save a trained student, and report it with the student of own labels alone."""
         from ostraka.client.students.files import save_student
 
         save_student(trained.student, path)

@@ -38,7 +38,7 @@ def split_address(address: str) -> tuple[str, int]:
     if not _is_host(host) or not _PORT.fullmatch(port) or int(port) > 65535:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
-            f"{address[:100]!r} is no address; write host:port, like 127.0.0.1:17700.",
+            f"{address[:100]!r} is not an address; write host:port, like 127.0.0.1:17700.",
         )
     return host.removeprefix("[").removesuffix("]"), int(port)
 
@@ -93,22 +93,22 @@ Addresses = Annotated[str, AfterValidator(_addresses)]
 
 
 class SiteConfig(BaseModel):
-    """What one site in one role knows about itself and whom it calls.
+    """Configuration of one site in one role: its own identity and the servers that it calls.
 
     Attributes:
         federation: name of the federation.
         site: name of the site.
-        role: the role this folder acts in.
-        listen: where to serve, host:port; port 0 lets the system choose; empty for roles that serve
-            nothing.
-        guardian: the guardian's address, or those of several that share a ledger, separated by commas; empty
-            for the guardian itself and for a relay.
+        role: role of the site that owns this folder.
+        listen: address to serve at, host:port. With port 0 the system chooses a port. Empty for roles that
+            serve nothing.
+        guardian: address of the guardian, host:port; several guardians that share a ledger are separated by
+            commas. Empty for the guardian itself and for a relay.
         guardian_site: the guardian's site name.
-        parties: addresses of the answering parties by site name, for whoever asks them for labels or leads
-            their training.
-        credentials: the folder of its keys and certificates, relative to its own.
-        noise: what draws a guardian's noise: Ostraka's own sampler, or OpenDP's where a policy names a vetted
-            one (it needs the extra `opendp`). Both are exact.
+        parties: addresses of the answering parties by site name, for a querying party and for the leader of a
+            joint training.
+        credentials: folder of the site's keys and certificates, relative to the site folder.
+        noise: sampler of a guardian's noise: Ostraka's own, or OpenDP's for a guardian that must use a vetted
+            library (it needs the extra `opendp`). Both are exact.
         folder: the site folder, where this was read.
     """
 

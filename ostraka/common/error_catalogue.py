@@ -10,7 +10,7 @@ from ostraka.common.errors import CATALOGUE, ErrorCode, Retry, status_of
 
 
 class Explanation(BaseModel):
-    """What is said of one code, in whole sentences.
+    """The explanation of one error code, in whole sentences.
 
     Attributes:
         means: what happened.

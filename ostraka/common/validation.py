@@ -99,7 +99,7 @@ def first_problem(
 
 
 def place_text(error: "ErrorDetails", data: object = None, table: str = "") -> str:
-    """Return where an error is in `data`, as whoever wrote that sees it: keys, and entries counted from 1.
+    """Return the place of an error in `data` as its author sees it: keys, and entries counted from 1.
 
     Parts of the location that pydantic adds, such as which of several kinds a value was held against, are
     left out. An entry that has a name is called by it: `input.columns, entry 2 ('age'), min`. Without the

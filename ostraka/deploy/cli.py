@@ -8,7 +8,7 @@ from ostraka import __version__
 from ostraka.common.console.cli import run
 from ostraka.common.console.commands import CommandGroup
 
-_SUMMARY = "Label data with many sites' models, under each site's own privacy budget."
+_SUMMARY = "Learn from the records of many sites, under each site's own privacy budget."
 app = CommandGroup(_SUMMARY, completion=True)
 
 
@@ -29,14 +29,38 @@ def _options(
 
 for name, target, summary in (
     ("guardian", "ostraka.guardian.cli:app", "Run and administer the privacy guardian."),
-    ("party", "ostraka.services.cli:app", "Train teachers and answer with them."),
+    (
+        "party",
+        "ostraka.services.cli:app",
+        "Run an answering party: train teachers, and answer queries with shares of their votes.",
+    ),
     ("lead", "ostraka.client.training.cli:lead", "Lead joint training of several parties' teachers."),
-    ("query", "ostraka.deploy.querying:app", "Label a pool, retrain on it, and report."),
-    ("relay", "ostraka.relay.cli:app", "Pass callers on to sites that only call out."),
-    ("site", "ostraka.deploy.site.cli:app", "Make this site's keys, check it, and install its certificates."),
+    (
+        "query",
+        "ostraka.deploy.querying:app",
+        "Run a querying party: label a pool, train a student on it, and report.",
+    ),
+    (
+        "relay",
+        "ostraka.relay.cli:app",
+        "Run a relay, which forwards calls to sites that accept no connection from outside.",
+    ),
+    (
+        "site",
+        "ostraka.deploy.site.cli:app",
+        "Make a site's keys, install its certificates, and check the site.",
+    ),
     ("task", "ostraka.deploy.task.cli:app", "Make, check and explain the task that all sites agree on."),
-    ("advise", "ostraka.deploy.advice.cli:advise", "Say what learning together is worth, before any of it."),
-    ("provision", "ostraka.deploy.provisioning.cli:app", "Make kits of a federation; sign and revoke."),
+    (
+        "advise",
+        "ostraka.deploy.advice.cli:advise",
+        "Estimate what learning together would gain, before anything is spent.",
+    ),
+    (
+        "provision",
+        "ostraka.deploy.provisioning.cli:app",
+        "Make the sites' kits; sign and revoke certificates.",
+    ),
     ("mechanisms", "ostraka.deploy.mechanisms:mechanisms", "List mechanisms, their parameters and costs."),
 ):
     app.add_lazy(name, target, summary)

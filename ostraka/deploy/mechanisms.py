@@ -19,11 +19,9 @@ def mechanisms(
         str | None, typer.Option("--json", help="Write the list as JSON here; - is stdout.")
     ] = None,
 ) -> None:
-    """List the mechanisms that are installed: parameters, meaning, defaults, and what they cost.
-
-    Write one as NAME:PARAMETER=VALUE,..., such as --mechanism gnmax:sigma=40; those in brackets are optional.
-    Those that release sums over records are chosen by learners, from a budget.
-    """
+    """List the installed mechanisms with their parameters, defaults and costs. Write a mechanism as
+    NAME:PARAMETER=VALUE,..., such as --mechanism gnmax:sigma=40; parameters in brackets are optional.
+    Mechanisms that release sums over records are chosen by learners, from a budget."""
     from ostraka.common.mechanism.listing import list_mechanisms
 
     listed = list(list_mechanisms())

@@ -7,5 +7,5 @@ __all__ = ["app"]
 app.add_lazy(
     "advise",
     "ostraka.deploy.advice.query_cli:advise",
-    "Say what the parties' records would be worth beside your own, for what is left of their budgets.",
+    "Estimate what the parties' records would add to your own, for what is left of their budgets.",
 )

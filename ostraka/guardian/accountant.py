@@ -1,4 +1,4 @@
-"""An accountant for votes that somebody holds: what releasing them costs, step by step."""
+"""An accountant for votes in the clear: what releasing them costs, step by step."""
 
 import math
 from collections.abc import Sequence

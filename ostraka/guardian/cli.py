@@ -11,9 +11,13 @@ from ostraka.guardian.commands.options_and_output import GuardianSite
 app = CommandGroup("Run and administer the privacy guardian.")
 _COMMANDS = "ostraka.guardian.commands"
 for name, target, summary in (
-    ("party", f"{_COMMANDS}.party_commands:app", "Set who may answer."),
+    ("party", f"{_COMMANDS}.party_commands:app", "Manage the answering parties."),
     ("budget", f"{_COMMANDS}.budget_commands:app", "Show and change budgets of units."),
-    ("consent", f"{_COMMANDS}.budget_commands:consent_app", "Set and withdraw consent of groups."),
+    (
+        "consent",
+        f"{_COMMANDS}.budget_commands:consent_app",
+        "Set or withdraw the consent of a group of records.",
+    ),
     ("policy", f"{_COMMANDS}.policy_commands:app", "Show, check and apply the federation's policy."),
     ("session", f"{_COMMANDS}.session_commands:app", "List, show and cancel sessions."),
     ("audit", f"{_COMMANDS}.audit_commands:app", "Verify and export the audit log, and verify archives."),
@@ -25,28 +29,27 @@ for name, target, summary in (
     (
         "plan",
         "ostraka.guardian.planning.cli:plan",
-        "Predict what labels or sums cost a record of each party, and propose the order of its budget.",
+        "Predict the privacy cost of labels or sums for each party, and propose the order of its budget.",
     ),
     (
         "report",
         f"{_COMMANDS}.report_command:report",
-        "Write a report of charges by party, session and bound, and of what is left.",
+        "Write a report: charges by party, session and bound, and what is left of the budgets.",
     ),
     (
         "console",
         f"{_COMMANDS}.console_command:console",
-        "Serve the guardian's console to browsers until stopped.",
+        "Serve the guardian's web console until stopped.",
     ),
     (
         "revoke",
         f"{_COMMANDS}.party_commands:revoke",
-        "Put the CA's revocation list into force: cut off everybody on it, and leave them out of batches.",
+        "Put the CA's revocation list into force: disconnect every site on it, and exclude it from batches.",
     ),
     (
         "publish-epsilon",
         f"{_COMMANDS}.budget_commands:publish_epsilon",
-        "Publish what a unit has spent by theorem6, with noise, and charge it to all whose votes it tells "
-        "of.",
+        "Publish, with noise, what a unit has spent by theorem6; charge every unit whose votes this reveals.",
     ),
 ):
     app.add_lazy(name, target, summary)
@@ -55,8 +58,12 @@ for name, target, summary in (
 @app.command()
 def serve(
     site: GuardianSite,
-    ready_file: Annotated[Path | None, typer.Option(help="File to write once requests are taken.")] = None,
-    insecure: Annotated[bool, typer.Option("--insecure", help="No TLS; loopback only.")] = False,
+    ready_file: Annotated[
+        Path | None, typer.Option(help="File to write once the server accepts requests.")
+    ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Serve without TLS, on loopback only.")
+    ] = False,
     votes_may_tell: Annotated[
         bool,
         typer.Option(

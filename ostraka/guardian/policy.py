@@ -40,38 +40,45 @@ class Policy(BaseModel):
     """Limits on sessions, read from TOML: what was applied last, else `[policy]` of the guardian's site.toml.
 
     Attributes:
-        enforce: which costs stop a session, "worst_case" or "data_dependent". Under the latter stops and
-            times tell votes; a guardian serves it only where it was started to.
-        bound: how data-dependent costs are computed; "exact" where budgets are held to them, else
-            "worst_case": not at all. Under worst_case enforcement they go into the confidential report
-            alone. Blind tallies and trainings are charged the worst case whatever it says.
-        on_exhaustion: whether a session stops where a unit's budget runs out, or goes on without its votes.
+        enforce: which costs stop a session, "worst_case" or "data_dependent". With the latter, stops and
+            their times reveal votes; a guardian serves it only if it was started to.
+        bound: how data-dependent costs are computed: "theorem6", "exact", or not at all ("worst_case"). The
+            default is "exact" if budgets enforce data-dependent costs, else "worst_case". Under worst-case
+            enforcement these costs appear only in the confidential report. Blind tallies and trainings are
+            always charged the worst case.
+        on_exhaustion: whether a session stops when a unit's budget runs out ("stop"), or goes on without that
+            unit's votes ("vanish").
         consent: epsilon of each consent level.
-        delta: the delta of budgets that name none.
-        renewal_days: after how many days a budget starts anew; none: never.
-        admission: who may answer, every "certified" party or those that an administrator "added".
-        mechanisms: the mechanisms allowed, or "votes" for all that label queries and "sums" for all that
-            release sums over records; none: votes and joint training, but for ttac, which leaves no formal
-            guarantee. Teachers that learned by ttac label nothing unless it is among them.
-        encodings: the queries allowed: "plain", "ckks" (encrypted, to heads `linear` and `square`) and
-            "ckks-square" (to `square-mlp` and `square-cnn`). Whoever may send the last is trusted with the
-            models behind them.
-        ballots: which ballots plans may ask for, "any" or only "verified" ones.
-        min_quorum: the fewest parties whose ballots may be released together.
-        min_sigma: the smallest noise scale a plan may ask for, in votes, or radii of updates; ttac has none.
-        max_batch: the most queries in a batch.
-        max_queries: the most queries in a session.
-        max_queries_per_day: the most queries a querying party may ask in 24 hours; none: any number.
+        delta: delta of budgets that name none.
+        renewal_days: number of days after which a budget starts anew; none: never.
+        admission: which parties may answer: all with a certificate ("certified"), or only those that an
+            administrator added ("added").
+        mechanisms: mechanisms that plans may name; "votes" stands for all that label queries, "sums" for all
+            that release sums over records. None: votes and joint training, but not ttac, which has no formal
+            guarantee. Teachers that were trained by ttac may vote only if ttac is listed.
+        encodings: encodings of queries that plans may name: "plain", "ckks" (encrypted, to heads `linear` and
+            `square`) and "ckks-square" (encrypted, to heads `square-mlp` and `square-cnn`). A querying party
+            that may send "ckks-square" is trusted with the models.
+        ballots: ballots that plans may ask for: "any", or only "verified" ballots.
+        min_quorum: smallest quorum that a plan may ask for: the fewest parties whose ballots are released
+            together.
+        min_sigma: smallest noise scale that a plan may ask for, in votes, or in clipping norms of updates.
+            ttac has no noise.
+        max_batch: largest number of queries in a batch.
+        max_queries: largest number of queries in a session.
+        max_queries_per_day: largest number of queries that a querying party may ask in 24 hours; none: any
+            number.
         grant_ttl_s: how long a grant is valid, in seconds.
-        allowed_skew_s: how far clocks of other sites may be off, in seconds.
-        freeze_after_s: how long a batch waits for missing shares, in seconds, and 10 ms more for each party.
-        ticket_ttl_s: after how long a batch is dead that was not frozen, and after how long more one that was
-            not released, in seconds; four times as long where queries are encrypted, or rounds of a training.
-        max_open_batches: the most batches that a querying party may hold tickets of at a time; of large sums
-            fewer, as `open_batches` says.
-        max_open_sessions: the most sessions that a querying party may have open at a time.
-        keep_answers_days: for how many days after its release a batch's answers are kept for a querying party
-            that asks again; none: for ever. At least as long as a grant is valid.
+        allowed_skew_s: largest accepted difference between the clocks of two sites, in seconds.
+        freeze_after_s: how long a batch waits for missing shares, in seconds; 10 ms are added for each party.
+        ticket_ttl_s: time in seconds after which an unfrozen batch is dead, and again after which a frozen
+            batch that was not released is dead. Four times this value for encrypted queries and for rounds of
+            a training.
+        max_open_batches: largest number of batches for which a querying party may hold tickets at a time;
+            fewer for large sums, as `open_batches` says.
+        max_open_sessions: largest number of sessions that a querying party may have open at a time.
+        keep_answers_days: number of days after its release for which a batch's answers are kept, so that the
+            querying party can fetch them again; none: permanently. Not shorter than the validity of a grant.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -7,13 +7,15 @@ import typer
 
 from ostraka.common.console.commands import CommandGroup
 
-app = CommandGroup("Pass callers on to sites that only call out.")
+app = CommandGroup("Run a relay, which forwards calls to sites that accept no connection from outside.")
 
 
 @app.command()
 def serve(
     site: Annotated[Path, typer.Option(help="Site folder made by `ostraka provision`.")],
-    ready_file: Annotated[Path | None, typer.Option(help="File to write once connections are taken.")] = None,
+    ready_file: Annotated[
+        Path | None, typer.Option(help="File to write once the relay accepts connections.")
+    ] = None,
 ) -> None:
     """Serve as a relay until stopped."""
     from ostraka.relay.server import serve as serve_relay

@@ -13,10 +13,10 @@ class RelayServerSection(FrozenModel):
     """The table [relay] of a relay.
 
     Attributes:
-        certificate: file with the certificates that the outer TLS shows, PEM, relative to the site folder,
-            such as those of a public CA; none: the federation's.
+        certificate: PEM file with the certificate chain of the outer TLS, relative to the site folder, such
+            as one of a public CA. None: the federation's certificate.
         key: file with the private key of `certificate`.
-        reach: addresses of guardians that sites may call by the relay, by the guardian's site name.
+        reach: addresses of guardians that sites may call through the relay, by the guardian's site name.
     """
 
     certificate: Path | None = None

@@ -9,18 +9,18 @@ from ostraka.common.console.cli import write_json
 from ostraka.common.console.commands import CommandGroup
 from ostraka.services.commands.train import Json, Site
 
-app = CommandGroup("Host teachers and answer with shares of their votes.")
+app = CommandGroup("Run an answering party: train teachers, and answer queries with shares of their votes.")
 _COMMANDS = "ostraka.services.commands"
 for name, target, summary in (
     (
         "train",
         f"{_COMMANDS}.train:train",
-        "Train this party's teachers on slices of its records. Repeat after an interruption to resume.",
+        "Train this party's teachers on slices of its records. Run it again to resume after an interruption.",
     ),
     (
         "sign-raise",
         f"{_COMMANDS}.admin:sign_raise",
-        "Sign an agreement to raise a group's budget, which breaks its lifetime guarantee.",
+        "Sign an agreement to raise a group's budget. The raise breaks the lifetime guarantee.",
     ),
     (
         "sign-consent",
@@ -45,7 +45,7 @@ def audit_head(
 
 @app.command("status")
 def status_command(site: Site, json: Json = None) -> None:
-    """Show certificates, teachers, answers, spending, and what the guardian says of this party."""
+    """Show this party's certificates, teachers, answers and spending, and its status at the guardian."""
     from ostraka.common.console.screen import Screen
     from ostraka.services.serving import status
 
@@ -57,10 +57,14 @@ def status_command(site: Site, json: Json = None) -> None:
 @app.command()
 def serve(
     site: Site,
-    ready_file: Annotated[Path | None, typer.Option(help="File to write once votes are taken.")] = None,
-    insecure: Annotated[bool, typer.Option("--insecure", help="No TLS; loopback only.")] = False,
+    ready_file: Annotated[
+        Path | None, typer.Option(help="File to write once the server accepts requests.")
+    ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Serve without TLS, on loopback only.")
+    ] = False,
 ) -> None:
-    """Serve votes until stopped."""
+    """Answer queries until stopped."""
     from ostraka.services.serving.server import serve as serve_party
 
     serve_party(site, ready_file=ready_file, insecure=insecure)

@@ -75,7 +75,7 @@ def test_what_is_wrong_with_a_site_is_named(tmp_path: Path) -> None:
     assert "host:port" in refusal(tmp_path, QUERY.replace("127.0.0.1:7000", "127.0.0.1:7000,"))
     assert "site" in refusal(tmp_path, QUERY.replace('"q"', '"Q"'))
     assert "role" in refusal(tmp_path, QUERY.replace('"query"', '"king"'))
-    assert "no TOML" in refusal(tmp_path, "site = ")
+    assert "not TOML" in refusal(tmp_path, "site = ")
 
 
 def test_a_folder_without_configuration(tmp_path: Path) -> None:

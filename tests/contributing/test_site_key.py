@@ -16,12 +16,12 @@ BELOW = (
 )
 """Files of tables that say under each key what it is, and the first key of each."""
 LISTED = (
-    ("ostraka/common/config.py", "        listen: where to serve", '    listen: Address = ""\n'),
-    ("ostraka/guardian/ledger/site.py", "        url: of a Post", "    url: str | None"),
+    ("ostraka/common/config.py", "        listen: address to serve at", '    listen: Address = ""\n'),
+    ("ostraka/guardian/ledger/site.py", "        url: URL of a Post", "    url: str | None"),
     ("ostraka/guardian/policy.py", "        enforce: which", "    enforce: ENFORCE"),
-    ("ostraka/common/relay/section.py", "        address: where the relay", "    address: Addresses"),
-    ("ostraka/relay/section.py", "        certificate: file with", "    certificate: Path | None"),
-    ("ostraka/services/teachers/config.py", "        teachers: how many; up", "    teachers: Annotated["),
+    ("ostraka/common/relay/section.py", "        address: address of the relay", "    address: Addresses"),
+    ("ostraka/relay/section.py", "        certificate: PEM file with", "    certificate: Path | None"),
+    ("ostraka/services/teachers/config.py", "        teachers: number of", "    teachers: Annotated["),
 )
 """Files of tables that list what their keys are, with the first of the list, and the first key."""
 ROW = "| `probes` | integer | `0` | How many probes there are. |"

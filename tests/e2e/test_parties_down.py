@@ -132,7 +132,7 @@ def test_too_many_parties_down_at_the_start_is_told_before_anything_is_asked(sit
     sites.start()
     for party in SETTINGS.sites[:2]:
         sites.kill(party)
-    with pytest.raises(OstrakaError, match="get more parties up") as caught:
+    with pytest.raises(OstrakaError, match="have more parties serve") as caught:
         sites.label(quorum=2)
     assert caught.value.code == ErrorCode.QUORUM_LOST
     assert set(sites.charged().values()) == {0}

@@ -550,7 +550,7 @@ class QuerierClients:
         trained = (party_pb2.VoteReplyHeader(rows=1, width=width, seed=bytes(SEED_BYTES)),)
 
         def wrong_join(_: Sequence[bytes], party: Any) -> str | None:
-            return None if np.isfinite(party.untrained).all() else "parameters that are no numbers"
+            return None if np.isfinite(party.untrained).all() else "parameters that are not numbers"
 
         def wrong_train(came: Sequence[bytes], seed: bytes) -> str | None:
             only: Any = first_of(came, party_pb2.VoteReplyHeader)

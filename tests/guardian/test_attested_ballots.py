@@ -179,7 +179,7 @@ def test_a_party_that_lies_is_named(run: Run, lie: Callable[[Batch], None], bits
     assert batch.verify() == ["c"]
     assert run.found() == [], "it has not been asked yet"
     lied = (
-        "this party's ballots are no votes of its teachers, or hold more noise than it may add, or no sum"
+        "this party's ballots are not votes of its teachers, or hold more noise than it may add, or no sum"
         " over its records"
     )
     assert [log["proved"] for log in run.register()] == [lied]

@@ -21,16 +21,14 @@ if TYPE_CHECKING:
 def describe(
     *,
     site: SiteFolder,
-    out: Annotated[Path, typer.Option("--out", help="Folder of the run; what was released is kept there.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the run, which keeps the released counts.")],
     asked: DescribeOptions,
     task: TaskFile = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before the charge.")] = False,
     json: Json = None,
 ) -> None:
-    """Count all parties' records by the values of columns, with noise: histograms, means, shares.
-
-    One release answers for all columns named; each makes the noise on the others larger.
-    """
+    """Count all parties' records by the values of columns, with noise: histograms, means, shares. One release
+    answers for all columns; every further column adds noise to the others."""
     from ostraka.client.describing import tables
     from ostraka.client.querier import Querier
 

@@ -21,34 +21,36 @@ if TYPE_CHECKING:
 def fit(
     *,
     site: SiteFolder,
-    out: Annotated[Path, typer.Option("--out", help="Folder of the run; an interrupted run resumes.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the run; an interrupted run in it resumes.")],
     pool: Annotated[
         Path | None, typer.Option("--pool", help="Unlabelled records like those of the parties, if any.")
     ] = None,
     labelled: Annotated[
         Path | None, typer.Option("--labelled", help="This site's own labelled records, if any.")
     ] = None,
-    test: Annotated[Path | None, typer.Option("--test", help="Labelled records to measure on.")] = None,
+    test: Annotated[Path | None, typer.Option("--test", help="Labelled records to test on.")] = None,
     asked: FitOptions,
     nothing_of_the_pool: Annotated[
         bool,
         typer.Option(
-            "--tell-nothing-of-the-pool", help="Share no number of the pool: the task's ranges say enough."
+            "--tell-nothing-of-the-pool",
+            help="Tell the parties no statistic of the pool; use the task's ranges in its place.",
         ),
     ] = False,
     label_pool: Annotated[
-        bool, typer.Option("--label-pool", help="Write labels.csv: what the model says of the pool.")
+        bool,
+        typer.Option(
+            "--label-pool", help="Write labels.csv, the labels that the model predicts for the pool."
+        ),
     ] = False,
     settings: SettingsFile = None,
     task: TaskFile = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before the first charge.")] = False,
     json: Json = None,
 ) -> None:
-    """Learn a model of all parties' records from noisy sums; writes model.skops and fit.json into --out.
-
-    A new run begins with what it tells the parties and costs them at worst; on a terminal it then asks
-    whether to go on.
-    """
+    """Learn a model of all parties' records from noisy sums; write model.skops and fit.json into --out. A new
+    run first shows what it reveals to the parties and what it costs them in the worst case; on a terminal it
+    then asks whether to go on."""
     from ostraka.client.fitting import tables
     from ostraka.client.querier import Querier
 
@@ -65,7 +67,7 @@ def fit(
         )
     except KeyboardInterrupt:
         typer.echo(
-            f"Interrupted. What was released is in {out}; run the same command again to go on.", err=True
+            f"Interrupted. The released sums are in {out}; run the same command again to continue.", err=True
         )
         raise typer.Exit(ExitStatus.INTERRUPTED) from None
     figures = result.as_json()

@@ -35,9 +35,11 @@ def label(
     *,
     site: SiteFolder,
     pool: PoolFile,
-    out: Annotated[Path, typer.Option("--out", help="Folder of the run; an interrupted run resumes.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the run; an interrupted run in it resumes.")],
     mechanism: MechanismText,
-    student: Annotated[Path | None, typer.Option(help="interactive: student from `query retrain`.")] = None,
+    student: Annotated[
+        Path | None, typer.Option(help="For the mechanism interactive: student from `query retrain`.")
+    ] = None,
     queries: Queries = None,
     planned: AskingOptions,
     clusters: ClusterOptions,
@@ -47,14 +49,13 @@ def label(
     task: TaskFile = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before the first charge.")] = False,
     again: Annotated[
-        bool, typer.Option("--again", help="Pay again for records that another run asked about.")
+        bool,
+        typer.Option("--again", help="Ask and pay again for records that another run already asked about."),
     ] = False,
     json: Json = None,
 ) -> None:
-    """Label a pool with the parties' models; writes labels.csv and session.json into --out.
-
-    A new run begins with what it costs at worst; on a terminal it then asks whether to go on.
-    """
+    """Label a pool with the parties' models; write labels.csv and session.json into --out. A new run first
+    shows its worst-case cost; on a terminal it then asks whether to go on."""
     from ostraka.client.dependencies import several_runs
     from ostraka.client.dependencies.several_runs import PartedResult
     from ostraka.client.querier import Querier
@@ -78,7 +79,7 @@ def label(
         )
     except KeyboardInterrupt:
         typer.echo(
-            f"Interrupted. The labels so far are in {out}; run the same command again to go on.", err=True
+            f"Interrupted. The labels so far are in {out}; run the same command again to continue.", err=True
         )
         raise typer.Exit(ExitStatus.INTERRUPTED) from None
     result = labels.result
@@ -119,11 +120,11 @@ def _lines(result: "LabelResult") -> Iterator[str]:
     if result.repeated:
         yield tables.repeats(result.repeated)
     if result.by_student:
-        yield f"The student labelled {result.by_student} of the abstained itself."
+        yield f"The student itself labelled {result.by_student} of the abstained queries."
     if isinstance(result, PartedResult) and (result.implied or result.partly):
         yield left_out_labels(result)
     if result.lost:
-        yield f"{result.lost} queries were charged, lost their answers, and were asked again."
+        yield f"{result.lost} queries were charged, but their answers were lost, and they were asked again."
     if result.unguaranteed:
         yield tables.no_guarantee_text(result.unguaranteed)
     for site, stop in result.left_out.items():

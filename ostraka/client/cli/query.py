@@ -12,13 +12,13 @@ from ostraka.common.console.commands import CommandGroup
 from ostraka.common.console.screen import Screen
 from ostraka.common.planning.options import Json
 
-app = CommandGroup("Label a pool, retrain on it, and report.")
+app = CommandGroup("Run a querying party: label a pool, train a student on it, and report.")
 
 
 @app.command("check")
 def check_command(
     site: SiteFolder,
-    data: Annotated[Path, typer.Option("--data", help="Pool or labelled records to compare.")],
+    data: Annotated[Path, typer.Option("--data", help="Pool or labelled records to check.")],
     task: TaskFile = None,
     json: Json = None,
 ) -> None:
@@ -40,12 +40,12 @@ for name, target, summary in (
     (
         "label",
         "cli.label:label",
-        "Label a pool with the parties' models; writes labels.csv and session.json into --out.",
+        "Label a pool with the parties' models; write labels.csv and session.json into --out.",
     ),
     (
         "plan",
         "cli.plan:plan",
-        "Show what labelling would cost every party, worst case; opens and charges nothing.",
+        "Show the worst-case cost of labelling for every party; no session is opened and nothing is charged.",
     ),
     (
         "calibrate",
@@ -55,17 +55,17 @@ for name, target, summary in (
     (
         "dependencies",
         "dependencies.cli:dependencies",
-        "Learn from own records which labels imply others, for `query label --dependencies`.",
+        "Learn from this site's own records which labels imply others, for `query label --dependencies`.",
     ),
     (
         "retrain",
         "cli.retrain:retrain",
-        "Train a student on own labels, and one on released labels too; save the second.",
+        "Train a student on own labels, and a second one on own and released labels; save the second.",
     ),
     (
         "fit",
         "cli.fit:fit",
-        "Learn a model of all parties' records from noisy sums; writes model.skops and fit.json into --out.",
+        "Learn a model of all parties' records from noisy sums; write model.skops and fit.json into --out.",
     ),
     (
         "describe",
@@ -76,7 +76,7 @@ for name, target, summary in (
     (
         "probe",
         "probing.cli:probe",
-        "Find parties that vote badly: ask own labelled records of small groups of parties.",
+        "Find parties that vote badly: ask small groups of parties about own labelled records.",
     ),
 ):
     app.add_lazy(name, f"ostraka.client.{target}", summary)
@@ -86,9 +86,11 @@ for name, target, summary in (
 def report_command(
     run: Annotated[Path, typer.Option("--run", help="Folder of the run.")],
     delta: Annotated[
-        float | None, typer.Option(help="Delta of the epsilons shown; default: that of each budget.")
+        float | None, typer.Option(help="Delta of the epsilons shown. Default: the delta of each budget.")
     ] = None,
-    html: Annotated[Path | None, typer.Option("--html", help="Write the report as one page here.")] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write the report as one HTML page here.")
+    ] = None,
     json: Json = None,
 ) -> None:
     """Report queries, answers and worst-case cost of a run or of learning rounds."""
@@ -105,10 +107,12 @@ def report_command(
 @app.command("status")
 def status_command(
     site: SiteFolder,
-    run: Annotated[Path | None, typer.Option("--run", help="Folder of a run, to show its progress.")] = None,
+    run: Annotated[
+        Path | None, typer.Option("--run", help="Folder of a run whose progress is shown.")
+    ] = None,
     json: Json = None,
 ) -> None:
-    """Show certificates, reachable servers, this site's sessions, and a run's progress."""
+    """Show this site's certificates and sessions, the servers that it reaches, and a run's progress."""
     from ostraka.client.run import site_status
 
     found = site_status.query_status(site, run)

@@ -21,22 +21,23 @@ def retrain(
         Path | None, typer.Option("--labelled", help="This site's own labelled records, if any.")
     ] = None,
     run: Annotated[Path | None, typer.Option("--run", help="Folder of the run that labelled --pool.")] = None,
-    pool: Annotated[Path | None, typer.Option("--pool", help="The records that --run labelled.")] = None,
-    test: Annotated[Path | None, typer.Option("--test", help="Labelled records to measure on.")] = None,
+    pool: Annotated[Path | None, typer.Option("--pool", help="The pool that --run labelled.")] = None,
+    test: Annotated[Path | None, typer.Option("--test", help="Labelled records to test on.")] = None,
     student: StudentOptions,
     one_run: OneRunOptions,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Model file; student.skops or .safetensors in --run.")
+        Path | None,
+        typer.Option(
+            "--out", help="Model file to write. Default: student.skops or student.safetensors in --run."
+        ),
     ] = None,
     seed: Seed = 0,
     settings: SettingsFile = None,
     task: TaskFile = None,
     json: given.Json = None,
 ) -> None:
-    """Train a student on own labels, and one on released labels too; save the second.
-
-    Without --run and --pool, train only the first and save it to --out, to start interactive with.
-    """
+    """Train a student on own labels, and a second one on own and released labels; save the second. Without
+    --run and --pool, train only the first and save it to --out, as the first student of interactive."""
     from ostraka.client.querier import Querier
     from ostraka.client.report import tables
     from ostraka.client.students import student_result

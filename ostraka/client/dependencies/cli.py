@@ -30,30 +30,37 @@ MAX_SHOWN = 12
 File = Annotated[
     Path | None,
     typer.Option(
-        "--dependencies", help="Dependencies from `query dependencies`: ask parents before children."
+        "--dependencies",
+        help="File from `query dependencies`: parent labels are asked before their children.",
     ),
 ]
 
 SettingsFile = Annotated[
     Path | None,
-    typer.Option("--label-settings", help="Settings of single labels: TOML of [[group]] with labels, sigma."),
+    typer.Option(
+        "--label-settings",
+        help="Settings of single labels: TOML file of [[group]] tables with labels and sigma.",
+    ),
 ]
 
 
 def dependencies(
     site: SiteFolder,
     labelled: LabelledFile,
-    out: Annotated[Path, typer.Option("--out", help="File to write; default deps.toml.")],
+    out: Annotated[Path, typer.Option("--out", help="File to write, such as deps.toml.")],
     confidence: Annotated[
-        float, typer.Option(help="Least share of records without the parent that lack the child, too.")
+        float,
+        typer.Option(
+            help="Smallest share of the records without the parent label that must also lack the child label."
+        ),
     ] = DEFAULT_CONFIDENCE,
     support: Annotated[
-        int, typer.Option(help="Least number of records without the parent.")
+        int, typer.Option(help="Smallest number of records without the parent label.")
     ] = DEFAULT_SUPPORT,
     task: TaskFile = None,
     json: Json = None,
 ) -> None:
-    """Learn from own records which labels imply others, for `query label --dependencies`."""
+    """Learn from this site's own records which labels imply others, for `query label --dependencies`."""
     from ostraka.client.dependencies.learn import Absences, learn
     from ostraka.client.run.dependency_rules import write_dependencies
     from ostraka.client.run.site import load_class_task, load_query_site
@@ -77,8 +84,8 @@ def dependencies(
 def tell(result: "PartedResult") -> str:
     """Return what runs of some labels each left out, as readable text."""
     return (
-        f"{result.implied} labels were not asked because the label that they depend on implies them; "
-        f"{result.partly} queries wait for some of theirs."
+        f"{result.implied} labels were not asked because the label on which they depend "
+        f"implies them; {result.partly} queries still wait for some labels."
     )
 
 

@@ -32,7 +32,7 @@ def label_by_dependencies(
     task_file: Path | None = None,
     run: LabellingRun = UNWATCHED,
 ) -> PartedResult:
-    """Label the records of `pool` as `labelling.label` does, and leave out what others imply.
+    """Label the records of `pool` as `labelling.label` does, but do not ask about implied labels.
 
     A batch of the labels that are no child is asked first, then one of the children of every parent for the
     queries so far whose released answers do not imply them, and so on, level by level. Each of these

@@ -68,7 +68,8 @@ class GroupedLabelling(SeveralRuns):
         super().check()
 
     def due(self) -> Iterator[tuple[PartialRun, Collection[int]]]:
-        """Every run with the rows that it is to ask: those that the first has settled, but for the first."""
+        """Every run with the rows that it asks: all rows for the first run, else those that the first has
+        settled."""
         yield self.first, range(self.plan.queries)
         for part in self._runs[1:]:
             yield part, self.first.answers.keys()
@@ -86,8 +87,8 @@ def _groups(settings: LabelSettings, task: Task, options: PlanOptions) -> LabelS
     """Return the labels to ask about in groups of equal settings; raise `plan.invalid` where none fits."""
     if not task.multi_label:
         raise invalid_plan(
-            f"a record of the task '{task.name}' has one class, and only labels have settings of their own; "
-            "leave out --label-settings"
+            f"a record of the task '{task.name}' has one class, and --label-settings is for tasks of "
+            "several labels; leave it out"
         )
     settings.check(task.name, task.classes)
     asked = asked_labels(options, task) or range(len(task.classes))

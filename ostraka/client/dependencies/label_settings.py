@@ -59,7 +59,7 @@ class LabelGroup(FrozenModel):
         return values
 
     def change(self, usual: Mechanism) -> Mechanism:
-        """Return the usual mechanism with these parameters.
+        """Return the run's mechanism with the parameters of this group.
 
         Raises `plan.invalid` for one that it does not take, or that is out of range, and for another
         mechanism.
@@ -103,7 +103,8 @@ class LabelSettings(FrozenModel):
         return self
 
     def of(self, labels: Sequence[str], usual: Mechanism) -> "LabelSettings":
-        """Return one group for all of these labels that are asked alike, those of the first label first."""
+        """Return the groups of labels that are asked with equal settings, in the order of their first
+        labels."""
         found: dict[Mechanism, LabelGroup] = {}
         for name in labels:
             own = next((group for group in self.group if name in group.labels), LabelGroup(labels=(name,)))

@@ -118,18 +118,18 @@ class PartialRun:
 
     @property
     def planner(self) -> RunPlanner:
-        """The planner of these labels alone."""
+        """Planner of only the labels of this run."""
         planner = self._pool.planner
         mechanism = self._mechanism.narrowed(len(self._labels))
         chosen = {"mechanism": mechanism, "labels": self._labels}
         return replace(planner, options=planner.options.model_copy(update=chosen))
 
     def pending(self, rows: Iterable[int]) -> set[int]:
-        """Those of these queries that are not settled."""
+        """Which of the given queries are not settled."""
         return set(rows) - self.answers.keys()
 
     def advance(self, rows: Iterable[int], peers: Peers, on_progress: Callable[[RunState], None]) -> bool:
-        """Ask one batch of those of these rows that are pending; False where a public limit ended it."""
+        """Ask one batch of the given rows that are pending; return False where a public limit ended it."""
         pending = self.pending(rows)
         if not pending:
             return True
@@ -168,7 +168,7 @@ class PartedResult(LabelResult):
 
 
 class SeveralRuns(ABC):
-    """Drives the runs of one pool, of which `first` is asked before the others."""
+    """Drives several runs over one pool and asks the run `first` before the other runs."""
 
     def __init__(self, pool: Pool, first: PartialRun) -> None:
         """Take the pool and the run that leads; runs found in the pool's folder go on."""
@@ -181,7 +181,7 @@ class SeveralRuns(ABC):
 
     @abstractmethod
     def parts(self) -> list[PartialRun]:
-        """Return the runs that exist, the leading one before the others."""
+        """Return the runs that exist, the leading run first."""
 
     @abstractmethod
     def combine(self) -> Combined:
@@ -223,7 +223,7 @@ class SeveralRuns(ABC):
         combined = self.combine()
         states = list(combined.parts.values())
         plan = states[0].parse_plan()
-        # Rows that repeat another are no queries of their own.
+        # Rows that repeat another are not queries of their own.
         first = states[0].first_rows()
         whole = (combined.answers.keys() - combined.partly) & first
         return PartedResult(

@@ -86,7 +86,7 @@ def read_condition(task: Task, text: str) -> Condition:
     """
     found = _CONDITION.fullmatch(text.strip())
     if found is None:
-        raise _config(f"'{text}' is no condition: write one such as age>=60, or sex=female")
+        raise _config(f"'{text}' is not a condition: write one such as age>=60, or sex=female")
     name = found["name"].strip()
     sign = found["sign"]
     value = found["value"].strip()
@@ -204,12 +204,12 @@ def _column_code(task: Task, column: int, value: str) -> float:
         code = float(part.read(pa.chunked_array([[value]])).codes[0])
     except UnreadableValuesError as exc:
         raise _config(
-            f"'{value}' is no value of column '{part.name}'{_list_values(part.categories)}"
+            f"'{value}' is not a value of column '{part.name}'{_list_values(part.categories)}"
         ) from exc
     # What no category is called would count as "other", and be taken for an answer about itself.
     unlisted = bool(part.categories) and part.categories[int(code)] == OTHER != value
     if np.isnan(code) or unlisted:
-        raise _config(f"'{value}' is no value of column '{part.name}'{_list_values(part.categories)}")
+        raise _config(f"'{value}' is not a value of column '{part.name}'{_list_values(part.categories)}")
     return code
 
 
@@ -230,7 +230,7 @@ def _number(name: str, value: str) -> float:
     try:
         return float(value)
     except ValueError as exc:
-        raise _config(f"'{value}' is no number, and '{name}' is one") from exc
+        raise _config(f"'{value}' is not a number, and '{name}' is one") from exc
 
 
 def _config(problem: str) -> OstrakaError:

@@ -27,29 +27,34 @@ class DescribeOptions(FrozenModel):
     """What statistics are asked for."""
 
     columns: Annotated[
-        Names | None, typer.Argument(help="Columns, as a,b,c; default all of a table, with the label.")
+        Names | None,
+        typer.Argument(help="Columns, as a,b,c. Default: all columns of a table, and the label."),
     ] = None
     where: Conditions | None = Field(
-        default=None, description='Count only such records: "age>=60 and sex=female".'
+        default=None,
+        description='Count only records that meet this condition, such as "age>=60 and sex=female".',
     )
     epsilon: float = Field(
         default=0.1,
         gt=0,
         le=MAX_EPSILON,
-        description="Epsilon of this alone for every party, at its delta, worst case.",
+        description="Worst-case epsilon that this release costs every party, at the delta of its budget.",
     )
     quorum: int | None = Field(
-        default=None, ge=1, description="Least number of parties released together; default a majority."
+        default=None,
+        ge=1,
+        description="Smallest number of parties whose answers are released together. Default: a majority.",
     )
     parties: Names | None = Field(
-        default=None, description="Parties that answer, as a,b,c; default all in site.toml."
+        default=None, description="Answering parties, as a,b,c. Default: all in site.toml."
     )
     variant: VARIANT = Field(
-        default="none", description="Effect of smaller budgets: weighting (records count less) or vanishing."
+        default="none",
+        description="How records with smaller budgets take part: weighting (they count less) or vanishing.",
     )
     ballots: Annotated[BALLOTS | None, KEY] = Field(
         default=None,
-        description="Counts: verified (guardian and querying party check, without seeing them, that no "
-        "party's are larger than its records allow) or unverified; default verified up to "
-        f"{MAX_VERIFIED_SUM} counts.",
+        description="Counts: verified (guardian and querying party check, without seeing a "
+        "party's counts, that its records allow them) or unverified. Default: "
+        f"verified up to {MAX_VERIFIED_SUM} counts.",
     )

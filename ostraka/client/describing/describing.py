@@ -191,12 +191,12 @@ def load_description(folder: Path) -> Description | None:
 def find_own(
     folder: Path, task: Task, options: DescribeOptions
 ) -> tuple[Description | None, SumStore | None]:
-    """Return what a folder holds of these statistics; raise `run.mismatch` for sums of anything else."""
+    """Return the statistics that a folder holds; raise `run.mismatch` for sums of other statistics."""
     kept = load_description(folder)
     if kept is not None and (kept.task_sha256 != task.digest.hex() or kept.options != options):
         raise OstrakaError(
             ErrorCode.RUN_MISMATCH,
-            f"{folder} holds statistics that were asked for otherwise: repeat their command, or name another"
-            " --out folder.",
+            f"{folder} holds statistics of another command: repeat that command, or name another --out "
+            "folder.",
         )
     return kept, SumStore.load_own(folder, known=kept is not None)

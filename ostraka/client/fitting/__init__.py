@@ -1,1 +1,1 @@
-"""Models of all parties' records, learned from noisy sums: what is asked, what it costs, what comes of it."""
+"""Models of all parties' records, learned from noisy sums: their questions, costs and results."""

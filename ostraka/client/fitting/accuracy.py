@@ -1,4 +1,5 @@
-"""How good a model of sums is, beside one of own records alone and the most frequent class, or the mean."""
+"""Accuracy of a model of sums, compared with a model of own records and with the most frequent class or
+mean."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -64,7 +65,8 @@ class Accuracy:
 
 
 def measure_model(model: Model, task: Task, own: OwnRecords | None, test: OwnRecords | None) -> Accuracy:
-    """Measure on test records, or else on own ones, on which own records alone are cross-validated."""
+    """Measure a model on test records, else on own records, on which a model of them alone is
+    cross-validated."""
     shown = test if test is not None and len(test) else own
     if shown is None or not len(shown):
         return Accuracy(UNMEASURED, 0, None, None, None)

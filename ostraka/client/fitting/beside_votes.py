@@ -1,4 +1,4 @@
-"""What sums would ask and cost at several epsilons, beside a search for votes; nothing is charged."""
+"""What sums would ask and cost at several epsilons, shown with a search for votes; nothing is charged."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -63,7 +63,8 @@ def offer_sums(
     retry: Retry | None = None,
     clock: Clock | None = None,
 ) -> SumOffers:
-    """Return what a fit would ask those whom `options` name, as the guardian counts its cost.
+    """Return the questions and costs of a fit with the parties that `options` name, by the guardian's
+    accounting.
 
     Whatever refuses it, a policy above all, is the `problem`: votes may be had all the same.
     """
@@ -107,13 +108,13 @@ def _offer(known: KnownRecords, epsilon: float, planned_fit: PlannedFit) -> SumO
 
 
 def show_offers(offers: SumOffers, site_folder: Path) -> RenderableType:
-    """Return what sums would give beside votes, as it is printed."""
+    """Return the printed comparison of sums with votes."""
     return Group(*_parts(offers, site_folder))
 
 
 def _parts(offers: SumOffers, site_folder: Path) -> Iterator[RenderableType]:
     if not offers.offers:
-        yield Text(f"Beside votes, no model of sums can be had: {offers.problem}")
+        yield Text(f"No model of sums is possible for comparison: {offers.problem}")
         return
     head = (
         "epsilon of this alone",
@@ -134,9 +135,10 @@ def _parts(offers: SumOffers, site_folder: Path) -> Iterator[RenderableType]:
         )
         for one in offers.offers
     ]
-    yield table_of(head, rows, "Beside votes: a model of sums over all records, worst case")
+    yield table_of(head, rows, "For comparison: a model of sums over all records, worst case")
     yield Text(
-        "A model answers any question, for ever, to whoever holds it. Own labelled records, which a search"
-        f" does not see, make it better. To have one: ostraka query fit --site {site_folder} --pool POOL "
+        "A model answers any question of its holder, without further charge. Own labelled records, which "
+        f"this search does not use, improve it. To fit one: ostraka query fit --site {site_folder} --pool "
+        "POOL "
         "--labelled OWN --epsilon EPSILON --out RUN"
     )

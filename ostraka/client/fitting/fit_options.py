@@ -19,35 +19,39 @@ class FitOptions(FrozenModel):
 
     learner: LEARNERS = Field(
         default="auto",
-        description="Learner: moments (least squares of one sum), bins, boost (tables of many records), "
-        "gradients (images, rare classes), network (a small one), or auto, which chooses by public rules and "
-        "says why.",
+        description="Learner: moments (least squares from one sum), bins (the same with numbers put into "
+        "bins), boost (tables of many records), gradients (images, rare classes), network (a small "
+        "neural network), or auto, which chooses by public rules and says why.",
     )
     epsilon: float = Field(
         default=1.0,
         gt=0,
         le=MAX_EPSILON,
-        description="Epsilon of this fit alone for every party, at its delta, worst case.",
+        description="Worst-case epsilon that this fit costs every party, at the delta of its budget.",
     )
     quorum: int | None = Field(
-        default=None, ge=1, description="Least number of parties released together; default a majority."
+        default=None,
+        ge=1,
+        description="Smallest number of parties whose answers are released together. Default: a majority.",
     )
     parties: Names | None = Field(
-        default=None, description="Parties that answer, as a,b,c; default all in site.toml."
+        default=None, description="Answering parties, as a,b,c. Default: all in site.toml."
     )
     variant: VARIANT = Field(
         default="none",
-        description="Effect of smaller budgets: weighting (records count less) or vanishing (fewer rounds).",
+        description="How records with smaller budgets take part: weighting (they count less) or "
+        "vanishing (in "
+        "fewer rounds).",
     )
     ballots: Annotated[BALLOTS | None, KEY] = Field(
         default=None,
-        description="Sums: verified (guardian and querying party check, unseen, that no party's is longer "
-        "than its records allow) or unverified; default verified where a sum has at most "
-        f"{MAX_VERIFIED_SUM} values.",
+        description="Sums: verified (guardian and querying party check, without seeing a party's "
+        "sum, that its norm is one that the party's records allow) or unverified. "
+        f"Default: verified if a sum has at most {MAX_VERIFIED_SUM} values.",
     )
     encoder: Annotated[str | None, KEY] = Field(
         default=None,
-        description="Public feature encoder of all sites, module:factory; default: as in site.toml.",
+        description="Public feature encoder of all sites, module:factory. Default: the one in site.toml.",
     )
     tell_pool: Annotated[bool, KEY] = Field(
         default=True,

@@ -56,7 +56,7 @@ UNWATCHED = FittingRun()
 
 @dataclass(frozen=True)
 class FitResult:
-    """A model, and what it was made of.
+    """A model, and the sums and records that it was fitted to.
 
     Attributes:
         run: the folder, with model.skops and fit.json.
@@ -281,8 +281,8 @@ def _warn(rounds: int, planned: PlannedFit | None) -> Iterator[str]:
     fits = planned.sums.fits
     if fits is not None and fits < rounds:
         yield (
-            f"What is left of budgets pays for {fits} of {rounds} rounds: the model will be what they make,"
-            " unless a smaller --epsilon leaves room for all."
+            f"What is left of the budgets pays for {fits} of {rounds} rounds: the model will be fitted to "
+            "these, unless a smaller --epsilon pays for all."
         )
 
 
@@ -293,7 +293,7 @@ def _load_model(path: Path) -> Model:
 
     model = load_student(path)
     if not isinstance(model, SumClassifier | SumRegressor | Neural):
-        raise unusable(path, "it is no model of sums")
+        raise unusable(path, "it is not a model of sums")
     return model
 
 

@@ -12,7 +12,7 @@ from ostraka.common.sums.feature_map import UNBINNED, Floats
 
 BINS = 8
 """Of a number: enough for a bend, few enough that each holds an eighth of the records."""
-TOLD_CUTS = "quantiles of your pool's columns, by which their values are put into bins"
+TOLD_CUTS = "quantiles of your pool's columns, which are the bounds of the bins"
 TWO_VALUES = 2
 """A feature with no more than these is its own bins."""
 
@@ -32,7 +32,7 @@ class BinsLearner:
 
 
 def make_cuts(problem: Problem) -> tuple[Floats, ...]:
-    """Return the cut points of each feature, none of one that is a truth value or an indicator.
+    """Return the cut points of each feature; truth values and indicators have none.
 
     They are quantiles of the pool and of its distinct values: a value that most records share leaves cuts to
     the others. Without a pool that parties may be told of, bins are equally wide.

@@ -56,11 +56,14 @@ def choose(problem: Problem, mu: float) -> Choice:
     if _suits_boost(problem, mu):
         return Choice(
             "boost",
-            f"It is a table of {problem.records} records, enough at this budget to show how columns bend.",
+            f"The table has {problem.records} records, enough at this budget for non-linear effects of "
+            "columns.",
         )
     if problem.labelled is not None and problem.kind == "number":
         return Choice(
-            "gradients", "Your own labelled records steady gradients, whose noise for numbers is least."
+            "gradients",
+            "Your own labelled records reduce the noise of gradients, which have the least noise for a "
+            "numeric target.",
         )
     if _is_rare(problem):
         return _choose_for_rare(mu)
@@ -68,7 +71,7 @@ def choose(problem: Problem, mu: float) -> Choice:
     if problem.records * mu < LITTLE_SIGNAL and (softmax or problem.labelled is not None):
         return Choice(
             "gradients",
-            "There are few records for this budget, and gradients take less noise than sums of squares.",
+            "There are few records for this budget, and gradients have less noise than sums of squares.",
         )
     return Choice("moments", "One sum is enough at this budget: more rounds would add noise and little else.")
 
@@ -76,9 +79,10 @@ def choose(problem: Problem, mu: float) -> Choice:
 def _choose_for_labels(problem: Problem) -> Choice:
     own = problem.labelled
     if own is not None and float(share_of_ones(own).mean()) < RARE_LABELS:
-        return Choice("gradients", "Most labels are rare, which a logistic loss tells from the rest best.")
+        return Choice("gradients", "Most labels are rare, and a logistic loss separates rare labels best.")
     return Choice(
-        "moments", "One sum serves all labels, where each round of another learner pays for all of them."
+        "moments",
+        "One sum serves all labels, while every round of another learner is charged for all labels.",
     )
 
 
@@ -86,7 +90,7 @@ def _choose_for_rare(mu: float) -> Choice:
     if mu > LITTLE_MU:
         return Choice(
             "gradients",
-            "One class is rare and has few records, which a logistic loss tells from the rest best.",
+            "One class is rare and has few records, and a logistic loss separates it best.",
         )
     return Choice("moments", "One class is rare, and at this budget one sum has less noise than many rounds.")
 

@@ -1,4 +1,4 @@
-"""Descent with momentum along noisy slopes, and beside it what it would be without parts of own records."""
+"""Gradient descent with momentum on noisy gradients, and its variants that leave out parts of own records."""
 
 from dataclasses import dataclass, field, replace
 
@@ -19,7 +19,7 @@ MAX_SHOWN = 1000
 
 @dataclass
 class Descent:
-    """Weights (d, k) on their way.
+    """Weights (d, k) during a descent.
 
     Attributes:
         step: what slopes with momentum are multiplied by.
@@ -44,14 +44,15 @@ class Descent:
         self.path.append(self.weights)
 
     def average(self) -> Floats:
-        """Return the average of the last half of its way."""
+        """Return the average of the last half of the steps."""
         averaged: Floats = np.mean(self.path[len(self.path) // 2 :], axis=0)
         return averaged
 
 
 @dataclass(frozen=True)
 class HeldOutDescents:
-    """Descents each without a part of own records, whose scores then show what the model does with others.
+    """Descents that each leave out a part of own records, whose scores then estimate the model on new
+    records.
 
     No further sum is bought for them. Labels do not depend on the model: the mean slope x (p - y) at another
     model is that at the asked one, plus the difference of the means of x p over records `shown`, which need
@@ -80,7 +81,7 @@ class HeldOutDescents:
         return cls(own, tuple(folds), feature_map(shown[:MAX_SHOWN]))
 
     def move(self, slope: Floats, question: GradientQuestion, noisy: NoisySum) -> None:
-        """Make a step of each by the noisy mean slope at the asked model."""
+        """Make a step of each descent, by the noisy mean gradient at the asked model."""
         asked = _expect(self.shown @ question.weights, question.target)
         for _, own, descent in self.folds:
             differing = _expect(self.shown @ descent.weights, question.target) - asked
@@ -88,7 +89,7 @@ class HeldOutDescents:
             descent.move(own.join(here, replace(question, weights=descent.weights), noisy))
 
     def score(self, feature_map: FeatureMap) -> Floats:
-        """Return scores (n, k) of own records, each by the descent that it had no part in."""
+        """Return scores (n, k) of own records, each by the descent that left it out."""
         parts = [feature_map(held_out.X) @ descent.average() for held_out, _, descent in self.folds]
         return gather(self.own, parts)
 

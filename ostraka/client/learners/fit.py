@@ -1,4 +1,4 @@
-"""What a learner will ask, and what it made of the answers."""
+"""The questions that a learner asks, and the model that it fits to the answers."""
 
 import math
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ LearnerName = Literal["moments", "bins", "boost", "gradients", "network"]
 
 @dataclass(frozen=True)
 class SumPlan:
-    """What a learner will ask, all of it public.
+    """The plan of a learner's questions, which is public.
 
     Attributes:
         learner: whose it is.
@@ -69,7 +69,7 @@ def block_sigma(moved: float, width: int, mu: float) -> float:
 
 @dataclass(frozen=True)
 class FitReport:
-    """What a model was made of.
+    """The sums and records that a model was fitted to.
 
     Attributes:
         learner: which made it.
@@ -101,7 +101,7 @@ class FitReport:
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted model, and what it was made of."""
+    """A fitted model, and the sums and records that it was fitted to."""
 
     model: Model = field(repr=False)
     report: FitReport
@@ -128,7 +128,7 @@ def ask_numbers(source: SumSource, question: AnyQuestion) -> NoisySum:
     if widths != question.widths or not all(np.isfinite(block).all() for block in noisy.blocks):
         raise OstrakaError(
             ErrorCode.MESSAGE_INVALID,
-            "The sum that came back holds values that are no numbers, or not as many as were asked for: "
+            "The sum that came back holds values that are not numbers, or not as many as were asked for: "
             "run the same version at the guardian and at every party, and ask again.",
         )
     if not noisy.records > 0:

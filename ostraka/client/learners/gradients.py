@@ -94,7 +94,8 @@ class GradientsLearner:
 
 
 def count_rounds(problem: Problem, mu: float) -> int:
-    """Return how many rounds a budget pays for best: own labelled records steady the later ones."""
+    """Return the best number of rounds for a budget; own labelled records reduce the noise of later
+    rounds."""
     return FEW_ROUNDS if problem.labelled is None and mu <= LITTLE_MU else MANY_ROUNDS
 
 

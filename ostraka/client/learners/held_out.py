@@ -1,4 +1,4 @@
-"""Own records in parts, each of which is scored by a model that it did not join."""
+"""Cross-validation of own records: each part is scored by a model that did not use it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ OWN_FOLDS = 5
 
 @dataclass(frozen=True)
 class OwnFold:
-    """A part of own records, and all others."""
+    """A fold of own records: the part that is held out, and the rest."""
 
     held_out: OwnRecords
     rest: OwnRecords

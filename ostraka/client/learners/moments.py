@@ -154,7 +154,7 @@ def _regress(
 ) -> _Regression:
     if problem.pool is None or not _has_folds(problem):
         matrix = floor_spectrum(gram)
-        note = "There is no pool: how features go together was bought, and what features are worth with it."
+        note = "There is no pool, so the budget also pays for the covariances of features."
         return _Regression(matrix, choose_penalty(bought, matrix), False, None, True, (note,))
     U = feature_map(problem.pool)
     check = pool_probability(U, gram.values, gram.deviation, noisy.records)
@@ -174,9 +174,9 @@ def _regress(
 
 def _alarm(check: float) -> str:
     return (
-        f"Your pool is not like the parties' records (by chance, so far apart with probability {check:.1g}): "
-        "neither it nor your labelled records were used for more than the map; expect the model to be worse "
-        "on records like your own than on the parties'."
+        "Your pool differs from the parties' records (such a difference has probability "
+        f"{check:.1g} by chance): the pool and your labelled records were used only for "
+        "the map; expect lower accuracy on records like your own than on the parties'."
     )
 
 

@@ -1,4 +1,5 @@
-"""What a plan tells the parties of the querying party's records, and what it should know before it buys."""
+"""What a plan reveals to the parties about the querying party's records, and warnings before it is paid
+for."""
 
 from collections.abc import Iterator
 
@@ -8,41 +9,44 @@ from ostraka.common.sums.feature_map import FeatureMap
 
 CLIPPED_HALF = 0.5
 """Share of records from which a plan would clip more of them than it leaves as they are."""
-TOLD_MODELS = "the models on the way, in which your own records have a part"
+TOLD_MODELS = "the models of earlier rounds, on which your own records have an influence"
 """Steps follow own gradients and the pool's curvature, or how many own records lie in each bin."""
 
 
 def tell_map(problem: Problem) -> tuple[str, ...]:
-    """Say what a map tells the parties of the pool."""
+    """Return what a map reveals to the parties about the pool."""
     if problem.told_pool is None:
         return ()
-    ends = () if problem.image else ("between which values nearly all of your pool lies, column by column",)
-    return (*ends, "the mean of your pool, and how far three quarters of its records lie from it")
+    ends = () if problem.image else ("the range of each column that holds nearly all of your pool",)
+    return (
+        *ends,
+        "the mean of your pool, and the distance from it within which three quarters of its records lie",
+    )
 
 
 def tell_models(problem: Problem) -> tuple[str, ...]:
-    """Say what questions of a training after the first tell the parties of own records."""
+    """Return what later questions of a training reveal to the parties about own records."""
     return () if problem.told_features is None else (TOLD_MODELS,)
 
 
 def warn(problem: Problem, feature_map: FeatureMap | None = None) -> Iterator[str]:
-    """Say what is wrong with a plan, as far as the querying party's own records show it.
+    """Return warnings about a plan, as far as the querying party's own records show them.
 
     `feature_map` is None for a learner that has none: nothing is clipped by it.
     """
     if problem.unlabelled is None:
         yield (
-            "There is no pool: how far columns range is taken from the task. A pool of unlabelled records "
-            "like the parties' mostly makes the model better."
+            "There is no pool, so the ranges of columns are taken from the task. A pool of unlabelled "
+            "records like the parties' usually improves the model."
         )
     own = problem.own_features
     if feature_map is not None and own is not None and share_beyond(feature_map, own) > CLIPPED_HALF:
         yield (
-            "This plan would clip more than half of all records, as your own show: bring a pool whose mean "
-            "may be told, or narrower ranges in the task."
+            "This plan would clip more than half of all records, judging by your own: give a pool whose "
+            "mean may be told, or narrower ranges in the task."
         )
     if problem.records < problem.features:
         yield (
-            f"There are fewer records ({problem.records}) than features ({problem.features}): a model of "
-            "them will hardly be better than chance unless most features go together."
+            f"There are fewer records ({problem.records}) than features ({problem.features}): the model "
+            "will hardly be better than chance unless most features are correlated."
         )

@@ -1,4 +1,4 @@
-"""What a querying party knows before it asks: what is to be learned, and its own records."""
+"""What a querying party knows before it asks: the task, and its own records."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -78,7 +78,7 @@ class Problem:
             if not np.isfinite(np.asarray(self.own.y, np.float64)).all():
                 raise OstrakaError(
                     ErrorCode.DATA_NAN,
-                    "A label of your own records is no number: complete it or leave it out.",
+                    "A label of your own records is not a number: complete it or leave it out.",
                 )
 
     @property
@@ -105,12 +105,13 @@ class Problem:
 
     @property
     def told_pool(self) -> NDArray[np.floating] | None:
-        """The pool, where there is one and parties may be told of it."""
+        """The pool, if there is one and parties may be told its statistics; else None."""
         return self.unlabelled if self.tells_pool else None
 
     @property
     def told_features(self) -> NDArray[np.floating] | None:
-        """Features that questions may depend on: of the pool if it may be told of, else of own records."""
+        """Features on which questions may depend: of the pool if parties may be told of it, else of own
+        records."""
         if self.told_pool is not None:
             return self.told_pool
         return None if self.labelled is None else self.labelled.X
@@ -125,11 +126,13 @@ def _require_features(X: NDArray[np.floating], features: int, what: str) -> None
     if X.ndim != 2 or X.shape[1] != features:
         raise OstrakaError(
             ErrorCode.DATA_SHAPE,
-            f"Your {what} have {X.shape[1:]} features and the task {features}: prepare them by the same one.",
+            f"Your {what} have {X.shape[1:]} features but the task has {features}: prepare them with the "
+            "same task.",
         )
     if not np.isfinite(X).all():
         raise OstrakaError(
-            ErrorCode.DATA_NAN, f"A value of your {what} is no number: complete the record or leave it out."
+            ErrorCode.DATA_NAN,
+            f"A value of your {what} is not a number: complete the record or leave it out.",
         )
 
 
@@ -144,7 +147,7 @@ def share_of_ones(own: OwnRecords) -> Floats:
 
 
 def loss_target(problem: Problem, center: float = 0.0, scale: float = 1.0) -> Target:
-    """Return what scores of gradients and boosting are held against."""
+    """Return the targets of scores in gradients and boosting."""
     if problem.kind == "number":
         return Target("squared", 1, center, scale)
     if problem.kind == "labels" or problem.binary:

@@ -9,7 +9,7 @@ from ostraka.common.sums.questions import Target
 
 
 def target_of(problem: Problem) -> Target:
-    """Return what scores of a problem are held against, numbers in the units that own ones give."""
+    """Return the targets of a problem's scores; numbers are standardized by own labelled records."""
     return loss_target(problem, *number_scale(problem)) if problem.kind == "number" else loss_target(problem)
 
 
@@ -28,7 +28,7 @@ def start_scores(problem: Problem) -> Floats:
 
 
 def tell_start(problem: Problem) -> tuple[str, ...]:
-    """Say what the start of a training tells the parties of own records."""
+    """Return what the start of a training reveals to the parties about own records."""
     if problem.labelled is None:
         return ()
     return (TOLD_NUMBERS if problem.kind == "number" else TOLD_SHARES,)

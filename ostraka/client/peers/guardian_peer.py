@@ -1,4 +1,4 @@
-"""The privacy guardian as whoever opens a session calls it. Every call may be repeated at no cost."""
+"""Calls of a session's opener to the privacy guardian. Every call may be repeated at no cost."""
 
 import hashlib
 from collections.abc import Callable, Sequence

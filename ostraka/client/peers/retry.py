@@ -20,7 +20,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Retry:
-    """Repeats calls that found nobody: `attempts` in all, waits of about `base_s` seconds doubling between.
+    """Repeats calls that reached no server: `attempts` in all, with waits of about `base_s` seconds that
+    double.
 
     `sleep` is also what waits while the guardian asks for patience; `pause` waits where no thread does.
     """

@@ -19,15 +19,17 @@ if TYPE_CHECKING:
     from ostraka.client.probing.probe import ProbeResult
     from ostraka.client.run.planning import PlanResult
 
-VERDICTS = {"low": "low", "unclear": "unclear: low beside others that are low", "none": ""}
+VERDICTS = {"low": "low", "unclear": "unclear: low, as other groups are", "none": ""}
 
 
 class GroupOptions(FrozenModel):
     """How much is asked, and of how many parties together."""
 
-    queries: int = Field(ge=1, description="Own records that each group is asked; none is asked twice.")
+    queries: int = Field(
+        ge=1, description="Own records that each group is asked about; no record is asked about twice."
+    )
     group_size: int = Field(
-        default=2, ge=2, description="Parties of a group; every party is in as many groups."
+        default=2, ge=2, description="Number of parties in a group. Every party is in that number of groups."
     )
 
 
@@ -36,7 +38,9 @@ def probe(
     *,
     site: SiteFolder,
     labelled: LabelledFile,
-    out: Annotated[Path, typer.Option("--out", help="Folder of the probe; an interrupted one resumes.")],
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder of the probe; an interrupted probe in it resumes.")
+    ],
     groups: GroupOptions,
     mechanism: given.MechanismText,
     planned: AskingOptions,
@@ -44,12 +48,9 @@ def probe(
     task: TaskFile = None,
     json: given.Json = None,
 ) -> None:
-    """Find parties that vote badly: ask own labelled records of small groups of parties.
-
-    Each group is a session, charged as any other; what all cost together is shown first.
-
-    Names parties whose groups agree less with the known labels than others do.
-    """
+    """Find parties that vote badly: ask small groups of parties about own labelled records. Each group is a
+    session and is charged as one; the total cost is shown first. The result names parties whose groups agree
+    less with the known labels than the other groups do."""
     from ostraka.client.probing.probe import as_json
     from ostraka.client.probing.probe import probe as ask_groups
     from ostraka.client.run.labelling import LabellingRun
@@ -76,7 +77,7 @@ def probe(
                 run=LabellingRun(watch=QueryMetrics(registry)),
             )
     except KeyboardInterrupt:
-        typer.echo(f"Interrupted. Run the same command again to go on in {out}.", err=True)
+        typer.echo(f"Interrupted. Run the same command again to continue in {out}.", err=True)
         raise typer.Exit(ExitStatus.INTERRUPTED) from None
     _show(result, screen)
     write_json(as_json(result), json)
@@ -122,18 +123,19 @@ def _words(result: "ProbeResult") -> str:
     said = []
     if named["low"]:
         said.append(
-            f"Groups with {named['low']} agree less with your labels than those without: it votes badly, or "
-            "its models do not know records like yours. Ask the party, or leave it out with --parties."
+            f"Groups with {named['low']} agree less with your labels than groups without it: the party "
+            "votes badly, or its models were not trained on records like yours. Ask the party, or leave "
+            "it out with --parties."
         )
     if named["unclear"]:
         said.append(
-            f"Groups with {named['unclear']} do too, but others in them may be the reason: probe again "
-            "without those."
+            f"So do groups with {named['unclear']}, but other parties in these groups may be the reason: "
+            "probe again without them."
         )
     if not said:
         said.append("No party stands out.")
     said.append(
-        "Parties without a remark are not cleared: too few records show little, and a party that votes badly "
-        "on other records only, or knows these, is not seen."
+        "A party without a remark is not proved honest: few records prove little, and a probe does not "
+        "detect a party that votes badly only on other records, or that knows these records."
     )
     return " ".join(said)

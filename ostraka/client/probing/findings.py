@@ -19,7 +19,7 @@ DOUBTFUL = 0.1
 
 
 def p_values(agreed: Ints, asked: Ints, members: Bools) -> Floats:
-    """Return for each party how likely its groups were to agree so little if it voted like the others.
+    """Return each party's p-value: how likely its groups agree so little if it votes like all other parties.
 
     Each of its groups is compared with all groups without it by Fisher's exact test, one-sided, and the
     largest p counts: a party that was once in a group that agrees well is not to blame for the others.
@@ -53,13 +53,13 @@ def holm(p: Floats) -> Floats:
 
 
 def low(p: Floats) -> Bools:
-    """Return which parties' groups agree less than the others; all errors together stay below `LEVEL`."""
+    """Return the parties whose groups agree less than the rest; the family-wise error stays below `LEVEL`."""
     found: Bools = holm(p) < LEVEL
     return found
 
 
 def to_blame(p: Floats, members: Bools) -> Bools:
-    """Return which low parties were in a group with nobody else who may be to blame for it.
+    """Return the parties that are the only explanation for at least one of their low groups.
 
     Bad parties may surround one that votes well, and its groups are low by them. These are the "definite
     defectives" of group testing (Aldridge, Baldassini and Johnson 2014).

@@ -195,7 +195,7 @@ def _check(options: PlanOptions, task: Task, parties: int, size: int) -> None:
     if options.quorum is not None:
         raise invalid_plan("a group is released with all of its parties or not at all; leave out --quorum")
     if not options.queries:
-        raise invalid_plan("nobody says how many records each group is asked; give --queries")
+        raise invalid_plan("the number of records that each group is asked about is missing; give --queries")
     if not 2 <= size < parties:
         raise invalid_plan(
             f"groups of {size} among {parties} parties cannot be compared; a group takes 2 parties or more, "

@@ -65,7 +65,8 @@ class GroupCost:
 
 
 def notion(states: Sequence[RunState]) -> str:
-    """Return what the epsilons of these runs promise; raise `run.mismatch` where their promises differ.
+    """Return the guarantee that the epsilons of these runs state; raise `run.mismatch` where guarantees
+    differ.
 
     Nothing, where teachers of any party learned by ttac.
     """

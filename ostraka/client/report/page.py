@@ -53,7 +53,7 @@ def means(student: Mapping[str, Any]) -> "Figure":
 
 
 def by_label(student: Mapping[str, Any], metric: str) -> "Figure":
-    """One metric of every label, before beside after."""
+    """One metric of every label, before and after."""
     after = student["after"]["labels"]
     before = (student["before"] or {}).get("labels", ())
     axes = axes_of(5, _height(after))

@@ -26,10 +26,10 @@ PAGE_FILE = "report.html"
 class RoundsOptions(FrozenModel):
     """How often and how much is asked, and the records of this site."""
 
-    queries: int = Field(ge=1, description="Queries in each round, at most.")
+    queries: int = Field(ge=1, description="Largest number of queries in a round.")
     rounds: int = Field(default=2, ge=1, description="Number of rounds.")
     labelled: Path | None = Field(default=None, description="This site's own labelled records, if any.")
-    test: Path | None = Field(default=None, description="Labelled records to measure on.")
+    test: Path | None = Field(default=None, description="Labelled records to test on.")
 
 
 @model_options
@@ -37,7 +37,9 @@ def learn(
     *,
     site: SiteFolder,
     pool: PoolFile,
-    out: Annotated[Path, typer.Option("--out", help="Folder of the rounds; interrupted ones resume.")],
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder of the rounds; an interrupted round in it resumes.")
+    ],
     options: RoundsOptions,
     mechanism: given.MechanismText,
     later: Annotated[
@@ -45,8 +47,9 @@ def learn(
         typer.Option(
             "--later-mechanism",
             metavar=GRAMMAR,
-            help="Mechanism of later rounds; default interactive after confident or gnmax, unless the tally "
-            "is blind, else the same. Parameters left out are those of the first, confidence 0.9.",
+            help="Mechanism of later rounds. Default: interactive after confident or gnmax if the tally "
+            "is not blind, else the same mechanism. A parameter that you leave out is that of the "
+            "first round; confidence is then 0.9.",
             autocompletion=given.complete_mechanism,
         ),
     ] = None,
@@ -57,20 +60,18 @@ def learn(
     label_settings: LabelSettings = None,
     settings: SettingsFile = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Pay again for records that another run asked about.")
+        bool,
+        typer.Option("--again", help="Ask and pay again for records that another run already asked about."),
     ] = False,
     delta: Annotated[
-        float | None, typer.Option(help="Delta of the epsilons shown; default: that of each budget.")
+        float | None, typer.Option(help="Delta of the epsilons shown. Default: the delta of each budget.")
     ] = None,
     task: TaskFile = None,
     json: given.Json = None,
 ) -> None:
-    """Label in active-learning rounds; write report.html into --out.
-
-    Each round trains a student; the next round asks what it is least sure of.
-
-    Rounds share budgets that do not pay for all of them.
-    """
+    """Label in active-learning rounds; write report.html into --out. Each round trains a student; the next
+    round asks about the records of which that student is least certain. If the budgets do not pay for all
+    rounds, the rounds share them."""
     from ostraka.client.console import show_progress
     from ostraka.client.report import run_report, tables
     from ostraka.client.report.page import write_page
@@ -122,7 +123,7 @@ def learn(
                 run=LabellingRun(watch=QueryMetrics(registry)),
             )
     except KeyboardInterrupt:
-        typer.echo(f"Interrupted. Run the same command again to go on in {out}.", err=True)
+        typer.echo(f"Interrupted. Run the same command again to continue in {out}.", err=True)
         raise typer.Exit(ExitStatus.INTERRUPTED) from None
     figures = run_report.report(out, delta=delta)
     tables.show(figures, Screen(stderr=True))

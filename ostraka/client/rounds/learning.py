@@ -152,8 +152,8 @@ def _check(rounds: Rounds, task: Task, records: int) -> None:
     if rounds.student.private:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
-            "In rounds each record decides which others are asked about, and the epsilon of dp-sgd would not "
-            "cover that: label the pool at once by `ostraka query label`, then retrain.",
+            "In rounds each record decides which other records are asked about, and the epsilon of dp-sgd "
+            "would not cover that: label the whole pool by `ostraka query label`, then retrain.",
         )
 
 

@@ -26,7 +26,7 @@ from ostraka.common.task import Task
 
 @dataclass(frozen=True, kw_only=True)
 class Rounds:
-    """How a pool is asked about, and the student that learns from the answers.
+    """How rounds ask about a pool, and the student that learns from the answers.
 
     Attributes:
         count: rounds in all.
@@ -78,7 +78,7 @@ def settings(rounds: Rounds) -> Settings:
 
 
 def open_rounds(folder: Path, task: Task, features: Features, chosen: Settings) -> RoundsState:
-    """Open the rounds in a folder, or new ones; raise `run.mismatch` where it holds others."""
+    """Open the rounds in a folder, or begin new rounds; raise `run.mismatch` where it holds other rounds."""
     new = RoundsState(
         task=task.name,
         task_digest=task.digest.hex(),
@@ -156,10 +156,10 @@ def check_rounds(mechanism: Mechanism | type[Mechanism]) -> None:
     """Raise `plan.invalid` for a mechanism that no first round asks by."""
     if mechanism.takes_scores:
         raise invalid_plan(
-            "interactive asks a student, and before the first round there is none; begin with confident"
+            "interactive needs a student, and before the first round there is none; begin with confident"
         )
     if mechanism.by_record:
         raise invalid_plan(
-            "by this mechanism a part of the pool costs as much as all of it, so that rounds gain nothing; "
-            "label it at once by `ostraka query label`"
+            "with this mechanism a part of the pool costs as much as the whole pool, so that rounds gain "
+            "nothing; label the whole pool by `ostraka query label`"
         )

@@ -1,4 +1,4 @@
-"""What a site asked about before, so that nobody pays twice for the same labels by mistake."""
+"""Records that a site already asked about, so that it does not pay twice for the same labels by mistake."""
 
 import errno
 import hashlib

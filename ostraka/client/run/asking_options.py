@@ -35,32 +35,36 @@ class AskingOptions(FrozenModel):
     """All that a plan says besides its mechanism and how much is asked: who, how many at a time, and how."""
 
     quorum: int | None = Field(
-        default=None, description="Least number of parties released together; default a majority."
+        default=None,
+        description="Smallest number of parties whose answers are released together. Default: a majority.",
     )
     batch_size: int | None = Field(
         default=None,
-        description=f"Queries released together; default {BATCH_SIZE}, encrypted {ENCRYPTED_BATCH_SIZE}; "
-        "mechanisms of records, such as rand_res, release all at once.",
+        description=f"Queries released together. Default: {BATCH_SIZE}, or "
+        f"{ENCRYPTED_BATCH_SIZE} if encrypted. Mechanisms of records, such as "
+        "rand_res, release all queries at once.",
     )
     parties: Names | None = Field(
-        default=None, description="Parties that answer, as a,b,c; default all in site.toml."
+        default=None, description="Answering parties, as a,b,c. Default: all in site.toml."
     )
     adjacency: Adjacency = Field(
         default="record", description="Unit of privacy: record (DP), or label (label-DP)."
     )
     variant: VARIANT = Field(
         default="none",
-        description="Effect of smaller budgets: vanishing (vote on fewer queries) or weighting (count less).",
+        description="How records with smaller budgets take part: vanishing (they vote on fewer queries) or "
+        "weighting (their votes count less).",
     )
     align: Annotated[bool, KEY] = Field(
         default=False,
-        description="Scale noise and thresholds, chosen for teachers without shared records, to the number "
-        "of votes that the guardian expects.",
+        description="Scale noise and thresholds to the number of votes that the guardian "
+        "expects; give them as "
+        "for teachers that share no records.",
     )
     encoding: ENCODING = Field(
         default="plain",
-        description="Encoding of queries: plain, or ckks (encrypted), if encodings in the guardian's and "
-        "every party's policy allow it.",
+        description="Encoding of queries: plain or ckks (encrypted). The guardian's and every party's policy "
+        "must allow it under encodings.",
     )
     tally: TALLY = Field(
         default="aggregate",
@@ -68,42 +72,43 @@ class AskingOptions(FrozenModel):
     )
     base_transfers: Annotated[BASE_TRANSFERS, KEY] = Field(
         default="ed25519",
-        description="Base transfers of garbled circuits: ed25519, or ml-kem, for messages that somebody "
-        "records and keeps until there are quantum computers.",
+        description="Base transfers of garbled circuits: ed25519, or ml-kem, which protects "
+        "recorded messages "
+        "from later quantum computers.",
     )
     ballots: Annotated[BALLOTS | None, KEY] = Field(
         default=None,
-        description="Ballots: verified (guardian and querying party check, without seeing them, that every "
-        "party's are votes of its teachers, right or wrong, and that noise of its own is bounded) or "
-        "unverified; default verified where that is "
+        description="Ballots: verified (guardian and querying party check, without seeing a "
+        "ballot, that it holds valid votes, and that a party's own noise is bounded) or unverified. "
+        "Default: verified if "
         f"possible and a query has at most {MAX_VERIFIED_WIDTH} counts.",
     )
     noise: NOISE = Field(
         default="guardian",
-        description="Who draws noise: guardian, or parties (each adds its own before it shares its ballots; "
+        description="Who draws noise: guardian, or parties (each adds its own noise to its ballots; only for "
         "mechanism gnmax).",
     )
     colluders: Annotated[int, KEY] = Field(
         default=0,
         ge=0,
-        description="With noise parties: how many parties may collude; default none.",
+        description="If parties draw the noise: number of parties that may collude. Default: 0.",
     )
     encoder: Annotated[str | None, KEY] = Field(
         default=None,
-        description="Public feature encoder of the teachers, module:factory; default: as in site.toml.",
+        description="Public feature encoder of the teachers, module:factory. Default: the one in site.toml.",
     )
     labels: Annotated[Names | None, KEY] = Field(
-        default=None, description="Labels to ask about, as a,b,c; default all of the task."
+        default=None, description="Labels to ask about, as a,b,c. Default: all labels of the task."
     )
 
 
 class ClusterOptions(FrozenModel):
-    """What clusters are asked about instead of records."""
+    """Options of clusters, which `noise_cluster` asks about in place of records."""
 
     clusters: Annotated[int | None, KEY] = Field(
         default=None,
-        description="noise_cluster: number of clusters to divide the pool into, which all sites must know; "
-        "default none: the pool holds cluster centres.",
+        description="For noise_cluster: number of clusters to divide the pool into; all "
+        "sites must know the pool. Default: none, and the pool holds cluster centres.",
     )
     clusterer: Annotated[str, KEY] = Field(
         default=KMEANS, description="Method of clustering: kmeans, simclr, or module:factory."
@@ -111,9 +116,11 @@ class ClusterOptions(FrozenModel):
 
 
 SiteFolder = Annotated[Path, typer.Option("--site", help="Folder of this querying site.")]
-TaskFile = Annotated[Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")]
+TaskFile = Annotated[
+    Path | None, typer.Option("--task", help="Task file. Default: task.toml in the site folder.")
+]
 PoolFile = Annotated[Path, typer.Option("--pool", help="Records to label: .csv, .parquet, .xlsx or .npz.")]
 LabelledFile = Annotated[Path, typer.Option("--labelled", help="This site's own labelled records.")]
 Queries = Annotated[
-    int | None, typer.Option(help="Number of pool rows to ask about, from the first; default all.")
+    int | None, typer.Option(help="Number of pool rows to ask about, counted from the first. Default: all.")
 ]

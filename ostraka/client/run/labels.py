@@ -1,4 +1,4 @@
-"""Labels that a run released: its file labels.csv, and what whoever asked for them works with."""
+"""Labels that a run released: the file labels.csv, and the arrays that the querying party works with."""
 
 import csv
 import io

@@ -180,7 +180,7 @@ def _queries(asking: Asking, pool: AskedPool | None) -> int:
         return len(pool)
     if asking.queries is None:
         raise OstrakaError(
-            ErrorCode.CONFIG_INVALID, "Nobody says how many queries to plan: give --pool or --queries."
+            ErrorCode.CONFIG_INVALID, "The number of queries to plan is missing: give --pool or --queries."
         )
     return asking.queries
 

@@ -41,7 +41,7 @@ class PlanResult:
     reply: guardian_pb2.PlanReply = field(repr=False)
     curves: Sequence[Curve] = field(default=(), repr=False)
     repeated: int = 0
-    """Records of the pool that repeat another, and are no queries of their own."""
+    """Records of the pool that repeat another, and are not queries of their own."""
     guardian_fits: int | None = None
     """With noise from the parties: how many queries would fit with the guardian's, if it says so."""
 
@@ -139,8 +139,8 @@ def _threshold_warnings(result: PlanResult) -> tuple[str, ...]:
     if check is None or not votes or check.threshold <= votes:
         return ()
     return (
-        f"The threshold of {check.threshold:g} is above the {votes:g} votes that a query gets: only noise"
-        " lets one be answered, and each costs its check.",
+        f"The threshold of {check.threshold:g} is above the {votes:g} votes that a query gets: a query "
+        "can pass the check only by noise, and every query costs its check.",
     )
 
 
@@ -149,7 +149,7 @@ def _voter_warnings(result: PlanResult) -> tuple[str, ...]:
     alone = [party.site for party in result.reply.parties if not party.teachers]
     if not alone or result.plan.mechanism.by_record:
         return ()
-    return (f"These take no part in votes, having records and no teachers: {list_words(alone)}.",)
+    return (f"Parties with records but without teachers, which do not vote: {list_words(alone)}.",)
 
 
 def as_json(result: PlanResult) -> dict[str, Any]:
@@ -199,10 +199,11 @@ def tell_advice(result: PlanResult, site_folder: Path) -> str:
     fits = result.reply.fits if result.reply.HasField("fits") else None
     if fits is not None and fits < FEW_LABELS:
         return (
-            f"Advice: what is left of budgets pays for {fits} answers, which teach nothing; ask for sums, or "
-            f"none. To see what each way is worth: {more}"
+            f"Advice: what is left of the budgets pays for {fits} answers, from which a "
+            "student learns nothing; ask for sums, or for nothing. To compare the ways: "
+            f"{more}"
         )
-    return f"Advice: before any label is paid for, see what it is worth beside own records: {more}"
+    return f"Advice: before you pay for labels, see what they add to your own records: {more}"
 
 
 def _notion(result: PlanResult) -> str:
@@ -213,7 +214,7 @@ def _notion(result: PlanResult) -> str:
 def _size(options: PlanOptions) -> int:
     if options.queries is None:
         raise OstrakaError(
-            ErrorCode.CONFIG_INVALID, "Nobody says how many queries to plan: give --pool or --queries."
+            ErrorCode.CONFIG_INVALID, "The number of queries to plan is missing: give --pool or --queries."
         )
     return options.queries
 

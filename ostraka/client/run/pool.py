@@ -1,4 +1,4 @@
-"""A pool as it is asked about: records that say the same to every model are one query, paid for once."""
+"""A pool as it is asked about: records with equal features are one query, which is paid for once."""
 
 import hashlib
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ Features = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class AskedPool:
-    """Records that are to be labelled, and the queries that stand for them.
+    """Records to label, and the query that represents each of them.
 
     The answer to a query is that of every record that equals it: what is done with a released label is free.
 
@@ -114,16 +114,17 @@ def require_ids(task: Task, records: Dataset) -> None:
     if missing:
         raise OstrakaError(
             ErrorCode.DATA_MISSING,
-            f"{missing} of {len(records)} records have no '{task.id}', by which labels.csv names them: give"
-            " each its own.",
+            f"{missing} of {len(records)} records have no '{task.id}', by which labels.csv names records: "
+            "give each record one.",
             column=task.id,
         )
     repeated = _first_repeated(records.ids)
     if repeated is not None:
         raise OstrakaError(
             ErrorCode.DATA_SHAPE,
-            f"{len(records.ids) - len(set(records.ids))} of {len(records)} records repeat the '{task.id}' of"
-            f" another, such as '{repeated}', and labels.csv names them by it: give each its own.",
+            f"{len(records.ids) - len(set(records.ids))} of {len(records)} records repeat the '{task.id}' "
+            f"of another record, such as '{repeated}', but labels.csv names records by it: give each "
+            "record its own.",
             column=task.id,
         )
 

@@ -1,4 +1,5 @@
-"""A querying site's folder: who it is, whom it calls, which task it has, and whether records fit that."""
+"""A querying site's folder: its identity, the servers it calls, its task, and checks of records against
+it."""
 
 from collections.abc import Collection, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -213,9 +214,10 @@ class QuerySection(FrozenModel):
     """The table [query] of a querying site's site.toml."""
 
     encoder: str = ""
-    """The public network in front of records that are asked about, as "module:function"; empty: none."""
+    """Public network that computes features of the records asked about, "module:function". Empty: none."""
     tell_pool: bool = True
-    """Whether sums may tell parties of a pool; false where its records are asked about encrypted alone."""
+    """Whether a request for sums may tell parties statistics of the pool. Set false if the pool's records are
+    asked about only encrypted."""
 
 
 @dataclass(frozen=True)

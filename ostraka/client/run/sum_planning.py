@@ -184,7 +184,7 @@ def _times(cost: SumCost, epsilon: float) -> float:
 
 
 def require_affordable(planned: PlannedSums) -> None:
-    """Raise `budget.too_small` where what is left of a budget pays for no sum at all."""
+    """Raise `budget.too_small` where what is left of a budget does not pay for a single sum."""
     if planned.fits is None or planned.fits:
         return
     short = min(planned.costs, key=lambda cost: math.inf if cost.fits is None else cost.fits)
@@ -198,7 +198,7 @@ def require_affordable(planned: PlannedSums) -> None:
 
 
 def warn_of_unverified(plan: Plan, asked: BALLOTS | None) -> tuple[str, ...]:
-    """Return what to know of sums that are not verified, unless somebody `asked` for them so."""
+    """Return a warning about unverified sums, unless the options `asked` for them."""
     if plan.ballots == "verified" or asked is not None:
         return ()
     values = plan.mechanism.width(plan.classes)
@@ -208,6 +208,6 @@ def warn_of_unverified(plan: Plan, asked: BALLOTS | None) -> tuple[str, ...]:
         else f"only those of at most {MAX_VERIFIED_VALUES:,} values can be checked"
     )
     return (
-        f"Sums of {values:,} values are not verified unless asked for: a party that lies may add any "
-        f"numbers, unseen; {advice}.",
+        f"Sums of {values:,} values are not verified by default: a dishonest party may add any numbers "
+        f"undetected; {advice}.",
     )

@@ -1,4 +1,5 @@
-"""Availability of parties: those that answer are scheduled, others tried again; dead batches are counted."""
+"""Availability of parties: parties that answer are scheduled, the rest are retried; dead batches are
+counted."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
@@ -82,12 +83,13 @@ class Availability:
 
 
 def quorum_lost(left: int, quorum: int, failures: Mapping[str, OstrakaError]) -> OstrakaError:
-    """Return the error for too few parties, with what each of the others said."""
+    """Return the error for too few parties, with the error of each missing party."""
     reasons = "; ".join(f"{site}: [{error.code}] {error.message}" for site, error in failures.items())
     return OstrakaError(
         ErrorCode.QUORUM_LOST,
-        f"Only {left} of the {quorum} parties that the quorum asks for take part. What came is kept; "
-        f"get more parties up and run the same command again to go on. Left out: {reasons or 'none'}",
+        f"Only {left} of the {quorum} parties that the quorum requires take part. The answers so far are "
+        "kept; have more parties serve and run the same command again to go on. Left out: "
+        f"{reasons or 'none'}",
     )
 
 
@@ -109,7 +111,7 @@ class FailureLimit:
         self.clear()
 
     def clear(self) -> None:
-        """Begin the count anew, as a batch was released."""
+        """Reset the count, because a batch was released."""
         self._count = self._excused = 0
         self._died: Hashable = None
 

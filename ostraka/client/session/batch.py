@@ -130,7 +130,7 @@ class Ticketed:
 
 
 def one_at_a_time(session: Granted) -> bool:
-    """Whether no batch is to be asked beside another.
+    """Whether batches must be asked one after the other.
 
     A student's scores belong to queries that the last answers left open, budgets that are held to
     data-dependent costs hold back nothing for a batch under way, and an encrypted batch is paid for once it

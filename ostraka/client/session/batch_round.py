@@ -1,4 +1,4 @@
-"""One batch from its ticket to its answers: everybody votes, the set is frozen, one sum is tallied."""
+"""One batch from its ticket to its answers: parties vote, the party set is frozen, the sum is tallied."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -56,7 +56,7 @@ class BatchRound(Generic[Q, A]):
         return self.release(ticket, queries, votes, on_frozen=on_frozen)
 
     def collect(self, ticket: Ticketed, queries: Q) -> CollectedShares:
-        """Have a batch voted on, which another thread may do beside the release of an earlier one."""
+        """Have the parties vote on a batch; another thread may release an earlier batch at the same time."""
         return self.voting.collect(ticket, queries)
 
     def accept(self, votes: CollectedShares, *, patient: bool) -> CollectedShares:
@@ -120,8 +120,8 @@ class BatchRound(Generic[Q, A]):
         if not set(frozen) <= set(held) or not len(set(frozen)) == len(frozen) >= quorum:
             raise OstrakaError(
                 ErrorCode.MESSAGE_INVALID,
-                "The guardian froze parties whose shares are not held here, or too few: nothing was sent; "
-                "use the same version everywhere.",
+                "The guardian fixed a set of parties that is too small, or has parties whose shares are "
+                "missing here: nothing was sent; use the same version everywhere.",
             )
         for site in set(held) - set(frozen) - refused:
             error = OstrakaError(
@@ -135,7 +135,7 @@ class BatchRound(Generic[Q, A]):
 def _ballots_refused(site: str) -> OstrakaError:
     return OstrakaError(
         ErrorCode.BATCH_BALLOTS_REFUSED,
-        f"Ballots of party {site} are refused, so it is left out: they are no votes of its teachers, or hold "
-        "too much noise, or are a sum longer than its records allow, or what was sent of them is false "
-        "(unproved so far); tell the guardian's administrators.",
+        f"Ballots of party {site} are refused, so it is left out: they are not valid votes of its "
+        "teachers, or hold too much noise, or are a sum with a larger norm than its records allow, or this "
+        "site passed on something else (which of these is not proved yet); tell the guardian's administrators.",
     )

@@ -39,7 +39,7 @@ was held for longer all the same is given back."""
 
 @dataclass(frozen=True)
 class Held:
-    """The batch has its ticket, since `taken` by the meter's timer, and nobody was asked."""
+    """The batch has its ticket, since `taken` by the meter's timer, and no party was asked yet."""
 
     ticket: Ticketed
     taken: float
@@ -158,7 +158,7 @@ class Batches:
 
     @property
     def overlaps(self) -> bool:
-        """Whether a batch may be open beside another."""
+        """Whether two batches may be open at the same time."""
         return not self._alone and not self._failures.any
 
     @property
@@ -175,7 +175,7 @@ class Batches:
         return [record for record in self._store.state.batches if record.status == "open"]
 
     def take_ticket(self, rows: Collection[int]) -> OpenBatch | None:
-        """Take a ticket for a batch of those of these rows that no batch asks or has settled, if any.
+        """Take a ticket for a batch of the given rows that no batch asks or has settled, if there are any.
 
         The batch is settled at once where a smaller one, or none beside another, fits. Beside another batch,
         what forbids it is told once that one has ended: None until then.

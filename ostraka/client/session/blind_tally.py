@@ -124,7 +124,7 @@ class BlindBatchTally:
         if self._stages.open_check(step, evaluation) != np.packbits(passed).tobytes():
             raise OstrakaError(
                 ErrorCode.MESSAGE_INVALID,
-                "The guardian read other checks than passed here: use the same version everywhere.",
+                "The guardian opened other checks than passed here: use the same version everywhere.",
             )
         self._meter.advance("tally")
         return passed

@@ -60,7 +60,7 @@ class StepProgress:
 
 
 class SessionObserver(Protocol):
-    """Is told of steps and batches as they end, from any thread."""
+    """Receives steps and batches as they end, from any thread."""
 
     def step(self, peer: Peer, name: str, seconds: float, traffic: Traffic) -> None:
         """Note a step that was done, or that failed."""
@@ -120,7 +120,7 @@ class Meter:
             self.watch.batch(plan, queries, released=released, left_out=left_out)
 
     def begin(self, step: str, total: int) -> None:
-        """Begin a bar anew for a batch."""
+        """Restart the progress bar for a batch."""
         with self._lock:
             self._show(StepProgress(step, 0, total))
 

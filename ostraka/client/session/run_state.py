@@ -235,7 +235,7 @@ class RunStore:
         return next(batch for batch in self._state.batches if batch.id == batch_id)
 
     def renew(self, nonce: bytes) -> None:
-        """Keep the plan under another nonce, of which a session of its own can be opened.
+        """Save the plan with another nonce, so that a new session can be opened with it.
 
         For a run that never began a batch: the session that it had is then left by whoever opens the next.
         """
@@ -259,11 +259,11 @@ class RunStore:
         self._change(batch, schedule=dict(schedule))
 
     def record_last(self, batch: BatchState, last: Iterable[str]) -> None:
-        """Keep which parties the others waited for."""
+        """Save which parties answered last."""
         self._change(batch, last=tuple(last))
 
     def record_tally(self, batch: BatchState, parties: Iterable[str]) -> None:
-        """Keep that a blind tally of these parties' ballots begins, before it does."""
+        """Record, before a blind tally of these parties' ballots begins, that it will begin."""
         self._change(batch, tallied=True, parties=tuple(parties))
 
     def record_answers(self, batch: BatchState, answers: Iterable[Answer], parties: Iterable[str]) -> None:
@@ -271,7 +271,7 @@ class RunStore:
         self._change(batch, status="released", answers=tuple(answers), parties=tuple(parties))
 
     def record_loss(self, batch: BatchState, charged: Iterable[Iterable[bool]]) -> None:
-        """Keep that these answers of a batch were charged and never came; its queries are pending again."""
+        """Record that a batch was charged but its answers were lost; its queries are pending again."""
         self._change(batch, status="lost", charged=tuple(map(tuple, charged)))
 
     def record_death(self, batch: BatchState) -> None:

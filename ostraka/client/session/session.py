@@ -65,7 +65,7 @@ class SessionDriver:
             self.close()
 
     def advance(self, rows: Collection[int]) -> bool:
-        """Ask one batch of those of these rows of the pool that are pending, drawn in random order.
+        """Ask one batch of the given rows of the pool that are pending, in random order.
 
         False where a public limit ended the asking; the store then tells why. Raises OstrakaError where going
         on needs somebody; asking again resumes.

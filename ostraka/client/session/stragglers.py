@@ -70,7 +70,7 @@ class Patience:
 
 
 class Waiting:
-    """Notes who answered, and says when the others are too late; may be told from any thread."""
+    """Notes which parties answered, and decides when the rest are too late; thread-safe."""
 
     def __init__(self, patience: Patience = Patience(), timer: Callable[[], float] = time.monotonic) -> None:
         self._patience = patience
@@ -95,7 +95,7 @@ class Waiting:
 
     @property
     def over(self) -> bool:
-        """Whether those that have not answered are too late."""
+        """Whether the parties that have not answered are too late."""
         elapsed = self._seconds()
         if elapsed >= self._patience.most_s:
             return True
@@ -107,7 +107,7 @@ class Waiting:
 
     @property
     def last(self) -> tuple[str, ...]:
-        """Whom the others waited for: those that were cut off, or else who of several answered last."""
+        """The slowest parties: those that were cut off, else the one that answered last."""
         if self._cut:
             return tuple(sorted(self._cut))
         return (self._answered[-1][0],) if len(self._answered) > 1 else ()

@@ -30,7 +30,7 @@ _ZIP = b"PK"
 
 
 class UnaskedFactoryError(ValueError):
-    """A file names a factory that whoever runs this did not name: it is not imported."""
+    """A file names a factory that the user did not name, so that it is not imported."""
 
 
 def save_student(student: Any, path: Path) -> None:
@@ -130,7 +130,7 @@ def _restore_network(
     """Return the network of a file; its header's claims take no memory before the weights fit them."""
     weights = {name.removeprefix(_NET): value for name, value in tensors.items() if name.startswith(_NET)}
     if not all(value.dtype in DTYPES and value.isfinite().all() for value in weights.values()):
-        raise ValueError("a weight is no number, or of another precision")
+        raise ValueError("a weight is not a number, or of another precision")
     with nullcontext() if is_factory(student.network) else torch.device("meta"):
         net = student.make_network(shape, outputs)
     net.load_state_dict(weights, assign=True)
@@ -166,4 +166,4 @@ def _parse_estimator(content: bytes, path: Path) -> Any:
     try:
         return loads(content)
     except (UnknownTypeError, DamagedModelError) as exc:
-        raise unusable(path, "it is no skops file of trusted types") from exc
+        raise unusable(path, "it is not a skops file of trusted types") from exc

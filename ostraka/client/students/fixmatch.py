@@ -11,7 +11,7 @@ from ostraka.common.learning.objective import Objective
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class FixMatch(Minimizer):
-    """A network that learns in strong views of unlabeled records what it is sure of in weak ones."""
+    """FixMatch: trains strong views of unlabeled records on confident predictions for their weak views."""
 
     default_learning = Learning(steps=3000)
 

@@ -99,7 +99,8 @@ def require_learnable(y: NDArray[np.int64]) -> None:
 
 
 def train_constant(X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:
-    """Return a model that says of each record what all of these say, `X` and `y` as `train` takes them."""
+    """Return a model that predicts the one value that all labels have; `X` and `y` are as `train` takes
+    them."""
     return fit_label(None, X, y) if y.ndim == 1 else fit_labels(None, X, y)
 
 

@@ -57,7 +57,7 @@ def _check_features(X: NDArray[np.float32], shape: Shape) -> None:
         raise other_shape(X.shape[1:], shape)
     if not np.isfinite(X).all():
         raise OstrakaError(
-            ErrorCode.DATA_NAN, "A record has a value that is no number: complete it or leave it out."
+            ErrorCode.DATA_NAN, "A record has a value that is not a number: complete it or leave it out."
         )
 
 
@@ -150,7 +150,7 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
         Raises:
             OstrakaError: `data.too_few` for labels that all say the same, `data.shape` for records of another
-                shape, `data.label_range` for a class beyond `classes`, `data.nan` for values that are no
+                shape, `data.label_range` for a class beyond `classes`, `data.nan` for values that are not
                 numbers, and what the training raises. The student stays as it was.
         """
 

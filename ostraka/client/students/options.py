@@ -22,14 +22,15 @@ class StudentOptions(FrozenModel):
 
     student: str = Field(
         default="supervised",
-        description=f"{STUDENTS_TEXT}. To give away: dp-sgd.",
+        description=f"Student: {STUDENTS_TEXT}. Use dp-sgd for a model that you give away.",
     )
     model: str | None = Field(
         default=None,
-        description="supervised: logistic_regression (default), mlp, network, or module:factory of your own "
-        "scikit-learn estimator; every student: module:factory of your own torch module.",
+        description="Model. For supervised: logistic_regression (default), mlp, network, or "
+        "module:factory of your own scikit-learn estimator. For every student: "
+        "module:factory of your own torch module.",
     )
-    steps: int | None = Field(default=None, ge=1, description="Steps of a network's training.")
+    steps: int | None = Field(default=None, ge=1, description="Training steps of a network.")
     device: DeviceName = Field(
         default=AUTO,
         description="Device to train a network on: auto (a GPU if there is one), cpu, cuda, cuda:1, mps, or "
@@ -57,18 +58,21 @@ class OneRunOptions(FrozenModel):
 
     second_student: DoubtingStudent | None = Field(
         default=None,
-        description="Train this one, too, on the label that --student predicts for every record of the pool, "
-        f"and save it instead: {DOUBTING_STUDENTS}.",
+        description="Second student, trained on the label that --student predicts for every "
+        f"record of the pool, and saved in its place: {DOUBTING_STUDENTS}.",
     )
     clusters: int | None = Field(
-        default=None, ge=2, description="denoise-ssl: number of clusters of the pool."
+        default=None, ge=2, description="For denoise-ssl: number of clusters of the pool."
     )
-    clusterer: str | None = Field(default=None, description="denoise-ssl: kmeans, simclr or module:factory.")
+    clusterer: str | None = Field(
+        default=None,
+        description="For denoise-ssl: method of clustering: kmeans, simclr or module:factory.",
+    )
     student_epsilon: float | None = Field(
         default=None,
         gt=0,
-        description="dp-sgd: epsilon of the student for the records it learns from.",
+        description="For dp-sgd: epsilon of the student for the records it learns from.",
     )
     student_delta: float | None = Field(
-        default=None, gt=0, lt=1, description="dp-sgd: delta of the same; 1e-5."
+        default=None, gt=0, lt=1, description="For dp-sgd: delta of the student. Default: 1e-5."
     )

@@ -1,4 +1,4 @@
-"""What retraining came to: a student before and after a run."""
+"""Result of retraining: a student before and after a run."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -18,7 +18,7 @@ TOLD = {"student", "model", "labelled", "released", "measured_on", "measured", "
 
 
 def read_student(run: Path, pool_sha256: str) -> dict[str, Any] | None:
-    """Return what was written of the student of a run, None where there is none.
+    """Return the stored figures of a run's student, None where there is none.
 
     Raises `run.mismatch` where it cannot be read, or tells of a student of another pool.
     """

@@ -23,11 +23,12 @@ class LeadOptions(FrozenModel):
     """How teachers of several parties learn together."""
 
     training: Literal["ttac", "dp-ttac"] = Field(
-        description="Joint-training method; must match every party's `ostraka party train --training`."
+        description="Joint-training method; `ostraka party train --training` of every party must "
+        "name the same."
     )
     rounds: int = Field(default=30, ge=2, description="Number of rounds; each but the last releases a sum.")
-    steps: int = Field(default=10, ge=1, description="Local steps of a teacher in a round.")
-    batch_size: int = Field(default=32, ge=1, description="Records in a step.")
+    steps: int = Field(default=10, ge=1, description="Local training steps of a teacher in a round.")
+    batch_size: int = Field(default=32, ge=1, description="Records in a training step.")
     learning_rate: float = Field(default=0.05, description="Learning rate of a teacher.")
     decay: float = Field(default=1.0, description="Decay factor of the learning rate per round.")
     average_rate: float | None = Field(
@@ -35,12 +36,15 @@ class LeadOptions(FrozenModel):
     )
     clip: Literal["record", "party"] = Field(
         default="record",
-        description="dp-ttac: clip each record's gradient (record), or each party's update (party).",
+        description="For dp-ttac: what is clipped, each record's gradient (record) or each "
+        "party's update (party).",
     )
-    radius: float = Field(default=2.0, description="dp-ttac: clipping norm.")
-    sigma: float = Field(default=24.0, description="dp-ttac: noise of each parameter, in radii.")
+    radius: float = Field(default=2.0, description="For dp-ttac: clipping norm.")
+    sigma: float = Field(
+        default=24.0, description="For dp-ttac: standard deviation of each parameter's noise, in radii."
+    )
     quorum: int | None = Field(
-        default=None, description="Least number of parties in a sum; default a majority."
+        default=None, description="Smallest number of parties in a sum. Default: a majority."
     )
 
     def chosen(self) -> "TrainingOptions":
@@ -65,14 +69,13 @@ def lead(
     ],
     training: LeadOptions,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for progress; default training/ of the site.")
+        Path | None,
+        typer.Option(help="Folder for the training's progress. Default: training/ in the site folder."),
     ] = None,
     json: Annotated[str | None, typer.Option("--json", help="Write the report here; - is stdout.")] = None,
 ) -> None:
-    """Lead joint training (TTAC, Algorithm 1). Repeat after an interruption to resume.
-
-    Start `ostraka party train --training` at every party first, this one too.
-    """
+    """Lead joint training (TTAC, Algorithm 1). Start `ostraka party train --training` at every party first,
+    including this one. Run it again to resume after an interruption."""
     from ostraka.client.training.leading import lead as lead_training
     from ostraka.common.telemetry import progress
     from ostraka.common.telemetry.site import observing
@@ -93,11 +96,16 @@ def lead(
 def _show(report: "TrainingReport") -> None:
     console = Screen()
     fewest = min(report.taking_part)
-    console.print(f"All teachers learned for {report.rounds} rounds, at least {fewest} parties in each sum.")
+    console.print(
+        f"All teachers were trained for {report.rounds} rounds, with at least {fewest} parties in each sum."
+    )
     if report.stopped is not None:
         console.print(f"That is fewer than asked for: {report.stopped}")
     if report.guarantee == "none":
-        console.print("No formal guarantee: the sums of ttac tell of records, and no epsilon says how much.")
+        console.print(
+            "No formal guarantee: the sums of ttac reveal something about records, and no epsilon bounds "
+            "how much."
+        )
         return
     columns = ("party", "group", "teachers", f"epsilon ({NOTIONS['record']})", "delta", "budget", "of it")
     table = Table(*columns, title="Cost of the training")

@@ -23,7 +23,7 @@ JOIN_AT_ONCE = 64
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """What whoever leads may choose; as in `Recipe` and `DpTtac`.
+    """Options of the leader of a joint training; as in `Recipe` and `DpTtac`.
 
     `rounds` counts the last one too, whose local steps make the teachers; `quorum` None is more than half.
     """

@@ -22,7 +22,7 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 @dataclass(eq=False, repr=False, frozen=True)
 class UpdateCollector:
-    """Has the parties of a round learn, each from the average and what it knows of its own updates.
+    """Has the parties of a round train, each from the average and its own control variates.
 
     `counted` says by site which update of it counted last.
     """
@@ -101,7 +101,7 @@ class Lead:
         return self._rounds.left_out
 
     def run(self) -> None:
-        """Take all rounds, or those that budgets pay for, then have every party store its teachers.
+        """Run all rounds, or as many as budgets pay for, then have every party store its teachers.
 
         A round left open by an interruption is settled first. The session is closed at the end. Raises
         OstrakaError where going on needs somebody; running again goes on.
@@ -200,6 +200,6 @@ def missing_teachers_error(failures: Mapping[str, OstrakaError]) -> OstrakaError
     reasons = "; ".join(f"{site}: [{error.code}] {error.message}" for site, error in sorted(failures.items()))
     return OstrakaError(
         ErrorCode.PARTY_UNREACHABLE,
-        "All rounds are done, and some parties did not store their teachers: run `ostraka party train`"
-        f" there again, and this command. {reasons}",
+        "All rounds are complete, but some parties did not store their teachers: run `ostraka party "
+        f"train` there again, then this command. {reasons}",
     )

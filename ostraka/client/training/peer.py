@@ -116,7 +116,7 @@ class TrainingPeer(AsyncPeer):
         untrained = np.frombuffer(data, "<f4").astype(np.float32)
         if not np.isfinite(untrained).all():
             raise OstrakaError(
-                ErrorCode.DATA_NAN, f"Party {self._site} begins with parameters that are no numbers."
+                ErrorCode.DATA_NAN, f"Party {self._site} begins with parameters that are not numbers."
             )
         return JoinedParty(header.model, header.task_digest, untrained)
 

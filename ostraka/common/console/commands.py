@@ -13,7 +13,7 @@ from ostraka.common.console.cli import not_installed
 
 
 class CommandGroup(typer.Typer):
-    """A group of commands: functions of its own module, and others that are known by name alone."""
+    """A group of commands: functions of its own module, and commands that are imported when they run."""
 
     def __init__(
         self, summary: str, *, cls: type["LazyGroup"] | None = None, completion: bool = False
@@ -36,7 +36,7 @@ class CommandGroup(typer.Typer):
 
 
 class Command(TyperCommand):
-    """A command that prepares the process, where whoever runs it says how, before its function is called."""
+    """A command that first prepares the process, as its program configured, and then calls its function."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Show the help as it is written: a table's name such as [training] is no markup."""

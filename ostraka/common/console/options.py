@@ -210,7 +210,7 @@ def flat_fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
 
 
 def settings_keys(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """Return the fields of a model that are no options but keys of the settings file."""
+    """Return the fields of a model that are not options but keys of the settings file."""
     return {name: field for name, field in flat_fields(model).items() if mark(field, SettingsKey)}
 
 
@@ -272,7 +272,10 @@ def _help_all_option(keys: Mapping[str, FieldInfo]) -> Any:
         raise typer.Exit
 
     return typer.Option(
-        "--help-all", is_eager=True, callback=show, help="Show also the keys of the settings file, and exit."
+        "--help-all",
+        is_eager=True,
+        callback=show,
+        help="Show this help with the keys of the settings file, and exit.",
     )
 
 

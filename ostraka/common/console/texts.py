@@ -12,7 +12,7 @@ def epsilon_text(value: float) -> str:
 
 
 def number_text(value: float) -> str:
-    """Return a number that somebody set, as it was set, such as 10 or 1e-5."""
+    """Return a configured number as it was written, such as 10 or 1e-5."""
     return f"{value:g}".replace("e-0", "e-").replace("e+0", "e+")
 
 

@@ -56,7 +56,7 @@ class QueryKeys(Protocol):
         """Shares of logits (outputs, instances) modulo 2^LOGIT_BITS, for as many outputs as were sent.
 
         Nothing that depends on them may be told to the party that sent the data. Raises `message.invalid` for
-        bytes that are no whole ciphertexts.
+        bytes that are not whole ciphertexts.
         """
         ...
 

@@ -72,7 +72,7 @@ class KemSender:
         """Return both keys of every transfer, (128, 2, 32), uint8, and the ciphertexts for the receiver.
 
         Each call draws others. Raises `message.invalid` for a message of another size, and `crypto.refused`
-        for numbers that are no residues.
+        for numbers that are not residues.
         """
         context = derive(self.context, _PURPOSE, self.opening, offer)
         keys = bytearray()

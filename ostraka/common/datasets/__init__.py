@@ -141,7 +141,7 @@ def _existing(path: Path | str) -> Path:
     if table_files.kind_of(file) is None:
         raise OstrakaError(
             ErrorCode.DATA_UNREADABLE,
-            f"{file} is no data file of a known kind: give one of {', '.join(table_files.KINDS)}.",
+            f"{file} is not a data file of a known kind: give one of {', '.join(table_files.KINDS)}.",
         )
     if not file.is_file():
         raise OstrakaError(ErrorCode.DATA_MISSING, f"There is no data file {file}: check the path.")

@@ -139,7 +139,7 @@ def _decode(raw: bytes, file: Path) -> _Text:
         try:
             return _Text(_compose(raw.decode("utf-16")), "UTF-16")
         except UnicodeDecodeError as exc:
-            raise _unreadable(file, "its text is no UTF-16, as it says; save it as UTF-8") from exc
+            raise _unreadable(file, "its text is not UTF-16, as it says; save it as UTF-8") from exc
     if b"\x00" in raw:
         raise _unreadable(file, "it holds bytes of 0, which no text has; save it as UTF-8")
     data = raw.removeprefix(codecs.BOM_UTF8)
@@ -153,7 +153,7 @@ def _decode(raw: bytes, file: Path) -> _Text:
 
 
 def _guess(data: bytes, damage: UnicodeDecodeError, file: Path) -> _Text:
-    """Return text that is no UTF-8 as Windows-1252; refuse UTF-8 with damage, and foreign text."""
+    """Return text that is not UTF-8 as Windows-1252; refuse UTF-8 with damage, and foreign text."""
     replaced = data.decode(errors="replace")
     lost = replaced.count("\ufffd")
     kept = sum(map(len, re.findall(r"[^\x00-\x7f\ufffd]+", replaced)))

@@ -40,7 +40,7 @@ def read_days(
     A year of two digits is of the century that brings the day into the range `within`; without a range it is
     strptime's, 1969 to 2068.
 
-    Raises `UnreadableValuesError` for what is no day, for days that no calendar has, and for years of two
+    Raises `UnreadableValuesError` for what is not a day, for days that no calendar has, and for years of two
     digits that two centuries, or none of a range that `clips`, explain.
     """
     kind = values.type
@@ -57,7 +57,7 @@ def read_days(
     if types.is_date(kind):
         return _as_floats(values.cast(pa.date32()))
     counted = f": {_COUNTED}" if numbers or types.is_decimal(kind) else ""
-    raise UnreadableValuesError(f"holds values of type {kind}, which are no dates{counted}")
+    raise UnreadableValuesError(f"holds values of type {kind}, which are not dates{counted}")
 
 
 def _local_days(values: pa.ChunkedArray) -> pa.ChunkedArray:

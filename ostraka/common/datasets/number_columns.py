@@ -119,13 +119,13 @@ def read_numbers(
         point_is_decimal: whether points before three digits in every cell are decimal points; not so in
             tables whose delimiter, or other column, shows a language that writes thousands so.
 
-    Raises `UnreadableValuesError` for what is no finite number, or has two readings.
+    Raises `UnreadableValuesError` for what is not a finite number, or has two readings.
     """
     kind = values.type
     if pa.types.is_string(kind):
         return _read_texts(texts(values), decimal, percent=percent, point_is_decimal=point_is_decimal)
     if not _is_number(kind):
-        raise UnreadableValuesError(f"holds values of type {kind}, which are no numbers")
+        raise UnreadableValuesError(f"holds values of type {kind}, which are not numbers")
     numbers = _floats(values.cast(pa.int8()) if pa.types.is_boolean(kind) else values)
     share = percent and _has_fractions(numbers)
     return Numbers(numbers, "0.05 is taken for 0.05 %, though spreadsheets hold 5 % so" if share else "")
@@ -323,7 +323,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 def _floats(values: pa.ChunkedArray) -> NDArray[np.float64]:
     found: NDArray[np.float64] = values.cast(pa.float64(), safe=False).to_numpy()
-    # What is too large for the float32 of a code is no finite number either.
+    # What is too large for the float32 of a code is not a finite number either.
     with np.errstate(over="ignore"):
         infinite = np.isinf(found.astype(np.float32))
     if infinite.any():

@@ -1,4 +1,4 @@
-"""One way from whatever speaks Arrow to columns of few, plain types, before any value is looked at."""
+"""Conversion of any Arrow table to columns of few, plain types, before any value is read."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def plain_table(
     """Return a table of plain columns with tidy names, and what was left out of it, a phrase each.
 
     Views, dictionaries and large types become plain text and numbers; the index that pandas adds to a data
-    frame is no column, and neither is one of row numbers without a name.
+    frame is not a column, and neither is one of row numbers without a name.
 
     Raises:
-        OstrakaError: `data.unreadable` for what is no table, `data.shape` for two columns of one name.
+        OstrakaError: `data.unreadable` for what is not a table, `data.shape` for two columns of one name.
     """
     table = _arrow_table(frame, source)
     index = _nameless_index(table)
@@ -101,7 +101,7 @@ def _no_table(why: str, source: Origin | str) -> OstrakaError:
             ErrorCode.DATA_SHAPE, f"{source} has two columns of one name: give every column its own."
         )
     return OstrakaError(
-        ErrorCode.DATA_UNREADABLE, f"{source} is no table: give one of pyarrow, pandas or polars."
+        ErrorCode.DATA_UNREADABLE, f"{source} is not a table: give one of pyarrow, pandas or polars."
     )
 
 

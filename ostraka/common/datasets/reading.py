@@ -55,7 +55,7 @@ class Reading:
             )
         if self.guessed:
             told.append(
-                f"It is no UTF-8, and {self.encoding} is a guess: save it as UTF-8 where letters look wrong."
+                f"It is not UTF-8, and {self.encoding} is a guess: save it as UTF-8 where letters look wrong."
             )
         if self.sheet:
             told.append(f"Read the sheet '{self.sheet}'.")

@@ -40,7 +40,7 @@ def class_labels(
 ) -> tuple[NDArray[np.int64] | None, tuple[str, ...] | None]:
     """Return class indices (N,) and the classes' names; no indices where there is no such column.
 
-    Raises `data.nan` for a record without label, `data.not_numeric` for values that are no words, and
+    Raises `data.nan` for a record without label, `data.not_numeric` for values that are not words, and
     `data.label_range` for a label that is no class.
     """
     if label not in table.column_names:
@@ -99,7 +99,7 @@ def target_numbers(
 
 
 def column_texts(table: pa.Table, name: str, source: Origin | str) -> pa.ChunkedArray:
-    """Return a column's values as text; raise `data.not_numeric` naming it where they are no words."""
+    """Return a column's values as text; raise `data.not_numeric` naming it where they are not words."""
     from ostraka.common.datasets.word_columns import texts
 
     return _read_column(table, name, source, texts)

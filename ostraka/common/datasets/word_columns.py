@@ -61,7 +61,7 @@ def texts(values: pa.ChunkedArray) -> pa.ChunkedArray:
         return values.cast(pa.string())
     if types.is_null(kind):
         return values.cast(pa.string())
-    raise UnreadableValuesError(f"holds values of type {kind}, which are no words")
+    raise UnreadableValuesError(f"holds values of type {kind}, which are not words")
 
 
 def _float_texts(values: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -163,7 +163,7 @@ def find_words(words: pa.ChunkedArray, known: Sequence[str]) -> pa.ChunkedArray:
 
 
 def _without_zeros(words: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Return numbers without ".0" behind them; None where a word is no number."""
+    """Return numbers without ".0" behind them; None where a word is not a number."""
     present = without_missing(words)
     if pc.all(pc.match_substring_regex(present, FLOAT)).as_py() is not True:
         return None

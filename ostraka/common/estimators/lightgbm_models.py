@@ -51,7 +51,7 @@ def _check(text: str, features: int, classes: int) -> str:
     blocks = re.split(r"\n\n+", trees.strip("\n"))
     title, _, lines = blocks[0].partition("\n")
     if title != "tree" or not end:
-        raise ValueError("it is no model of LightGBM")
+        raise ValueError("it is not a model of LightGBM")
     header = _fields(lines)
     groups = classes if classes > 2 else 1
     objective = rf"multiclass num_class:{classes}" if classes > 2 else r"binary sigmoid:[0-9.]{1,20}"
@@ -75,7 +75,7 @@ def _fields(lines: str) -> Fields:
     pairs = [line.partition("=") for line in lines.split("\n")]
     fields = {key: value for key, _, value in pairs}
     if len(fields) != len(pairs) or not all(equals for _, equals, _ in pairs):
-        raise ValueError("a line is no field")
+        raise ValueError("a line is not a field")
     return fields
 
 

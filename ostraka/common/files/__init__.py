@@ -1,1 +1,1 @@
-"""Files that people and programs write: whole or not at all, within limits."""
+"""Files that people and programs write: written atomically, and read within limits."""

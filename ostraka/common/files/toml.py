@@ -16,7 +16,7 @@ INTEGERS = range(-(2**63), 2**63)
 
 
 class TomlError(ValueError):
-    """A text is no TOML, or goes beyond a limit; says how, as the end of a sentence about the text."""
+    """A text is not TOML, or goes beyond a limit; says how, as the end of a sentence about the text."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def parse_toml(text: str) -> dict[str, Any]:
         # Notepad and PowerShell write the mark.
         table = tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
-        raise TomlError(f"is no TOML: {error}") from error
+        raise TomlError(f"is not TOML: {error}") from error
     except RecursionError as error:
         raise TomlError("is nested too deeply") from error
     except ValueError as error:  # Python reads integers of so many digits alone

@@ -1,4 +1,4 @@
-"""Certificates of a federation: who somebody is, and how that is shown and verified."""
+"""Certificates of a federation: identities, and how they are proved and verified."""
 
 from ostraka.common.identity.ca import CertificateAuthority
 from ostraka.common.identity.certificate_requests import SigningRequest, fingerprint, make_keys, read_request

@@ -231,7 +231,7 @@ class CertificateAuthority:
         return b"".join(self._certify(request.identity, request.tls_key, request.signing_key, clock, days))
 
     def seal(self, context: bytes, payload: bytes) -> bytes:
-        """Sign what is no certificate, for `context` alone; ECDSA with SHA-256, DER."""
+        """Sign what is not a certificate, for `context` alone; ECDSA with SHA-256, DER."""
         return self.key.sign(context + b"\0" + payload, ec.ECDSA(hashes.SHA256()))
 
     def issuances(self) -> list[Issued]:

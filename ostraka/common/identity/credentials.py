@@ -128,7 +128,7 @@ class Credentials:
         return self._signing_key.public_key().public_bytes_raw()
 
     def check_valid(self, clock: Clock) -> None:
-        """Refuse own certificates that nobody would accept now.
+        """Refuse own certificates that no other site would accept now.
 
         Raises:
             OstrakaError: identity.foreign, identity.expired, identity.not_yet_valid, identity.revoked, or as

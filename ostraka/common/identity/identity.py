@@ -101,7 +101,7 @@ class Identity:
         except (ValueError, OstrakaError) as error:
             raise OstrakaError(
                 ErrorCode.IDENTITY_INVALID,
-                f"{uri!r} is no identity; use a certificate made by `ostraka provision`.",
+                f"{uri!r} is not an identity; use a certificate made by `ostraka provision`.",
             ) from error
 
 

@@ -1,4 +1,4 @@
-"""Revocation lists: made by the CA, read by everybody; a site goes by the newest that it has."""
+"""Revocation lists: made by the CA, read by all sites; a site applies the newest list that it has."""
 
 import threading
 import time
@@ -193,7 +193,7 @@ class Revocations:
             return self._current
 
     def require_readable(self) -> None:
-        """Refuse to go on where a list lies here, none is in force, and nobody can tell whom it names.
+        """Refuse to go on if a list exists but cannot be read, so that revoked sites are unknown.
 
         Raises:
             OstrakaError: identity.foreign or identity.invalid.
@@ -208,7 +208,8 @@ class Revocations:
             except (OSError, OstrakaError) as error:
                 raise OstrakaError(
                     error.code if isinstance(error, OstrakaError) else ErrorCode.IDENTITY_INVALID,
-                    f"{path} is no revocation list of this federation's CA, or cannot be read, so that nobody"
+                    f"{path} is not a revocation list of this federation's CA, or cannot be read, so that "
+                    "nobody"
                     " knows who is revoked; put the CA's newest crl.pem there.",
                 ) from error
 

@@ -1,4 +1,4 @@
-"""Verification of signed messages: by whom, for what, and unaltered."""
+"""Verification of signed messages: signer, purpose and integrity."""
 
 from functools import lru_cache
 from typing import TypeVar

@@ -51,7 +51,7 @@ def check_name(name: str) -> str:
     if name in (AUTO, CPU, MPS) or _NUMBERED.fullmatch(name) or _UUID.fullmatch(name):
         return name
     raise ValueError(
-        f"'{name}' is no device: write auto, cpu, cuda, cuda:1, mps, or the UUID of a card or MIG slice as"
+        f"'{name}' is not a device: write auto, cpu, cuda, cuda:1, mps, or the UUID of a card or MIG slice as"
         " `nvidia-smi -L` prints it"
     )
 
@@ -323,7 +323,8 @@ def memory_full(places: Iterable["torch.device"]) -> OstrakaError:
     """Return the refusal of what does not fit the memory of these places."""
     return OstrakaError(
         ErrorCode.DEVICE_FULL,
-        f"The memory of {' or '.join(map(str, places))} is full: end what else uses it, name another device, "
+        f"The memory of {' or '.join(map(str, places))} is full: stop other programs on it, name another "
+        "device, "
         "or take a smaller model, smaller batches or fewer teachers.",
     )
 

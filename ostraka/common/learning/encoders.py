@@ -1,4 +1,4 @@
-"""Public networks that turn records into features, run by whoever holds the records in the clear."""
+"""Public networks that turn records into features; the site that holds the plain records runs them."""
 
 import hashlib
 import importlib
@@ -58,7 +58,7 @@ class Encoder:
             parts = self._encode(records) if len(X) else [self._part(records)]
         features = torch.cat(parts).numpy().astype(np.float32)
         if not np.isfinite(features).all():
-            raise _invalid(self.name, "gives features that are no numbers")
+            raise _invalid(self.name, "gives features that are not numbers")
         return features
 
     def width(self, columns: int) -> int:

@@ -35,7 +35,7 @@ def import_factory(name: str) -> Factory:
 
 
 def is_asked(name: str) -> bool:
-    """Whether whoever runs this named the function: a file that names another is to run nothing."""
+    """Whether the user named the function; a file that names another function must not run it."""
     return name in _asked
 
 

@@ -19,7 +19,7 @@ from ostraka.common.learning.training_run import UNWATCHED, Progress, Scalars, T
 
 
 class Draws:
-    """Records in an order drawn anew for every pass; a batch may span two passes."""
+    """Records in a fresh random order for every pass; a batch may span two passes."""
 
     def __init__(self, records: int, batch: int, random: torch.Generator) -> None:
         self._records = records
@@ -156,7 +156,7 @@ class Training:
         if not torch.isfinite(self._losses):
             raise OstrakaError(
                 ErrorCode.MODEL_DIVERGED,
-                f"The student's loss was no number by step {self.done}: train it again with a smaller "
+                f"The student's loss was not a number by step {self.done}: train it again with a smaller "
                 "learning rate, and check that features are on one scale.",
             )
 
@@ -179,7 +179,7 @@ def learn(net: nn.Module, lesson: Lesson, run: TrainingRun = UNWATCHED) -> Train
         run: told every few steps; its checkpoint is written at every look, and removed when all is done.
 
     Raises:
-        OstrakaError: `data.too_few` for no labelled records, `model.diverged` where a loss is no number,
+        OstrakaError: `data.too_few` for no labelled records, `model.diverged` where a loss is not a number,
             `device.missing`, `device.full`, `config.invalid` where TensorBoard is missing, or a file cannot
             be written.
     """

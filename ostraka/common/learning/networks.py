@@ -52,7 +52,7 @@ def network(shape: Shape, outputs: int, kind: str = "auto", *, seed: int = 0) ->
         seed: of the first weights.
 
     Raises:
-        OstrakaError: `model.invalid` for a cnn of records that are no images, and as `_own` says.
+        OstrakaError: `model.invalid` for a cnn of records that are not images, and as `_own` says.
     """
     if is_factory(kind):
         return _own(kind, shape, outputs, seed)

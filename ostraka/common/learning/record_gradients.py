@@ -45,7 +45,7 @@ _PLAIN: set[type[nn.Module]] = {nn.Flatten, nn.ReLU, nn.MaxPool2d, nn.AvgPool2d,
 
 
 def take_each_record(*layers: type[nn.Module]) -> None:
-    """Say of classes of layers that they have no parameters and take every record by itself."""
+    """Register classes of layers that have no parameters and treat every record separately."""
     _PLAIN.update(layers)
 
 
@@ -54,7 +54,7 @@ def sum_of_clipped(net: nn.Module, X: Tensor, y: Tensor, radius: float, loss: Lo
 
     Each is rounded towards zero to whole steps before it is added: a record adds a vector of norm at most
     `STEPS`, whatever the other records are, and sums of whole numbers are exact (own derivation:
-    docs/accounting.md, Trainings). A gradient that is no number is 0, and so is that of a record for
+    docs/accounting.md, Trainings). A gradient that is not a number is 0, and so is that of a record for
     which the network raises.
 
     Args:

@@ -12,7 +12,7 @@ _GAIN = TypeAdapter(Gain)
 
 
 def tell_gain(gain: Gain, measured_on: str, who: str = STUDENT) -> str:
-    """Return how good a student is beside own data alone and the most frequent class, with intervals.
+    """Return a student's accuracy, compared with own data alone and the most frequent class, with intervals.
 
     `measured_on` says what the records are that it was measured on; `who` names it, with its verb.
     """

@@ -8,7 +8,7 @@ from ostraka.common.release_kinds import MODEL_OF_EVERYBODY, RELEASE_KINDS, SUMS
 
 
 def allows(mechanism: Mechanism, named: Collection[str] | None) -> bool:
-    """Whether a policy that names these mechanisms allows one; None: it was written before sums were known.
+    """Whether a policy with these mechanisms allows one of them; None: the policy is older than sums.
 
     A word stands for mechanisms with a formal guarantee alone.
     """

@@ -1,4 +1,4 @@
-"""GNMax with noise that the parties draw, each its own, so that nobody sees counts without it."""
+"""GNMax with noise that each party draws, so that no site sees counts without noise."""
 
 import math
 from typing import Annotated, ClassVar, Literal, Self
@@ -26,7 +26,7 @@ class DistributedGnMax(Mechanism):
     kind: Literal["distributed_gnmax"] = "distributed_gnmax"
     sigma: Votes = Field(description="Noise of every count by the honest parties together, in votes.")
     honest: Annotated[int, Field(ge=1, le=MAX_HONEST)] = Field(
-        description="Parties whose noise is relied on: the quorum, less those that may collude and one."
+        description="Parties whose noise counts: the quorum, minus the colluding parties and one."
     )
 
     @model_validator(mode="after")
@@ -62,7 +62,8 @@ class DistributedGnMax(Mechanism):
         return [Draw.gaussian(share_sigma(self.sigma, self.honest), rows, classes)]
 
     def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
-        """Return the cost of all noisy counts of every query: whoever sums them sees more than the argmax."""
+        """Return the cost of all noisy counts of every query, since the adding sites see more than the
+        argmax."""
         return WorstCase(answer=rdp_of_sum(order, math.sqrt(2) * sensitivity, self.sigma, self.honest))
 
 

@@ -16,7 +16,7 @@ def entry_point_class(group: str, name: str, base: type[T]) -> type[T] | None:
 
     Raises:
         OstrakaError: `config.invalid` where two packages register the name, where the class cannot be
-            imported, and where it is no subclass of `base`.
+            imported, and where it is not a subclass of `base`.
     """
     found = _entry_points(group).get(name, ())
     if not found:

@@ -34,7 +34,8 @@ class LnMax(Mechanism):
 
     @property
     def reach(self) -> float:
-        """Room for 750 scales in what folded counts leave of half the ring: e^-750 is no number any more."""
+        """Room for 750 scales in what folded counts leave of half the ring: e^-750 is not a number any
+        more."""
         return 1500 * self.scale
 
     def draws(self, rows: int, classes: int) -> list[Draw]:

@@ -1,4 +1,4 @@
-"""What every mechanism tells about itself: its ballots, noise, worst case, and what it combines with."""
+"""The interface of every mechanism: its ballots, noise, worst case, and what it combines with."""
 
 import math
 from abc import ABC, abstractmethod
@@ -57,7 +57,7 @@ class Value(BaseModel):
 
 
 class Source(Protocol):
-    """What draws noise, in lattice steps of 2^-16 vote."""
+    """A source of noise, in lattice steps of 2^-16 vote."""
 
     def gaussian(self, sigma: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
         """Draw Gaussian noise of `sigma` votes."""
@@ -193,7 +193,7 @@ class Mechanism(Value, ABC):
 
     @abstractmethod
     def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
-        """Return the worst case as `worst_case` does, of arguments that were checked."""
+        """Return the worst case as `worst_case` does, for checked arguments."""
 
     def party_draws(self, rows: int, classes: int) -> list[Draw]:
         """Return the noise that every party adds to its ballots of `rows` queries before it shares them."""
@@ -297,7 +297,7 @@ class Mechanism(Value, ABC):
 
         Only parameters in votes change: not what bounds one ballot (tau, tau1, max_positives), nor what a
         student must believe, nor what counts records or sums updates. Raises `plan.invalid` for a factor
-        that is no number above 0.
+        that is not a number above 0.
         """
         if not 0 < factor < math.inf:
             raise invalid_plan(f"its noise cannot be scaled by {factor:g}; scale it by a number above 0")
@@ -337,7 +337,7 @@ def register(*known: type[Mechanism]) -> None:
 def known_mechanism(kind: str) -> type[Mechanism] | None:
     """Return the mechanism of this name: Ostraka's own, or that of an installed package; None: there is none.
 
-    Raises `config.invalid` where an installed package registers what is no mechanism of this name.
+    Raises `config.invalid` where an installed package registers what is not a mechanism of this name.
     """
     if kind in MECHANISMS:
         return MECHANISMS[kind]

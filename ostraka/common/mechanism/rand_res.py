@@ -41,7 +41,7 @@ class RandRes(Mechanism):
 
     @property
     def ballot(self) -> RandomizedLabels:
-        """Labels that were drawn anew."""
+        """Ballots of randomized labels."""
         return RandomizedLabels(self.epsilon)
 
     def draws(self, rows: int, classes: int) -> list[Draw]:

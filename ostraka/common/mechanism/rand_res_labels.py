@@ -37,7 +37,7 @@ class RandResLabels(Mechanism):
 
     @property
     def ballot(self) -> RandomizedLabelSets:
-        """Labels that were drawn anew."""
+        """Ballots of randomized labels."""
         return RandomizedLabelSets(self.epsilon)
 
     def draws(self, rows: int, classes: int) -> list[Draw]:

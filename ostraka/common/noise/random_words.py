@@ -1,4 +1,5 @@
-"""Random bits, drawn anew by every call: nothing is kept that a fork could copy or threads could share."""
+"""Random bits, drawn freshly by every call: no state is kept that a fork could copy or threads could
+share."""
 
 from __future__ import annotations
 

@@ -33,10 +33,10 @@ def encoding_of(head: str) -> Encoding:
 
 
 def missing_encoding(plan: Plan, heads: Iterable[str], allowed: Collection[str]) -> Encoding | None:
-    """Return the word that a policy lacks for `plan` to be asked of teachers with these heads, or None.
+    """Return the encoding that a policy must add before it allows `plan` for these heads, or None.
 
     Teachers without a head ("") need some word for encrypted queries: "ckks" is missing where there is none.
-    Rounds that release sums are no queries, and need no word.
+    Rounds that release sums are not queries, and need no word.
     """
     if plan.releases_sums:
         return None

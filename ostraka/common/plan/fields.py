@@ -72,7 +72,7 @@ class PlanFields(Value):
 
     @property
     def ballots(self) -> BALLOTS:
-        """Whether the guardian and the querying party verify every ballot, or add up what comes."""
+        """Whether the guardian and the querying party verify every ballot, or add ballots unverified."""
         return "verified" if self.ring_bits in VERIFIED_BITS else "unverified"
 
     @property

@@ -253,7 +253,7 @@ def _unprovable(mechanism: Mechanism) -> str:
         return (
             f"verified, a ballot of all labels keeps nothing in steps of 1/{VOTE // unit} vote; clip it less"
         )
-    return f"ballots of mechanism {mechanism.kind} are no votes, and only these have a proof"
+    return f"ballots of mechanism {mechanism.kind} are not votes, and only these have a proof"
 
 
 def _check_encrypted(plan: PlanFields) -> None:

@@ -38,7 +38,7 @@ class MerkleTree:
         return self._levels[-1][0]
 
     def path(self, index: int) -> list[bytes]:
-        """Return what shows the entry at `index` to whoever knows the root: its siblings, from below."""
+        """Return the Merkle path that proves the entry at `index`: its siblings, from the leaf up."""
         siblings = ((level, (index >> height) ^ 1) for height, level in enumerate(self._levels[:-1]))
         return [level[place] for level, place in siblings if place < len(level)]
 

@@ -1,4 +1,4 @@
-"""A mechanism that somebody thinks of using: its queries at worst, and epsilon by their number."""
+"""A candidate mechanism: how many queries a budget pays for at worst, and epsilon by their number."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -13,7 +13,9 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 if TYPE_CHECKING:
     from ostraka.common.mechanism import Mechanism
 
-Plot = Annotated[Path | None, typer.Option("--plot", help="Draw epsilon against queries: .png or .svg.")]
+Plot = Annotated[
+    Path | None, typer.Option("--plot", help="Plot epsilon against queries into this file, .png or .svg.")
+]
 Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON here; - is stdout.")]
 
 
@@ -40,7 +42,7 @@ SearchedMechanism = Annotated[
         "--mechanism",
         metavar=GRAMMAR,
         help="How votes become labels, such as gnmax:sigma=40; `ostraka mechanisms` lists all. "
-        "With --search a name alone; default all.",
+        "With --search: a name without parameters; default: all mechanisms.",
         autocompletion=complete_mechanism,
     ),
 ]
@@ -65,7 +67,7 @@ def kind_to_search(text: str | None) -> str | None:
 
 
 def missing_mechanism() -> OstrakaError:
-    """Return the error for a plan of which nobody says the mechanism."""
+    """Return the error for a plan without a mechanism."""
     return OstrakaError(
         ErrorCode.CONFIG_INVALID, "No mechanism is named: give --mechanism, or find one with --search."
     )

@@ -47,7 +47,7 @@ def check_picture(path: Path) -> None:
     """Raise `config.invalid` for a file that is neither .png nor .svg; fail where nothing can draw it."""
     import_module("matplotlib")
     if path.suffix not in _SUFFIXES:
-        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path} is no picture: name a .png or an .svg file.")
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path} is not a picture: name a .png or an .svg file.")
 
 
 @contextmanager

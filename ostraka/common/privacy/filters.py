@@ -1,4 +1,4 @@
-"""Filters that keep budgets, by the order that stands for each, and in words."""
+"""Privacy filters that enforce budgets, each encoded by an order, and named in words."""
 
 import math
 

@@ -241,7 +241,7 @@ def _beyond_line(x: float) -> float:
 
 
 def randomized_rdp(epsilon: float, classes: int, order: float) -> float:
-    """Return the rdp at `order` of one label that was drawn anew by Equation 6 of Tang et al. 2022, exactly.
+    """Return the exact rdp at `order` of one label that was randomized by Equation 6 of Tang et al. 2022.
 
     log(p^a q^(1-a) + q^a p^(1-a) + (k-2) q) / (a-1) for the chance p of the true one of k classes and q of
     each other; with r = e^epsilon = p/q the sum is 1 + 4 sinh(a epsilon/2) sinh((a-1) epsilon/2) /

@@ -152,7 +152,7 @@ def explain_refusal(proxy: HttpProxy, address: str, status: int) -> OstrakaError
     elif status:
         advice = f"have it allow CONNECT to {address}"
     else:
-        advice = "it is no HTTP proxy: correct `proxy`, or HTTPS_PROXY"
+        advice = "it is not an HTTP proxy: correct `proxy`, or HTTPS_PROXY"
     return OstrakaError(
         ErrorCode.RELAY_UNREACHABLE,
         f"The proxy {proxy.address} refuses to connect to {address} with status {status}; {advice}.",

@@ -131,6 +131,6 @@ def refusal(message: Refused) -> OstrakaError:
 def _invalid_message() -> OstrakaError:
     return OstrakaError(
         ErrorCode.MESSAGE_INVALID,
-        "The other end of the relay's control socket said what cannot be said there; run the same version"
-        " of Ostraka everywhere.",
+        "The other end of the relay's control socket sent an invalid message; run the same version of "
+        "Ostraka everywhere.",
     )

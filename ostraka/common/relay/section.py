@@ -23,15 +23,15 @@ class RelaySection(FrozenModel):
     """The table [relay] of a site that attaches to a relay.
 
     Attributes:
-        address: where the relay is reached, host:port; those of several of one site are separated by commas,
-            and the site attaches to each. Empty: to none.
+        address: address of the relay, host:port. Several relays of one site are separated by commas, and this
+            site attaches to each. Empty: no relay.
         site: the relay's site name.
-        proxy: the HTTP proxy on the way, http://user:password@host:port; by default what HTTPS_PROXY names,
-            unless NO_PROXY excepts the relay; "none" is none.
-        ca: file with the roots that the outer TLS is checked against, PEM, relative to the site folder; none:
-            the relay shows the federation's certificate.
-        guardian: whether this site calls the guardian by the relay too.
-        parties: whether this site calls answering parties by the relay's agent, and not at their addresses.
+        proxy: HTTP proxy on the way to the relay, http://user:password@host:port. Default: the one that
+            HTTPS_PROXY names, unless NO_PROXY excepts the relay. "none": no proxy.
+        ca: PEM file with the root certificates by which the outer TLS is verified, relative to the site
+            folder. None: the relay has a certificate of the federation.
+        guardian: whether this site also calls the guardian through the relay.
+        parties: whether this site calls answering parties through the relay, and not at their addresses.
     """
 
     address: Addresses = ""

@@ -201,7 +201,8 @@ def _explain_refusal(response: Response) -> OstrakaError:
         )
     return OstrakaError(
         ErrorCode.RELAY_UPGRADE_REFUSED,
-        f"The way to the relay answers {status} where it must let a WebSocket through; {advice}.",
+        f"A device between this site and the relay answers {status} and does not let a WebSocket through; "
+        f"{advice}.",
         status=str(response.status_code),
     )
 

@@ -1,4 +1,4 @@
-"""Channels that know whom they call."""
+"""gRPC channels that verify the identity of the called server."""
 
 from functools import cache
 

@@ -197,7 +197,7 @@ def _without_details(exc: Ended, target: Target | None) -> OstrakaError:
         )
     if status is grpc.StatusCode.CANCELLED:
         return OstrakaError(
-            ErrorCode.SERVER_UNREACHABLE, f"The {who} cut the call off; try again, and it says why."
+            ErrorCode.SERVER_UNREACHABLE, f"The {who} cancelled the call; try again, and its answer says why."
         )
     if status is grpc.StatusCode.RESOURCE_EXHAUSTED:
         return OstrakaError(

@@ -1,4 +1,4 @@
-"""Connections at a server's port that never said who they are: ended after a deadline, counted, told of."""
+"""Connections to a server without a TLS handshake: closed after a deadline, counted and logged."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ PROMPT = frozenset({"/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/List
 
 
 class Prompt(grpc.ServerInterceptor):
-    """Stands before all others, and has prompt calls answered on threads that no other call gets."""
+    """First interceptor of a server, which answers health calls on threads of their own."""
 
     def __init__(self, threads: int) -> None:
         """Take how many at most; they are made as they are needed."""

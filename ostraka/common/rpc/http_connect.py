@@ -20,7 +20,7 @@ ASKED_FOR_CREDENTIALS = 407
 
 @dataclass(frozen=True)
 class HttpProxy:
-    """A proxy, and as whom it is asked.
+    """A proxy, with the user name and password for it.
 
     Attributes:
         host: its name or address.
@@ -71,7 +71,7 @@ def read_proxy(url: str, source: str) -> HttpProxy:
 
 
 def status_of(answer: bytes) -> int:
-    """Return the status of a proxy's answer; 0 where it is no HTTP."""
+    """Return the status of a proxy's answer; 0 where it is not HTTP."""
     words = answer.split(b"\r\n", 1)[0].split(None, 2)
     if len(words) < 2 or not words[0].startswith(b"HTTP/1.") or not words[1].isdigit():
         return 0

@@ -138,5 +138,6 @@ def _public(error: Exception) -> OstrakaError:
     where = "" if frames is None else f"{frames.tb_frame.f_code.co_filename}:{frames.tb_lineno}"
     structlog.get_logger().error("rpc.internal", error=type(error).__name__, where=where)
     return OstrakaError(
-        ErrorCode.INTERNAL, "The server met an error of its own; try again, and if it stays ask who runs it."
+        ErrorCode.INTERNAL,
+        "The server had an internal error; try again, and if the error stays, ask the server's operator.",
     )

@@ -29,7 +29,7 @@ OK = "ok"
 
 
 class Metered(grpc.ServerInterceptor):
-    """Stands before all others, so that what they refuse is measured, too."""
+    """First interceptor of a server, so that calls that later interceptors refuse are measured too."""
 
     def __init__(self, metrics: RpcMetrics | None, timer: Callable[[], float] = time.perf_counter) -> None:
         """Take where calls are counted; `timer` in seconds."""

@@ -32,7 +32,7 @@ class Replicas:
         `connect` must expect the same identity wherever it connects to; its first channel is opened now.
 
         Raises:
-            OstrakaError: config.invalid for a home that is no address.
+            OstrakaError: config.invalid for a home that is not an address.
         """
         self._connect = connect
         self._homes = deque(split_addresses(homes))

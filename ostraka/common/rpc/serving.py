@@ -43,7 +43,7 @@ def stop_on_signal(hang_up: Callable[[], object] | None = None) -> threading.Eve
 
 
 def write_ready(path: Path, address: str) -> None:
-    """Write {"address": ...} for whoever waits for this server; the file appears whole."""
+    """Write {"address": ...} for processes that wait for this server; the file appears atomically."""
     partial = path.with_suffix(".partial")
     partial.write_text(json.dumps({"address": address}), encoding="utf-8")
     os.replace(partial, path)

@@ -1,4 +1,4 @@
-"""Remembers whom each call was made to, so that its failure can be explained."""
+"""Remembers the server of each call, so that a failure can be explained."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _TARGETS: "WeakKeyDictionary[Any, Target]" = WeakKeyDictionary()
 
 @dataclass(frozen=True)
 class Target:
-    """Whom a call was made to, and as whom.
+    """The server of a call, and the identity of the caller.
 
     Attributes:
         address: host:port.

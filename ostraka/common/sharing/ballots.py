@@ -41,7 +41,7 @@ VERIFIED_STEPS = {1: VOTE // 256, 2: VOTE // 64}
 
 
 class RecordVoters(Protocol):
-    """A party's labelled records, asked about one batch; each votes at most once in it."""
+    """A party's labelled records as voters of one batch; each record votes at most once."""
 
     def counts(self) -> NDArray[np.float64]:
         """Return how many records of each class are in each cluster, (clusters, classes)."""

@@ -1,4 +1,4 @@
-"""The public map from a record's features to what sums are made of: a vector of norm at most 1."""
+"""The public map from a record's features to a vector of norm at most 1, of which sums are computed."""
 
 import math
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ def flush(values: Floats) -> Floats:
 def clip_rows(rows: Floats) -> Floats:
     """Return rows (n, d) scaled down to norm 1 where they are longer; a row with a NaN or infinity becomes 0.
 
-    A row of values that are no numbers would make a whole sum none. Norms are at most 1 + (d + 8) 2^-53.
+    A row of values that are not numbers would make a whole sum none. Norms are at most 1 + (d + 8) 2^-53.
     """
     finite = np.isfinite(rows).all(axis=1, keepdims=True)
     usable = np.where(finite, rows, 0.0)

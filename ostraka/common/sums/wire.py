@@ -81,7 +81,7 @@ def read_question(data: bytes) -> AnyQuestion:
     try:
         message.ParseFromString(data)
     except DecodeError as exc:
-        raise _invalid("its bytes are no question") from exc
+        raise _invalid("its bytes are not a question") from exc
     check_limits(message)
     match message.WhichOneof("kind"):
         case "moments":
@@ -143,7 +143,7 @@ def _above_zero(value: float, name: str) -> float:
 
 def _finite(value: float, name: str) -> float:
     if not math.isfinite(value):
-        raise _invalid(f"{name} is no number")
+        raise _invalid(f"{name} is not a number")
     return value
 
 
@@ -234,7 +234,7 @@ def _network(message: questions_pb2.NetworkQuestion) -> NetworkQuestion:
     if message.network not in NETWORKS or not message.shape or min(message.shape) < 1:
         raise _invalid(f"its network is none of {', '.join(NETWORKS)} of records of some shape")
     if len(message.parameters) % 4:
-        raise _invalid("its parameters are no float32")
+        raise _invalid("its parameters are not float32")
     parameters = np.frombuffer(message.parameters, "<f4").astype(np.float32)
     if not np.isfinite(parameters).all():
         raise _invalid("its parameters are not finite")

@@ -69,7 +69,7 @@ DAY_NAME = re.compile(r"date|datum|fecha|(?<![a-z])(dob|day|tag)(?![a-z])", re.I
 ODD_NUMBER = r"([$€£¥'<>≤≥~+(" "\u2212" r"-]\s?)?\d[\d.,' ]*([eE][+-]?\d+)?\s?[^\d\s]{0,9}"
 """A number, perhaps with a sign before it or a unit behind it."""
 DIGITS = r"0\d+|\d{16,}"
-"""A code of digits, such as 01067, or more than floats keep, which is no number."""
+"""A code of digits, such as 01067, or more than floats keep, which is not a number."""
 UNDERSCORED = r"[+-]?\d{1,3}(_\d{3})+(\.\d+)?"
 """A number as programs may write it, and no other one."""
 MAX_CATEGORY_VALUES = 50
@@ -188,7 +188,9 @@ def _text(values: pa.ChunkedArray, *, public: bool, origin: Origin) -> ColumnPro
         gap = np.full(min(1, len(words) - len(present)), np.nan)
         return _number(
             np.append(numeric, gap),
-            f"has {odd!r} and more that is no number: write numbers there, or leave it empty" if odd else "",
+            f"has {odd!r} and more that is not a number: write numbers there, or leave it empty"
+            if odd
+            else "",
         )
     told_odd = _note_odd(present) or _note_written(present, share, odd)
     if len(told) <= min(MAX_CATEGORY_VALUES, len(present) / 2):

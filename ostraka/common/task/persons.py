@@ -65,7 +65,7 @@ class Persons:
 
     @property
     def most(self) -> int:
-        """Records of whoever has most."""
+        """Largest number of records of one person."""
         return int(self.records.max())
 
     def count_within(self, most: int) -> int:

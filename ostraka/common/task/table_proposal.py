@@ -100,7 +100,8 @@ def propose_task(
         OstrakaError: `data.missing` for a label column that is not there, `data.label_range` for labels that
             look like an id, or like a quantity and are to be classes, or are all the same, `data.too_few` for
             a table without records, `data.shape` for names that no task can have, `data.not_numeric` where no
-            column can be a feature, or the target is no number, `data.ambiguous` where it has two readings.
+            column can be a feature, or the target is not a number, `data.ambiguous` where it has two
+            readings.
     """
     origin = source if isinstance(source, Origin) else Origin(source)
     labels = tuple(map(tidy, labels))

@@ -106,7 +106,8 @@ class Task(FrozenModel):
     def digest(self) -> bytes:
         """SHA-256 of the task as canonical JSON (sorted keys, no blanks, UTF-8); 32 bytes.
 
-        A field that nobody states is no key of it, nor is how one site's table writes numbers, in which sites
+        A field that nobody states is not a key of it, nor is how one site's table writes numbers, in which
+        sites
         may differ.
         """
         fields = self.model_dump(mode="json")
@@ -226,7 +227,7 @@ class Task(FrozenModel):
         return self._check_data(self._load_arrays(path, ignored))
 
     def _load_arrays(self, path: Path | str, ignored: Collection[str]) -> Dataset:
-        """Return the records of a file that is no table of this task's, unchecked."""
+        """Return the records of a file that is not a table of this task's, unchecked."""
         consent = self.takes_consent
         if self.multi_label:
             return load(path, self.classes, consent=consent, ignored=ignored, incomplete=True)

@@ -22,7 +22,7 @@ _ID = re.compile(r"[0-9A-Za-z_.-]{1,64}")
 
 
 def metric_name(method: str) -> str | None:
-    """`Service/Method` of a full method name, or None for a call that nothing is told of."""
+    """`Service/Method` of a full method name, or None for a call that is not measured."""
     name = method.removeprefix(PACKAGE)
     return None if name == method or name in UNTOLD else name
 

@@ -120,7 +120,7 @@ def configure_logging(level: int = logging.INFO) -> None:
 
 
 def configure_logging_once() -> None:
-    """Log what servers warn of, unless somebody has configured structlog already."""
+    """Configure logging of servers' warnings, unless structlog is already configured."""
     if not structlog.is_configured():
         configure_logging(logging.WARNING)
 

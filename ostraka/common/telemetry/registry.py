@@ -1,4 +1,4 @@
-"""Metrics of a process: one registry, filled by whoever works, read by Prometheus over plain HTTP.
+"""Metrics of a process: one registry that its code fills and Prometheus reads over plain HTTP.
 
 Metrics show public plans, worst-case amounts and public timings alone. Nothing that depends on a vote is
 counted: no answers, no sizes of answers, no data-dependent cost.
@@ -32,7 +32,7 @@ class TelemetrySection(FrozenModel):
     """The table [telemetry] of site.toml."""
 
     metrics: Address | None = None
-    """Where metrics are served to Prometheus, host:port; none: nowhere."""
+    """Address at which metrics are served to Prometheus, host:port. None: no metrics are served."""
 
 
 def new_registry() -> CollectorRegistry:

@@ -1,4 +1,4 @@
-"""What messages of others may hold: sizes, read from `limits.proto` and its options, and numbers.
+"""Limits of received messages: sizes, read from `limits.proto` and its options, and numbers.
 
 Numbers are integers for databases, times for dates, and nothing infinite.
 """
@@ -197,7 +197,8 @@ class _NumberField(NamedTuple):
 
 
 def check_numbers(message: Message) -> None:
-    """Raise `message.invalid` for what JSON, dates and databases cannot hold: an infinity, what is no number,
+    """Raise `message.invalid` for what JSON, dates and databases cannot hold: an infinity, what is not a
+    number,
     an integer above 2^63 - 1, or a time before 1970 or after the year 9998.
 
     Looks at all messages within `message` as well; at their serialized payloads it does not.

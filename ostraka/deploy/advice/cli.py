@@ -16,27 +16,39 @@ from ostraka.deploy.advice.options import AdviceOptions
 def advise(
     records: Annotated[
         Path,
-        typer.Argument(help="Labelled records like the sites', own or public: a .csv, .parquet or .xlsx."),
+        typer.Argument(
+            help="Labelled records like those of the sites, your own or public: a .csv, .parquet or "
+            ".xlsx file."
+        ),
     ],
     *,
-    label: Annotated[list[str], typer.Option(help="Label column; several for labels of 0 and 1.")],
+    label: Annotated[
+        list[str],
+        typer.Option(
+            help="Label column. Repeat the option for a multi-label task, whose labels are 0 and 1."
+        ),
+    ],
     leave_out: Annotated[
-        list[str] | None, typer.Option(help="Column that models may not see; several may be given.")
+        list[str] | None,
+        typer.Option(help="Column that models may not see. Repeat the option for several columns."),
     ] = None,
     target: Annotated[
         Literal["number", "class"] | None,
-        typer.Option(help="What the label column holds: a number, or classes; default: as it looks."),
+        typer.Option(
+            help="What the label column holds: a number to predict, or classes. Default: decided by its "
+            "values."
+        ),
     ] = None,
     asked: AdviceOptions,
     page: Annotated[
-        Path | None, typer.Option(help="Write a page, with a plot of accuracy against epsilon.")
+        Path | None,
+        typer.Option(help="Write the advice as an HTML page here, with a plot of accuracy against epsilon."),
     ] = None,
     json: Json = None,
 ) -> None:
-    """Say what learning together would be worth, before anything is spent: nobody is asked or charged.
-
-    Tries on the table what Ostraka offers: votes, sums, own records alone; and recommends one way, or none.
-    """
+    """Estimate what learning together would gain, before anything is spent: no site is asked or charged.
+    Tries on the table what Ostraka offers (votes, sums, own records alone), and recommends one of them, or
+    none."""
     from ostraka.common.telemetry import progress
     from ostraka.deploy.advice.advise import advise as advise_on
     from ostraka.deploy.advice.tables import show

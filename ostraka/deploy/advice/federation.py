@@ -79,7 +79,7 @@ class Offer:
 
     @property
     def records(self) -> int:
-        """Labelled ones of all parties."""
+        """Labelled records of all parties together."""
         return sum(party.records for party in self.parties)
 
     @property

@@ -1,4 +1,4 @@
-"""What more records would add: read off own records, of which a part stands for all of a federation's."""
+"""What more records would add, estimated from own records, a part of which represents the federation's."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What advice is asked about: the sites, their budget, and the querying party's own records."""
+"""Input of advice: the sites, their budget, and the querying party's own records."""
 
 from pydantic import Field
 
@@ -22,21 +22,29 @@ class AdviceOptions(FrozenModel):
         seed: of all that is drawn.
     """
 
-    parties: int = Field(ge=1, le=MAX_PARTIES, description="Sites that would answer.")
+    parties: int = Field(ge=1, le=MAX_PARTIES, description="Number of sites that would answer.")
     epsilon: float = Field(
-        gt=0, allow_inf_nan=False, description="Budget of each site, for one record replaced; delta 1e-5."
+        gt=0,
+        allow_inf_nan=False,
+        description="Epsilon of each site's budget, with delta 1e-5, for one replaced record.",
     )
     rows_per_party: int | None = Field(
-        default=None, ge=1, description="Records of a site; default: what the table leaves for each."
+        default=None,
+        ge=1,
+        description="Records of a site. Default: an equal part of what the table has left.",
     )
     own: int | None = Field(
-        default=None, ge=0, description="Your own labelled records; default: a tenth of the table, up to 200."
+        default=None, ge=0, description="Your own labelled records. Default: a tenth of the table, up to 200."
     )
     pool: int | None = Field(
-        default=None, ge=1, description="Your unlabelled records; default: a fifth of the table, up to 2000."
+        default=None, ge=1, description="Your unlabelled records. Default: a fifth of the table, up to 2000."
     )
     skew: float | None = Field(
-        default=None, ge=1e-3, le=1e6, description="Dirichlet concentration by which sites' classes differ."
+        default=None,
+        ge=1e-3,
+        le=1e6,
+        description="Dirichlet concentration of classes over sites; the smaller, the more sites differ. "
+        "Default: sites are alike.",
     )
-    curve: bool = Field(default=False, description="Try other epsilons as well, for --json; --page does.")
-    seed: int = Field(default=0, ge=0, description="Of all that is drawn.")
+    curve: bool = Field(default=False, description="Also try other epsilons, for --json; --page always does.")
+    seed: int = Field(default=0, ge=0, description="Seed of all random draws.")

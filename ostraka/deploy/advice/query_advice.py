@@ -71,7 +71,7 @@ def advise_query(
     retry: Retry | None = None,
     clock: Clock | None = None,
 ) -> QueryAdvice:
-    """Say what the parties' records would be worth beside own ones, for what is left of budgets.
+    """Estimate what the parties' records would add to own records, for what is left of the budgets.
 
     The guardian is asked what plans would cost; no party is asked, nothing is opened or charged, and nothing
     of private records is known but how many there are.

@@ -15,22 +15,22 @@ def advise(
     *,
     site: SiteFolder,
     labelled: LabelledFile,
-    pool: Annotated[Path | None, typer.Option(help="Records to label; default: some 2,000.")] = None,
+    pool: Annotated[
+        Path | None, typer.Option(help="Records to label. Default: about 2,000 are assumed.")
+    ] = None,
     epsilon: Annotated[
         float | None,
-        typer.Option(help="Spend no more of a party's budget; default: all that is left."),
+        typer.Option(help="Largest epsilon to spend of a party's budget. Default: all that is left."),
     ] = None,
     parties: Annotated[
-        str | None, typer.Option(help="Parties that would answer, as a,b,c; default all in site.toml.")
+        str | None, typer.Option(help="Parties that would answer, as a,b,c. Default: all in site.toml.")
     ] = None,
     task: TaskFile = None,
     page: Annotated[Path | None, typer.Option(help="Write a page.")] = None,
     json: Json = None,
 ) -> None:
-    """Say what the parties' records would be worth beside your own, for what is left of their budgets.
-
-    Asks the guardian alone; opens and charges nothing.
-    """
+    """Estimate what the parties' records would add to your own, for what is left of their budgets. Asks only
+    the guardian; opens no session and charges nothing."""
     from ostraka.common.telemetry import progress
     from ostraka.deploy.advice.page import write_page
     from ostraka.deploy.advice.query_advice import advise_query, tell_federation

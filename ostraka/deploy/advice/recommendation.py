@@ -45,7 +45,7 @@ class Recommendation:
 
 
 def recommend(ways: Sequence[WayFigures], judged: Figure, amounts: Amounts, epsilon: float) -> Recommendation:
-    """Return the steadiest way of those that gain most, or nothing where none is likely to gain anything."""
+    """Return the way with the least variation among the best ways, or None if no way is likely to gain."""
     offered = [one for one in ways if one.way in OFFERED]
     trivial = next(one for one in ways if one.way == "nothing")
     worth = [one for one in offered if _is_worth(one, trivial, judged)]

@@ -37,7 +37,7 @@ RECORDS_A_LEAF = 10
 
 @dataclass(frozen=True)
 class AdviceRecords:
-    """Labelled records that stand for those of all sites.
+    """Labelled records that represent those of all sites.
 
     Attributes:
         task: that they make.
@@ -181,7 +181,7 @@ def _table(source: Path | str | Frame) -> Table:
     if not is_table(path):
         raise OstrakaError(
             ErrorCode.DATA_UNREADABLE,
-            f"{path} is no table: give a .csv, .parquet or .xlsx, or an .npz with an array a column.",
+            f"{path} is not a table: give a .csv, .parquet or .xlsx, or an .npz with an array a column.",
         )
     return read_table(path)
 

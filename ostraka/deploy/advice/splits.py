@@ -55,7 +55,7 @@ class Amounts:
 
     @property
     def weight(self) -> float:
-        """How many private records one that is shown stands for."""
+        """Number of private records that one record of the split represents."""
         return self.private / self.shown
 
     @classmethod
@@ -69,9 +69,9 @@ class Amounts:
         if left < options.parties:
             raise OstrakaError(
                 ErrorCode.DATA_TOO_FEW,
-                f"The {n:,} records are too few: {test:,} to measure on, {own:,} own ones and a pool of "
-                f"{pool:,} leave {max(left, 0):,} for {options.parties} sites; ask for fewer with --own, "
-                "--pool or --parties, or bring more.",
+                f"The {n:,} records are too few: {test:,} test records, {own:,} own records and a pool of "
+                f"{pool:,} leave {max(left, 0):,} for {options.parties} sites; lower --own, --pool or "
+                "--parties, or bring more records.",
             )
         if options.rows_per_party is None:
             private = round(left * records.rows / n)

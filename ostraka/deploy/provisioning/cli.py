@@ -26,7 +26,7 @@ class _FileFirst(LazyGroup):
 
 
 app = CommandGroup(
-    "Make kits from a file: `ostraka provision federation.toml --out kits`; then sign and revoke.",
+    "Make the sites' kits (`ostraka provision federation.toml --out kits`); sign and revoke certificates.",
     cls=_FileFirst,
 )
 
@@ -34,11 +34,11 @@ app = CommandGroup(
 @app.command()
 def kits(
     file: Annotated[Path, typer.Argument(help="The federation.toml.")],
-    out: Annotated[Path, typer.Option(help="Folder to write; must be empty.")],
+    out: Annotated[Path, typer.Option(help="Folder to write; it must be empty.")],
     ca: Annotated[Path | None, typer.Option("--ca", help="CA folder of an existing federation.")] = None,
     json: Json = None,
 ) -> None:
-    """Write a CA and one kit per site and role; `kits` may be left out."""
+    """Write a CA and one kit for each site and role. You may leave out the word `kits`."""
     from ostraka.deploy.provisioning.kits import write_kits
 
     made = write_kits(file, out, ca=ca)
@@ -48,8 +48,8 @@ def kits(
         [
             f"Wrote {len(folders)} kits to {out}: {', '.join(folders)}.",
             f"Send each site its own, and keep {made.ca} where no site can read it.",
-            f"The CA's fingerprint, to be told each site by another way: {made.fingerprint}",
-            f"With it tell each site which kit is its newest: {numbered}.",
+            f"The CA's fingerprint, to be told to each site over another channel: {made.fingerprint}",
+            f"Tell each site with it which kit is its newest: {numbered}.",
         ],
         {"ca": str(made.ca), "kits": folders, "fingerprint": made.fingerprint, "number": made.number},
         json,
@@ -61,14 +61,17 @@ def sign(
     request: Annotated[Path, typer.Argument(help="The request.pem that a site sent.")],
     ca: CaFolder,
     fingerprint: Annotated[
-        str | None, typer.Option(help="Fingerprint of the request, as the site read it out.")
+        str | None, typer.Option(help="Fingerprint of the request, as the site told it over another channel.")
     ] = None,
     again: Annotated[
         bool,
-        typer.Option("--again", help="Sign although the site has valid certificates: it renews its keys."),
+        typer.Option(
+            "--again", help="Sign although the site has valid certificates, because it renews its keys."
+        ),
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="File to write; default certificates.pem beside the request.")
+        Path | None,
+        typer.Option(help="File to write. Default: certificates.pem in the folder of the request."),
     ] = None,
     json: Json = None,
 ) -> None:
@@ -107,8 +110,8 @@ def revoke(
     _tell(
         [
             f"Revoked {revoked.certificates} certificates of {revoked.identity.uri}.",
-            "They count until an administrator of the guardian has given the list out:"
-            f" ostraka guardian revoke {revoked.list_file} --reason ...",
+            "They stay valid until an administrator of the guardian puts the list into force: ostraka "
+            f"guardian revoke {revoked.list_file} --reason ...",
         ],
         {
             "identity": revoked.identity.uri,
@@ -124,13 +127,15 @@ def local(
     federation: Annotated[str, typer.Option(help="Name of the federation.")],
     parties: Annotated[str, typer.Option(help="Site names of the answering parties: a,b,c.")],
     query: Annotated[str, typer.Option(help="Site name of the querying party.")],
-    out: Annotated[Path, typer.Option(help="Folder to write; must be empty.")],
+    out: Annotated[Path, typer.Option(help="Folder to write; it must be empty.")],
     guardian: Annotated[str, typer.Option(help="Site name of the guardian.")] = "guardian",
     host: Annotated[str, typer.Option(help="Host of every server.")] = "127.0.0.1",
-    base_port: Annotated[int, typer.Option(help="The guardian's port; the parties follow.")] = 17700,
+    base_port: Annotated[
+        int, typer.Option(help="The guardian's port; the parties get the ports after it.")
+    ] = 17700,
     json: Json = None,
 ) -> None:
-    """Write a whole federation with everybody's keys, for trials on one machine."""
+    """Write a whole federation with the keys of all sites, for trials on one machine."""
     from ostraka.deploy.provisioning.provision import provision
 
     names = [name.strip() for name in parties.split(",")]

@@ -34,9 +34,9 @@ class GuardianEntry(_Entry):
 
     Attributes:
         site: its site name.
-        address: where others reach it, host:port; those of several replicas are separated by commas.
-        listen: where it serves; none: on every interface, at the port of its first address.
-        ledger: what the ledger lies in.
+        address: address at which other sites reach it, host:port; several replicas are separated by commas.
+        listen: address to serve at. None: every interface, at the port of the first address.
+        ledger: where the ledger is kept.
         url_file: file with the URL of a PostgreSQL database, relative to the guardian's kit.
     """
 
@@ -57,8 +57,8 @@ class RelayEntry(_Entry):
 
     Attributes:
         site: its site name.
-        address: where everybody reaches it, host:port.
-        listen: where it serves; none: on every interface, at the port of its address.
+        address: address at which all sites reach it, host:port.
+        listen: address to serve at. None: every interface, at the port of the address.
     """
 
     address: Address
@@ -70,11 +70,12 @@ class PartyEntry(_Entry):
 
     Attributes:
         site: its site name.
-        address: where querying parties reach it, host:port; none where a relay is named.
-        listen: where it serves; none: on every interface, at the port of its address, or with a relay on
-            127.0.0.1 alone.
-        relay: site name of the relay by which it is reached, and calls the guardian; none: it has an address.
-        device: what its teachers vote on; "auto" is a GPU where there is one.
+        address: address at which querying parties reach it, host:port. None if a relay is named.
+        listen: address to serve at. None: every interface, at the port of the address; with a relay, only
+            127.0.0.1.
+        relay: site name of the relay through which it is reached and calls the guardian. None: it has an
+            address.
+        device: device of its teachers; "auto" is a GPU if there is one.
     """
 
     address: Address = ""
@@ -90,7 +91,7 @@ class PartyEntry(_Entry):
 
 
 class AdminEntry(_Entry):
-    """One of `[[admin]]`: who administers the guardian."""
+    """One of `[[admin]]`: administrators of the guardian."""
 
 
 class QueryEntry(_Entry):
@@ -111,10 +112,10 @@ class FederationFile(BaseModel):
 
     Attributes:
         federation: its name.
-        days: how long certificates of sites are valid.
-        guardian: who sums and charges.
-        admin: who administers the guardian.
-        relay: who passes callers on.
+        days: number of days for which certificates of sites are valid.
+        guardian: the guardian, which adds ballots and charges budgets.
+        admin: administrators of the guardian.
+        relay: relays.
         party: who answers.
         query: who asks.
     """

@@ -186,7 +186,7 @@ def _tables(site: SiteConfig, federation: FederationFile) -> Iterator[str]:
     """Tables that belong to one role."""
     yield policy_draft(site.role)
     if site.role == "guardian":
-        # What it listens on may be every interface, which is no address to send callers to.
+        # What it listens on may be every interface, which is not an address to send callers to.
         yield f"\n[ledger]\naddress = {json.dumps(split_addresses(federation.guardian.address)[0])}\n"
         if federation.guardian.url_file is not None:
             yield f"url_file = {json.dumps(federation.guardian.url_file)}\n"

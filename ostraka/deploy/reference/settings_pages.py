@@ -38,7 +38,7 @@ from ostraka.services.teachers.config import TrainingSection
 
 
 def key_texts(model: type[BaseModel]) -> dict[str, str]:
-    """Return what is said of each key: by its field, the string after it, or `Attributes` of its class."""
+    """Return the description of each key: of its field, the string after it, or `Attributes` of its class."""
     bases = [
         base for base in reversed(model.__mro__) if base is not BaseModel and issubclass(base, BaseModel)
     ]
@@ -102,7 +102,7 @@ def value_text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Section:
-    """A table of a TOML file: its heading, what is said of it, and the model that reads it."""
+    """A table of a TOML file: its heading, its introduction, and the model that reads it."""
 
     heading: str
     introduction: str
@@ -117,28 +117,32 @@ SITE = (
     ),
     Section(
         "[policy] of a guardian",
-        "Limits on every session. The file that `ostraka guardian policy apply` takes has the same keys "
-        "without the heading, and stands in place of this table once it was applied.",
+        "Limits on every session. The file for `ostraka guardian policy apply` has the same keys without "
+        "the heading; once applied, it replaces this table.",
         Policy,
     ),
-    Section("[ledger] of a guardian", "Where its books are.", LedgerSettings),
-    Section("[party] of an answering party", "What it votes with.", PartySection),
+    Section("[ledger] of a guardian", "Where the ledger is kept.", LedgerSettings),
+    Section("[party] of an answering party", "What the party votes with.", PartySection),
     Section(
         "[policy] of an answering party",
-        "What it answers, besides what the guardian's policy allows.",
+        "What the party answers, within what the guardian's policy allows.",
         PartyPolicy,
     ),
     Section(
         "[training] of an answering party", "How `ostraka party train` trains its teachers.", TrainingSection
     ),
-    Section("[query] of a querying party", "How its records are prepared.", QuerySection),
+    Section("[query] of a querying party", "How the querying party prepares its records.", QuerySection),
     Section(
         "[relay] of a site that attaches",
-        "By which relay it is reached ([relay](../relay.md)).",
+        "The relay through which the site is reached ([relay](../relay.md)).",
         RelaySection,
     ),
-    Section("[relay] of a relay", "What it shows, and whom sites may call by it.", RelayServerSection),
-    Section("[telemetry] of every site", "What it tells Prometheus.", TelemetrySection),
+    Section(
+        "[relay] of a relay",
+        "The certificate that the relay shows, and the guardians that sites may call through it.",
+        RelayServerSection,
+    ),
+    Section("[telemetry] of every site", "What the site reports to Prometheus.", TelemetrySection),
 )
 FEDERATION = (
     Section("The federation", "Keys before the first table, and the tables.", FederationFile),
@@ -149,11 +153,11 @@ FEDERATION = (
     Section("[[query]]", "", QueryEntry),
 )
 SIMULATION = (
-    Section("Records", "Which records there are, and who holds them.", RecordSettings),
-    Section("The plan", "What the querying party asks for, and how.", PlanSettings),
-    Section("Budgets", "What every party allows, and how it is charged.", BudgetSettings),
+    Section("Records", "The records, and which site holds them.", RecordSettings),
+    Section("The plan", "What the querying party asks for, and how it asks.", PlanSettings),
+    Section("Budgets", "What every party may spend, and how it is charged.", BudgetSettings),
     Section("Teachers", "Models of the parties, and joint training.", TeacherSettings),
-    Section("Students", "Who learns from which labels.", StudentSettings),
+    Section("Students", "Which student learns from which labels.", StudentSettings),
 )
 _SITE = """\
 # site.toml and policies
@@ -165,13 +169,13 @@ served. Paths are relative to the folder.
 _FEDERATION = """\
 # federation.toml
 
-What `ostraka provision` makes kits from ([provisioning](../provisioning.md)).
+Every key of the file from which `ostraka provision` makes kits ([provisioning](../provisioning.md)).
 """
 _SIMULATION = """\
 # Files of a simulation
 
-Every key of the file that `ostraka simulate --config` takes. With `-` in place of `_` they are options, too,
-which win over the file ([simulation](../simulation.md)).
+Every key of the file that `ostraka simulate --config` takes. Each key is an option too, with `-` in place of
+`_`; the option overrides the file ([simulation](../simulation.md)).
 """
 _HEADS: Mapping[str, tuple[str, tuple[Section, ...]]] = {
     "site.md": (_SITE, SITE),

@@ -19,17 +19,17 @@ from ostraka.deploy.simulation.simulate import new_folder, require_every_role, r
 @model_options
 def simulate(
     *,
-    config: Annotated[Path | None, typer.Option(help="TOML file with any of these options.")] = None,
+    config: Annotated[Path | None, typer.Option(help="TOML file with any of these options as keys.")] = None,
     overrides: Annotated[dict[str, Any], OverridesOf(Settings)],
     out: Annotated[Path | None, typer.Option(help="Folder to write; default runs/<time>.")] = None,
     repeats: Annotated[
-        int, typer.Option(min=1, max=1000, help="Number of simulations, with seeds from --seed on.")
+        int, typer.Option(min=1, max=1000, help="Number of simulations; their seeds count up from --seed.")
     ] = 1,
     json: Annotated[
         str | None, typer.Option("--json", help="Also write the report as JSON here; - is stdout.")
     ] = None,
 ) -> None:
-    """Run a whole federation on this machine, each site as a process, and report on it."""
+    """Simulate a whole federation on this machine, one process for each site, and report on it."""
     # Python looks through all that is there for garbage when it ends, for most of a second.
     atexit.register(gc.freeze)
     settings = load_settings(config, overrides)

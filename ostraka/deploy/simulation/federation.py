@@ -125,19 +125,19 @@ class Federation:
         )
 
     def serve(self) -> dict[str, Child]:
-        """Start the guardian, then the parties, and tell everybody at which ports they are.
+        """Start the guardian, then the parties, and write their ports into all site folders.
 
         Returns the processes by site.
         """
         return {GUARDIAN: self.serve_guardian(), **self.serve_parties()}
 
     def start_guardian(self) -> Child:
-        """Start the guardian and do not wait for it: nothing that others read is written."""
+        """Start the guardian without waiting for it; no file of another site is written."""
         self._guardian = self._start("guardian", GUARDIAN, VOTES_MAY_TELL)
         return self._guardian
 
     def serve_guardian(self) -> Child:
-        """Start the guardian unless it was started, and tell everybody at which port it is."""
+        """Start the guardian unless it was started, and write its port into all site folders."""
         home = self._guardian or self.start_guardian()
         address = self._ready(home)
         for site in (*self._settings.sites, QUERY, ADMIN):

@@ -1,4 +1,5 @@
-"""Models of sums in a simulation: asked for over the services, or drawn in this process beside votes."""
+"""Models of sums in a simulation: asked of the services, or drawn in this process for comparison with
+votes."""
 
 import math
 from collections.abc import Sequence
@@ -148,7 +149,7 @@ def constant_metrics(split: Split, task: Task) -> Metrics:
 
 
 def measure_number_models(split: Split, task: Task, learned: Learned) -> NumberQuality:
-    """Return how well the model of sums predicts, beside own numbers, all of them, and their mean."""
+    """Return how well the model of sums predicts, compared with own numbers, all numbers, and their mean."""
     accuracy = learned.result.accuracy
     own = split.labelled.numbers()
     all_records = _rows(task, (*split.shards, split.labelled))
@@ -202,7 +203,7 @@ def _plan_of(run: Path) -> Plan:
 
 
 def outcome_of_sums(context: SimulationContext, result: FitResult) -> QueryOutcome:
-    """Return what is told of a querying party that asked no query."""
+    """Return the outcome of a querying party that asked for sums and no votes."""
     names = len(context.task.classes)
     nothing = np.empty((0, names) if context.task.multi_label else 0, np.int64)
     accuracy = result.accuracy

@@ -43,14 +43,14 @@ class NumberQuality(FrozenModel):
 
 
 def number_rows(quality: NumberQuality) -> Iterator[Sequence[str]]:
-    """Yield a row of figures for everybody that is compared."""
+    """Yield a row of figures for every model that is compared."""
     for name, figures in quality.rows:
         covered = "-" if figures.covered is None else interval_text(figures.covered)
         yield name, interval_text(figures.r2), interval_text(figures.mean_absolute_error), covered
 
 
 def tell_numbers(quality: NumberQuality, records: int) -> Iterator[str]:
-    """Yield how well the model predicts so many test records, beside own data alone and the mean."""
+    """Yield sentences on how well the model predicts, compared with own data alone and the mean."""
     after = quality.after
     own = "" if quality.own is None else f", by own data alone {quality.own.r2.estimate:.1%}"
     gained = "" if after.r2_over_own is None else f" ({points_text(after.r2_over_own)})"
@@ -85,7 +85,7 @@ def number_ranges(numbers: NDArray[np.float64]) -> tuple[tuple[float, float], ..
 
 
 def name_ranges(ranges: Sequence[tuple[float, float]]) -> tuple[ClassCount, ...]:
-    """Return ranges as classes of which nobody was asked, by which holdings are told."""
+    """Return ranges of numbers as classes, by which parties' holdings are plotted."""
     return tuple(
         ClassCount(name=f"{low:.4g} to {high:.4g}", right=0, wrong=0, unanswered=0) for low, high in ranges
     )

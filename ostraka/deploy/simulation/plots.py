@@ -57,7 +57,7 @@ def accuracy(report: SimulationReport) -> Figure:
 
 
 def numbers(report: SimulationReport) -> Figure:
-    """Plot how well everybody that is compared predicts numbers, with intervals."""
+    """Plot how well every compared model predicts numbers, with intervals."""
     quality = report.quality
     compared = quality.rows if isinstance(quality, NumberQuality) else ()
     figure = Figure(figsize=(WIDTH, 1 + 0.4 * len(compared)), layout="constrained")
@@ -76,7 +76,7 @@ def _draw_intervals(axes: Axes, found: Sequence[tuple[str, Interval]], what: str
 
 
 def holdings(report: SimulationReport) -> Figure:
-    """Every party's records by class, or by label those that have it."""
+    """Plot every party's number of records by class, or of records with each label."""
     names = [count.name for count in report.labels or report.classes]
     parties = [holding.party for holding in report.holdings]
     axes = axes_of(7, 1.4 + 0.28 * len(parties))
@@ -190,7 +190,7 @@ OTHERS = (GREEN, RED)
 
 
 def comparison(report: SimulationReport) -> Figure:
-    """Plot everybody that is compared, by each metric."""
+    """Plot every compared model, by each metric."""
     axes = axes_of(WIDTH, 3.2)
     quality = report.class_quality
     compared = (*quality.rows, *quality.others)

@@ -150,7 +150,7 @@ MAX_TESTED = 2000
 
 
 def quality_rows(quality: Quality) -> Iterator[Sequence[str]]:
-    """Yield a row of metrics for everybody that is compared."""
+    """Yield a row of metrics for every model that is compared."""
     for name, metrics in (*quality.rows, *quality.others):
         yield name, *(share(getattr(metrics, metric)) for metric in METRICS)
 

@@ -1,4 +1,5 @@
-"""One querying party: what it is given, how it asks all others, its student, and what came of it."""
+"""One querying party of a simulation: its records, its queries to all other sites, its student, its
+results."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -227,7 +228,7 @@ def retrain_on(context: SimulationContext, site: Path, pool: Path, labelling: La
 
 def choice_of(settings: Settings) -> Choice:
     """Who learns, and how."""
-    # Others are no networks, and take no device.
+    # Others are not networks, and take no device.
     is_network = settings.learning.learner != "supervised"
     return Choice(
         student=settings.learning.learner,
@@ -381,7 +382,7 @@ def _outcome_of_rounds(
 
 
 def run_queriers(context: SimulationContext) -> tuple[QueryOutcome, ...]:
-    """Return what the weakest parties learned from all others, the weakest first.
+    """Return what the least accurate parties learned from all other parties, the least accurate first.
 
     A party whose turn comes when the others' budgets are used up learns nothing new. Raises why the first
     could ask no query, and what labelling and retraining raise.

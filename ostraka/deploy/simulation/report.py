@@ -159,7 +159,7 @@ class Throughput(FrozenModel):
 
 
 class RecordSplit(FrozenModel):
-    """Where the records of the data went: every record is in one of these."""
+    """The split of the data: every record is in exactly one part."""
 
     labelled: int
     pool: int
@@ -244,7 +244,7 @@ def switch_words(report: SimulationReport) -> str:
 
 
 def headline(report: SimulationReport) -> str:
-    """Return how good the student or model is, beside what it would be without asking, and what that cost."""
+    """Return the accuracy of the student or model, compared with not asking, and the cost of asking."""
     return " ".join([*_student(report), *_spending(report), *_tell_drawn(report.quality.model)])
 
 

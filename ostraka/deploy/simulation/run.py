@@ -218,7 +218,7 @@ def _prepare(
 
 @contextmanager
 def beside(work: Callable[[], object]) -> Iterator[None]:
-    """Do `work` in a thread beside the block, and have it done at the end; raise what it raises."""
+    """Run `work` in a thread during the block and wait for it at the end; raise what it raises."""
     with ThreadPoolExecutor(1) as pool:
         done = pool.submit(work)
         yield

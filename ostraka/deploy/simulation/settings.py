@@ -55,7 +55,7 @@ class Settings(FrozenModel):
             return settings
         for part in part_models(cls):
             if part in settings:
-                raise ValueError(f"{part} is no setting but a part of them; give its settings by name")
+                raise ValueError(f"{part} is not a setting but a part of them; give its settings by name")
         rest = dict(settings)
         parts = {
             part: {name: rest.pop(name) for name in model.model_fields if name in rest}

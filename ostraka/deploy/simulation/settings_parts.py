@@ -42,34 +42,44 @@ class RecordSettings(SettingsPart):
     noise_cluster asks for ``clusters`` of it instead of its records.
     """
 
-    data: str = Field(default="digits", description="digits, or a .csv, .parquet, .xlsx or .npz file.")
-    label: str = Field(default="label", description="Label column of a table; several with commas.")
+    data: str = Field(
+        default="digits",
+        description="Records: digits (a public data set), or a .csv, .parquet, .xlsx or .npz file.",
+    )
+    label: str = Field(
+        default="label", description="Label column of a table; several are separated by commas."
+    )
     task_file: str | None = Field(
-        default=None, description="The task of the records; default: proposed from all of them."
+        default=None, description="Task file of the records. Default: a task proposed from all records."
     )
     task: TaskKind | None = Field(
-        default=None, description="single, multilabel or number; default: whichever the data look like."
+        default=None, description="Kind of task: single, multilabel or number. Default: decided by the data."
     )
     split: Scheme = Field(
         default="iid",
         description="Split of records among parties: iid (default), label-sorted, dirichlet or column.",
     )
     similarity: float | None = Field(
-        default=None, ge=0, le=100, description="label-sorted: percentage of records shared out at random."
+        default=None,
+        ge=0,
+        le=100,
+        description="For label-sorted: percentage of the records that are split at random.",
     )
     alpha: Annotated[float | None, KEY] = Field(
         default=None,
         ge=1e-3,
         le=1e6,
-        description="dirichlet: concentration; small values make parties differ.",
+        description="For dirichlet: concentration; the smaller, the more parties differ.",
     )
     by: Annotated[str | None, KEY] = Field(
-        default=None, description="column: name of the column; every party gets a range of its values."
+        default=None, description="For column: name of the column; every party gets a range of its values."
     )
     parties: int = Field(default=5, ge=2, le=100, description="Number of answering parties.")
     labelled: int = Field(default=40, ge=1, description="Labelled records of the querying party.")
     queries: int = Field(default=300, ge=1, description="Size of the querying party's unlabelled pool.")
-    clusters: int = Field(default=30, ge=1, description="noise_cluster, denoise-ssl: clusters of the pool.")
+    clusters: int = Field(
+        default=30, ge=1, description="For noise_cluster and denoise-ssl: clusters of the pool."
+    )
     seed: int = Field(
         default=0, ge=0, description="Seed of the data split and of training; noise is never seeded."
     )
@@ -94,36 +104,41 @@ class PlanSettings(SettingsPart):
 
     mechanism: Annotated[str, Completion(complete_mechanism)] = Field(
         default="confident",
-        description="How votes become labels, such as gnmax:sigma=40; default confident, for several labels "
-        "tau, with noise that suits the teachers. `ostraka mechanisms` lists all.",
+        description="How votes become labels, such as gnmax:sigma=40. Default: confident, or tau for several "
+        "labels, with noise that suits the teachers. `ostraka mechanisms` lists all.",
     )
     adjacency: Adjacency = Field(
         default="record", description="Unit of privacy: record (DP), or label (label-DP)."
     )
     variant: Literal["none", "upsampling", "vanishing", "weighting"] = Field(
-        default="none", description="Use of differing budgets: none, upsampling, vanishing or weighting."
+        default="none",
+        description="How differing budgets are used: none, upsampling, vanishing or weighting.",
     )
     encoding: ENCODING = Field(
         default="plain",
-        description="Encoding of queries: plain (default), or ckks (encrypted), which all policies then "
-        "allow: whoever may ask is trusted with the models.",
+        description="Encoding of queries: plain (default) or ckks (encrypted). The policies of all simulated "
+        "sites then allow what the head needs.",
     )
     tally: TALLY = Field(default="aggregate", description="Tally: aggregate (default) or blind.")
     base_transfers: Annotated[BASE_TRANSFERS, KEY] = Field(
         default="ed25519", description="Base transfers of garbled circuits: ed25519 (default) or ml-kem."
     )
     ballots: Annotated[BALLOTS | None, KEY] = Field(
-        default=None, description="Ballots: verified or unverified; default verified where that is possible."
+        default=None, description="Ballots: verified or unverified. Default: verified if possible."
     )
     noise: NOISE = Field(
         default="guardian", description="Who draws noise: guardian (default) or parties, for mechanism gnmax."
     )
     colluders: Annotated[int, KEY] = Field(
-        default=0, ge=0, description="With noise parties: how many parties may collude; default none."
+        default=0,
+        ge=0,
+        description="If parties draw the noise: number of parties that may collude. Default: 0.",
     )
     batch_size: int = Field(default=100, ge=1, description="Queries released together.")
     quorum: Annotated[int | None, KEY] = Field(
-        default=None, ge=2, description="Least number of parties released together; default a majority."
+        default=None,
+        ge=2,
+        description="Smallest number of parties whose answers are released together. Default: a majority.",
     )
 
     @property
@@ -147,23 +162,29 @@ class BudgetSettings(SettingsPart):
     epsilon: float = Field(default=10.0, gt=0, description="Epsilon of every party's budget.")
     epsilons: NamedNumbers | None = Field(
         default=None,
-        description="Epsilon of some parties' budgets: party-1=5,party-2=20; the others have --epsilon.",
+        description="Epsilon of single parties' budgets, such as party-1=5,party-2=20; all other "
+        "parties have "
+        "--epsilon.",
     )
     delta: float = Field(default=1e-5, gt=0, lt=1, description="Delta of every party's budget.")
     enforce: ENFORCE = Field(
-        default="worst_case", description="Costs that budgets enforce: worst_case or data_dependent."
+        default="worst_case", description="Costs that budgets limit: worst_case or data_dependent."
     )
     bound: Annotated[BOUND, KEY] = Field(
-        default="exact", description="Bound of data-dependent costs; default exact."
+        default="exact", description="Bound of data-dependent costs. Default: exact."
     )
     consent: NamedNumbers | None = Field(
-        default=None, description="Shares of records by consent level: low=0.3,medium=0.5,high=0.2."
+        default=None,
+        description="Share of the records at each consent level, such as low=0.3,medium=0.5,high=0.2.",
     )
     levels: Annotated[NamedNumbers | None, KEY] = Field(
-        default=None, description="Epsilon of each level: low=1,...; default parts of --epsilon."
+        default=None,
+        description="Epsilon of each consent level, such as low=1,.... Default: parts of --epsilon.",
     )
     on_exhaustion: Annotated[Literal["stop", "vanish"], KEY] = Field(
-        default="stop", description="When a budget is exhausted: stop, or go on without its unit (vanish)."
+        default="stop",
+        description="What happens when a budget is exhausted: the session stops (stop), or goes "
+        "on without that unit (vanish).",
     )
 
     @property
@@ -193,9 +214,12 @@ class TeacherSettings(SettingsPart):
     teachers: int = Field(default=10, ge=1, le=1000, description="Teachers of each party.")
     head: Annotated[Head | None, KEY] = Field(
         default=None,
-        description="Teachers that answer encrypted queries: linear, square, square-mlp or square-cnn.",
+        description="Kind of kind of teachers that answer encrypted queries: linear, square, "
+        "square-mlp or square-cnn.",
     )
-    model: str | None = Field(default=None, description="Model of the teachers; default suits the data.")
+    model: str | None = Field(
+        default=None, description="Model of the teachers. Default: one that suits the data."
+    )
     device: DeviceName = Field(
         default=AUTO,
         description="Device of teachers and students that are networks: auto (a GPU if there is one), cpu, "
@@ -210,12 +234,16 @@ class TeacherSettings(SettingsPart):
         description="Training of teachers: conventional (default, each alone), or jointly over all parties: "
         "dp-ttac or ttac.",
     )
-    rounds: Annotated[int, KEY] = Field(default=20, ge=2, description="dp-ttac, ttac: rounds; default 20.")
+    rounds: Annotated[int, KEY] = Field(
+        default=20, ge=2, description="For dp-ttac and ttac: number of rounds. Default: 20."
+    )
     learning_rate: Annotated[float, KEY] = Field(
-        default=0.2, gt=0, description="dp-ttac, ttac: learning rate of teachers; default 0.2."
+        default=0.2, gt=0, description="For dp-ttac and ttac: learning rate of teachers. Default: 0.2."
     )
     training_sigma: Annotated[float, KEY] = Field(
-        default=10.0, gt=0, description="dp-ttac: noise of each parameter, in radii; default 10."
+        default=10.0,
+        gt=0,
+        description="For dp-ttac: standard deviation of each parameter's noise, in radii. Default: 10.",
     )
 
     @model_validator(mode="after")
@@ -271,40 +299,47 @@ class StudentSettings(SettingsPart):
 
     learn: Learn = Field(
         default="votes",
-        description="What is asked for: votes (default), or sums for a model, by learner moments, bins, "
-        "boost, gradients, or auto, which chooses.",
+        description="What the querying party asks for: votes (default), or sums for the learner "
+        "moments, bins, "
+        "boost or gradients, or for auto, which chooses one.",
     )
     student: VotesStudent | None = Field(default=None, description=f"Student: {VOTES_STUDENTS}.")
     second_student: DoubtingStudent | None = Field(
         default=None,
-        description="Second student, of the label that the first predicts for every record of the pool: "
-        f"{DOUBTING_STUDENTS}.",
+        description="Second student, trained on the label that the first predicts for every "
+        f"record of the pool: {DOUBTING_STUDENTS}.",
     )
     student_epsilon: float | None = Field(
-        default=None, gt=0, description="dp-sgd: epsilon of the student for the records it learns from."
+        default=None, gt=0, description="For dp-sgd: epsilon of the student for the records it learns from."
     )
     student_delta: Annotated[float | None, KEY] = Field(
-        default=None, gt=0, lt=1, description="dp-sgd: delta of the same; default 1e-5."
+        default=None, gt=0, lt=1, description="For dp-sgd: delta of the student. Default: 1e-5."
     )
-    steps: int | None = Field(default=None, ge=1, description="Training steps of the student, a network.")
+    steps: int | None = Field(
+        default=None, ge=1, description="Training steps of a student that is a network."
+    )
     label_rounds: int = Field(
         default=1,
         ge=1,
-        description="Number of active-learning rounds; each asks what the last student is least sure of.",
+        description="Number of active-learning rounds; each asks about the records of which the last student "
+        "is least certain.",
     )
-    dependencies: bool = Field(default=False, description="Skip labels implied by answers to others.")
+    dependencies: bool = Field(
+        default=False, description="Do not ask about labels that already released labels imply."
+    )
     queriers: int | None = Field(
         default=None,
         ge=1,
-        description="Number of querying parties; each in turn asks all others, weakest first.",
+        description="Number of querying parties; each in turn asks all other sites, the least accurate party "
+        "first.",
     )
     label_dp: LabelDp | None = Field(
         default=None,
-        description="Share features, keep labels secret: ldp-normal, ldp-ssl, denoise-ssl, aug-descent, "
-        "noisecluster or pate-fm.",
+        description="Method for public features and secret labels: ldp-normal, ldp-ssl, denoise-ssl, "
+        "aug-descent, noisecluster or pate-fm.",
     )
     label_epsilon: float = Field(
-        default=2.0, gt=0, description="label-dp: epsilon of a randomized label (label-DP); default 2."
+        default=2.0, gt=0, description="For label-DP: epsilon of a randomized label. Default: 2."
     )
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""A simulation from Python, and from `ostraka simulate`: run with its progress shown, and told of."""
+"""A simulation from Python and from `ostraka simulate`: run with its progress shown, then reported."""
 
 import secrets
 import time
@@ -126,7 +126,7 @@ def _quality_rows(quality: "Quality | NumberQuality") -> Iterator[Mapping[str, A
 def simulate(
     settings: Settings | Path | str | None = None, *, folder: Path | str | None = None, **options: Any
 ) -> Report:
-    """Run a whole federation on this machine, each site as a process, and report on it.
+    """Simulate a whole federation on this machine, one process for each site, and report on it.
 
     Args:
         settings: what to simulate, or a TOML file of settings; by default the demo.

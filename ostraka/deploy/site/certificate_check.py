@@ -47,7 +47,7 @@ def key_files(site: SiteConfig) -> Finding:
         except OSError as error:
             return failure(KEYS, f"Cannot read {path}: {error.strerror}; give it to the user who serves.")
         if mode & 0o007:
-            return failure(KEYS, f"Everybody may read {path}; run: chmod 600 {path}")
+            return failure(KEYS, f"All users may read {path}; run: chmod 600 {path}")
         if mode & 0o070:
             return warning(KEYS, f"Its group may read {path}; unless that is meant, run: chmod 600 {path}")
     return ok(KEYS, f"The keys in {folder} are readable by their owner alone.")
@@ -68,7 +68,7 @@ def certificates(site: SiteConfig, clock: Clock) -> tuple[Finding, Credentials |
 
 
 def revocation_lists(credentials: Credentials) -> list[Finding]:
-    """Find the revocation list files that no server would believe: without one, nobody is revoked."""
+    """Find revocation list files that a server would refuse; without a list, no certificate is revoked."""
     found = []
     for path in dict.fromkeys(folder / CRL for folder in credentials.lists):
         try:

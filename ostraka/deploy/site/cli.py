@@ -10,7 +10,7 @@ import typer
 
 from ostraka.common.console.commands import CommandGroup
 
-app = CommandGroup("Make a site's keys, install its certificates, check it.")
+app = CommandGroup("Make a site's keys, install its certificates, and check the site.")
 KitFolder = Annotated[Path, typer.Argument(help="The site's kit.")]
 Fingerprint = Annotated[
     str, typer.Option("--ca-fingerprint", help="The CA's fingerprint, received over another channel.")
@@ -18,7 +18,8 @@ Fingerprint = Annotated[
 Expected = Annotated[
     str | None,
     typer.Option(
-        "--expect", help="The kit as the coordinator told it, such as alpha-party/2; others are refused."
+        "--expect",
+        help="The kit's name as the coordinator told it, such as alpha-party/2; any other kit is refused.",
     ),
 ]
 Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON; - is stdout.")]
@@ -26,7 +27,7 @@ Json = Annotated[str | None, typer.Option("--json", help="Write the result as JS
 
 @app.command()
 def verify(kit: KitFolder, ca_fingerprint: Fingerprint, expect: Expected = None, json: Json = None) -> None:
-    """Check a new kit against its CA's seal; change nothing."""
+    """Verify a new kit against its CA's seal, without using it."""
     from ostraka.deploy.site import keys
 
     found = keys.verify(kit, ca_fingerprint, expect)
@@ -60,7 +61,7 @@ def install(
     certificates: Annotated[str, typer.Argument(help="The certificates.pem from the CA; - is stdin.")],
     json: Json = None,
 ) -> None:
-    """Put new keys into use, with the certificates that the CA sent back."""
+    """Install the certificates that the CA sent back, and put the new keys into use."""
     from ostraka.common.clock import SystemClock
     from ostraka.deploy.site.keys import install as install_certificates
 
@@ -96,7 +97,7 @@ def check(kit: KitFolder, json: Json = None) -> None:
 
 @app.command()
 def health(kit: KitFolder, json: Json = None) -> None:
-    """Ask this site's own server whether it serves; exit with 0 or 1."""
+    """Ask this site's own server whether it serves; exit with status 0 if it does, else 1."""
     from ostraka.deploy.site.health import is_serving
 
     serving = is_serving(kit)

@@ -33,8 +33,8 @@ def verify(folder: Path, ca_fingerprint: str, expected: str | None = None) -> Op
 
     Raises:
         OstrakaError: identity.foreign for a kit of another CA; kit.altered for what that CA did not sign;
-            data.newer for one of a later version; kit.unexpected for one of another site, or older than the
-            one opened in this folder before; config.invalid for a folder that is no kit.
+            data.newer for a kit of a later version; kit.unexpected for one of another site, or older than the
+            one opened in this folder before; config.invalid for a folder that is not a kit.
     """
     ca = _check_anchor(folder, ca_fingerprint)
     seal = check_seal(folder, ca)

@@ -44,7 +44,8 @@ class Kit:
         if name.is_absolute() or len(name.parts) != 1 or (kit.link.exists() and not kit.link.is_symlink()):
             raise OstrakaError(
                 ErrorCode.CONFIG_INVALID,
-                f"{folder / SITE_FILE} keeps its keys in {folder / name}, which is no kit's; use a kit that"
+                f"{folder / SITE_FILE} keeps its keys in {folder / name}, which is not a kit's; use a kit "
+                "that"
                 " `ostraka provision` made from a federation.toml.",
             )
         return kit
@@ -76,7 +77,7 @@ class Kit:
         return sets[-1] if sets else None
 
     def make_set(self) -> Path:
-        """Make new keys and their request, in place of others that wait; those in use stay."""
+        """Make new keys and their request, in place of waiting ones; the keys in use stay."""
         number = max((int(path.suffix[1:]) for path in self._sets()), default=0) + 1
         partial = Path(tempfile.mkdtemp(prefix=f".{self.link.name}-", dir=self.folder))
         try:

@@ -1,4 +1,4 @@
-"""Whether a site gets to its relays, step by step, in words for whoever runs the firewall."""
+"""Check step by step whether a site reaches its relays, in words for the firewall's administrators."""
 
 import asyncio
 import socket
@@ -69,7 +69,9 @@ async def _dial(place: Place, own: Credentials, name: str, address: str) -> list
             ) from error
         raise
     await attachment.socket.aclose()
-    found.append(ok(f"{name}: TLS", f"The outer TLS ends at a certificate of {issuer or 'nobody'}."))
+    found.append(
+        ok(f"{name}: TLS", f"The outer TLS ends at a host with a certificate of {issuer or 'nobody'}.")
+    )
     found.append(ok(name, f"It is {way.relay.uri}, and lets this site attach."))
     off = abs(attachment.ahead_s)
     if off - attachment.unsure_s > ALLOWED_SKEW_S:
@@ -88,7 +90,7 @@ def _call_itself(place: Place, own: Credentials, check: str, address: str) -> Fi
     except OstrakaError as error:
         if error.code is ErrorCode.PARTY_DETACHED:
             return warning(
-                check, f"Nobody is attached as this site: start `ostraka {own.identity.role} serve`."
+                check, f"No agent is attached as this site: start `ostraka {own.identity.role} serve`."
             )
         return failure(check, error.message)
     return ok(
@@ -119,7 +121,7 @@ def _way(place: Place, address: str) -> "Way":
 
 
 def issuer_of(connection: socket.socket, host: str) -> str:
-    """Return who issued the certificate that the other end of a connection shows, whoever that is."""
+    """Return the issuer of the certificate at the other end of a connection, trusted or not."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE  # it is only looked at, and nothing is sent

@@ -103,7 +103,10 @@ def teachers(folder: Path) -> Finding:
     except OstrakaError as error:
         return failure(TEACHING, error.message)
     if not ensemble.manifest.teachers:
-        return ok(TEACHING, f"There are none: {ensemble.manifest.records} records of the task answer alone.")
+        return ok(
+            TEACHING,
+            f"There are no teachers: {ensemble.manifest.records} records of the task answer only sums.",
+        )
     return ok(TEACHING, f"{ensemble.manifest.teachers} teachers load and fit the task '{task.name}'.")
 
 
@@ -141,7 +144,7 @@ def noise(site: SiteConfig) -> Finding:
         open_noise(site.noise)
     except OstrakaError as error:
         return failure(NOISE, error.message)
-    return ok(NOISE, f"What draws its noise, {site.noise}, passes its self-test.")
+    return ok(NOISE, f"The sampler of its noise, {site.noise}, passes its self-test.")
 
 
 def ledger(folder: Path) -> Finding:

@@ -18,31 +18,33 @@ Json = Annotated[str | None, typer.Option("--json", help="Write the result as JS
 def init(
     records: Records,
     label: Annotated[
-        list[str], typer.Option(help="Label column; give several for a task of several labels of 0 and 1.")
+        list[str],
+        typer.Option(
+            help="Label column. Repeat the option for a multi-label task, whose labels are 0 and 1."
+        ),
     ],
     out: Annotated[Path, typer.Option(help="Task file to write.")] = Path("task.toml"),
     name: Annotated[
-        str | None, typer.Option(help="Name of the task; default: that of the records' file.")
+        str | None, typer.Option(help="Name of the task. Default: the name of the file of records.")
     ] = None,
     from_public: Annotated[
         bool,
         typer.Option(
-            "--from-public", help="Take ranges and all else from these records, which must be public."
+            "--from-public", help="Take ranges and everything else from these records, which must be public."
         ),
     ] = False,
     target: Annotated[
         Literal["number", "class"] | None,
         typer.Option(
-            help="What the label column holds: a number to learn, or classes; default: as it looks."
+            help="What the label column holds: a number to predict, or classes. Default: decided by its "
+            "values."
         ),
     ] = None,
     json: Json = None,
 ) -> None:
-    """Propose a task for a table of labelled records.
-
-    Writes names, kinds, and the classes that ten records have. Leaves to a person what one private record may
-    decide, and would be told by: ranges, rare classes, whole numbers, missing values.
-    """
+    """Propose a task for a table of labelled records. Writes names, kinds, and the classes that at least ten
+    records have. Leaves to you what one private record could decide, since the task would reveal it: ranges,
+    rare classes, whole numbers, missing values."""
     from ostraka.common.console.cli import write_json
     from ostraka.deploy.task.task_file import draft_task
 

@@ -122,7 +122,8 @@ class SmoothNoise:
         """Return what a unit pays whose budget has this order, in amounts.
 
         Raises:
-            InputError: where beta or sigma is no finite number above 0, or beta too large for the order, and
+            InputError: where beta or sigma is not a finite number above 0, or beta too large for the order,
+                and
                 for a Gaussian filter, under which nothing is proved of it.
         """
         if order == GAUSSIAN:

@@ -42,7 +42,7 @@ class Budgets(AdminPart):
     def SetBudget(
         self, request: admin_pb2.SetBudgetRequest, context: grpc.ServicerContext
     ) -> admin_pb2.SetBudgetReply:
-        """Set a unit's budget once, or lower it."""
+        """Set a unit's budget for the first time, or lower it."""
         key = requests.unit_key(request.party, request.group, request.adjacency)
         epsilon = requests.epsilon(request.epsilon)
         delta = requests.delta(request.delta)

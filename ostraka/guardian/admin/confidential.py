@@ -1,4 +1,4 @@
-"""Data-dependent totals, for whoever holds the guardian's key. They depend on votes: never publish them."""
+"""Data-dependent totals, for holders of the guardian's key. They depend on votes: never publish them."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -89,7 +89,7 @@ def read_key(path: Path) -> Cipher:
     """Return the cipher of a ledger's key that an administrator holds.
 
     Raises:
-        OstrakaError: `config.invalid` where there is none, it is no key, or others may read it.
+        OstrakaError: `config.invalid` where there is none, it is not a key, or others may read it.
     """
     if not path.is_file():
         raise OstrakaError(

@@ -134,7 +134,7 @@ class Meaning:
 
 
 def meanings(budgets: Iterable[admin_pb2.Budget]) -> list[Meaning]:
-    """Return what each unconditional budget means that differs from the others, the smallest epsilon first.
+    """Return the meaning of each distinct unconditional budget, the smallest epsilon first.
 
     Raises:
         OstrakaError: `message.invalid` for a budget that nothing has.

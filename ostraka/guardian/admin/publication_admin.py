@@ -53,7 +53,7 @@ class Publishing(AdminPart):
                 return self._publish(context, key, request.beta, request.sigma, reason)
         raise OstrakaError(
             ErrorCode.LEDGER_LOCKED,
-            "What would be published changed every time before it was; nothing was charged, so ask again.",
+            "The value to publish kept changing before it was published; nothing was charged, so ask again.",
         )
 
     def _publish(
@@ -143,7 +143,9 @@ def _noise(total: UnitTotal, beta: float, sigma: float) -> SmoothNoise:
     noise = SmoothNoise(beta or chosen.beta, sigma or chosen.sigma)
     # No change of a total is above its worst case, which is public: whether this refuses tells no vote.
     if noise.sigma * max(total.worst, MIN_SCALE) > MAX_SCALE:
-        raise requests.invalid("So much noise says nothing of this unit's cost; give a smaller sigma")
+        raise requests.invalid(
+            "With so much noise the result says nothing about this unit's cost; give a smaller sigma"
+        )
     return noise
 
 

@@ -18,7 +18,7 @@ from ostraka.protos.ostraka.v1 import admin_pb2
 
 
 class ChargeRows(AdminPart):
-    """Lists charges with whom and what they were for."""
+    """Lists charges with their units and releases."""
 
     def ListCharges(
         self, request: admin_pb2.ListChargesRequest, context: grpc.ServicerContext
@@ -102,7 +102,7 @@ class Sessions(ChargeRows):
     def CancelSession(
         self, request: admin_pb2.CancelSessionRequest, context: grpc.ServicerContext
     ) -> admin_pb2.CancelSessionReply:
-        """End a session; unanswered batches die."""
+        """Cancel a session; its unanswered batches are never released."""
         session = requests.session_id(request.session_id)
         reason = requests.reason(request.reason)
         self._write(context, endings.cancel, session, reason=reason)

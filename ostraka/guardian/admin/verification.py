@@ -101,7 +101,7 @@ def read_head(content: bytes, name: str) -> common_pb2.AuditHead:
     try:
         return common_pb2.AuditHead.FromString(content)
     except DecodeError as exc:
-        raise OstrakaError(ErrorCode.DATA_UNREADABLE, f"{name} is no audit head.") from exc
+        raise OstrakaError(ErrorCode.DATA_UNREADABLE, f"{name} is not an audit head.") from exc
 
 
 def _audit_row(row: admin_pb2.AuditRow) -> StoredAuditRow:
@@ -122,5 +122,5 @@ def federation_of(ca_pem: bytes, path: Path) -> str:
         return str(subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)[0].value)
     except (ValueError, IndexError) as exc:
         raise OstrakaError(
-            ErrorCode.DATA_UNREADABLE, f"{path} is no federation's CA certificate; name ca.crt with --ca."
+            ErrorCode.DATA_UNREADABLE, f"{path} is not a federation's CA certificate; name ca.crt with --ca."
         ) from exc

@@ -1,4 +1,4 @@
-"""`ostraka guardian audit`: the log that nobody can change unseen."""
+"""`ostraka guardian audit`: verify and export the tamper-evident log."""
 
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -23,14 +23,16 @@ def verify(
         Path | None, typer.Option(help="The guardian's site folder, which names its ledger.")
     ] = None,
     url: Annotated[str | None, typer.Option(help="URL of a ledger in PostgreSQL.")] = None,
-    ca: Annotated[Path | None, typer.Option(help="CA certificate; default ca.crt beside the ledger.")] = None,
+    ca: Annotated[
+        Path | None, typer.Option(help="The CA's certificate. Default: ca.crt in the ledger's folder.")
+    ] = None,
     head: Annotated[
         list[Path] | None,
         typer.Option("--head", help="A party's audit-head.pb that the log must contain."),
     ] = None,
     json: Json = None,
 ) -> None:
-    """Check a ledger's audit log: chain, signatures, balances. No guardian need be running."""
+    """Verify a ledger's audit log: hash chain, signatures, balances. The guardian need not be running."""
     from ostraka.common.telemetry import progress
     from ostraka.guardian.admin.verification import locate, verify_ledger
 
@@ -51,16 +53,25 @@ def verify(
 @app.command("verify-archive")
 def verify_archive(
     archives: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Archives, the oldest first.")],
-    ledger: Annotated[Path | None, typer.Option(help="A ledger.db that must continue from them.")] = None,
-    site: Annotated[Path | None, typer.Option(help="A guardian's folder, whose ledger must.")] = None,
-    url: Annotated[str | None, typer.Option(help="URL of a PostgreSQL ledger that must.")] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="A ledger.db that must continue the last archive.")
+    ] = None,
+    site: Annotated[
+        Path | None,
+        typer.Option(help="A guardian's site folder, whose ledger must continue the last archive."),
+    ] = None,
+    url: Annotated[
+        str | None, typer.Option(help="URL of a PostgreSQL ledger that must continue the last archive.")
+    ] = None,
     ca: Annotated[
         Path | None,
-        typer.Option(help="CA certificate; default ca.crt beside the ledger, or else the archive."),
+        typer.Option(
+            help="The CA's certificate. Default: ca.crt in the folder of the ledger, else of the archive."
+        ),
     ] = None,
     json: Json = None,
 ) -> None:
-    """Check archives by themselves, each against the one before, and a ledger against the last."""
+    """Verify archives, that each continues the one before, and that a ledger continues the last."""
     from ostraka.common.telemetry import progress
     from ostraka.guardian.admin.upkeep import verify_archives
     from ostraka.guardian.admin.verification import locate
@@ -84,10 +95,10 @@ def verify_archive(
 @app.command("head")
 def head_(
     site: Site,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="File for `audit verify --head`.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write, for `audit verify --head`.")],
     json: Json = None,
 ) -> None:
-    """Write the log's latest signed head, to verify the log against later."""
+    """Write the audit log's latest signed head, for a later `audit verify --head`."""
     found = admin_call(site, lambda stub: stub.Head(admin_pb2.HeadRequest()))
     write_file(file, found.SerializeToString())
     write_json({"sequence": found.sequence, "hash": found.hash.hex()}, json)
@@ -97,11 +108,13 @@ def head_(
 @app.command()
 def export(
     site: Site,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write, one JSON object a line.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="File to write, with one JSON object on each line.")
+    ],
     first: Annotated[int, typer.Option(min=1, help="First row to export.")] = 1,
     json: Json = None,
 ) -> None:
-    """Export the log's rows with their signatures."""
+    """Export the audit log's rows with their signatures."""
     request = admin_pb2.ExportAuditRequest(first=first)
     rows = admin_call(site, lambda stub: _write_rows(stub.ExportAudit(request), file))
     write_json({"rows": rows, "first": first}, json)

@@ -120,7 +120,7 @@ app = CommandGroup("Show and change budgets of units.")
 
 @app.command()
 def show(site: Site, party: AnyParty = "", wide: Wide = False, json: Json = None) -> None:
-    """Show each unit's budget, spent and left, in the worst case."""
+    """Show each unit's budget, and what is spent and left of it in the worst case."""
     request = admin_pb2.ListBudgetsRequest(party=party)
     show_budgets(admin_call(site, lambda stub: list(stub.ListBudgets(request))), json, wide=wide)
 
@@ -175,5 +175,5 @@ def _tell_published(reply: admin_pb2.PublishEpsilonReply, json: str | None) -> N
 
 publish_epsilon = command_of(PublishEpsilon, _tell_published)
 
-consent_app = CommandGroup("Set and withdraw consent of groups.")
+consent_app = CommandGroup("Set or withdraw the consent of a group of records.")
 add_operations(consent_app, "consent", say_state, set=say_set)

@@ -11,22 +11,26 @@ from ostraka.guardian.commands.options_and_output import Site, say
 
 def console(
     site: Site,
-    listen: Annotated[str, typer.Option(help="Address to serve at; without --tls on loopback.")] = (
-        "127.0.0.1:8700"
-    ),
+    listen: Annotated[
+        str, typer.Option(help="Address to serve at, host:port; without --tls a loopback address.")
+    ] = "127.0.0.1:8700",
     allow_changes: Annotated[
-        bool, typer.Option("--allow-changes", help="Offer changes; each asks for a reason.")
+        bool, typer.Option("--allow-changes", help="Allow changes from the console; each asks for a reason.")
     ] = False,
     tls: Annotated[
         bool, typer.Option("--tls", help="Require TLS and an administrator's client certificate.")
     ] = False,
     ledger_key: Annotated[
         Path | None,
-        typer.Option(help="The ledger's key: show what votes cost, which is never to be published."),
+        typer.Option(
+            help="File with the ledger's key. Shows data-dependent costs, which must never be published."
+        ),
     ] = None,
-    ready_file: Annotated[Path | None, typer.Option(help="File to write once requests are taken.")] = None,
+    ready_file: Annotated[
+        Path | None, typer.Option(help="File to write once the server accepts requests.")
+    ] = None,
 ) -> None:
-    """Serve the guardian's console to browsers until stopped."""
+    """Serve the guardian's web console until stopped."""
     try:
         from ostraka.guardian.dashboard.console_server import serve
     except ModuleNotFoundError as error:

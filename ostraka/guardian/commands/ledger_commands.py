@@ -17,10 +17,10 @@ app = CommandGroup("Back up, archive, restore and migrate the guardian's ledger.
 @app.command()
 def backup(
     site: GuardianSite,
-    out: Annotated[Path, typer.Option(help="File to write; must not exist.")],
+    out: Annotated[Path, typer.Option(help="File to write; it must not exist.")],
     json: Json = None,
 ) -> None:
-    """Copy the ledger into one file, also while a guardian serves from it."""
+    """Copy the ledger into one file; a guardian may keep serving meanwhile."""
     from ostraka.guardian.admin.upkeep import back_up
 
     entries = back_up(site, out)
@@ -34,16 +34,18 @@ def backup(
 @app.command()
 def archive(
     site: GuardianSite,
-    out: Annotated[Path, typer.Option(help="File to write, .jsonl.gz; must not exist.")],
+    out: Annotated[Path, typer.Option(help="File to write, .jsonl.gz; it must not exist.")],
     before: Annotated[
-        datetime, typer.Option(formats=["%Y-%m-%d"], help="First day that stays out (UTC), 2026-01-01.")
+        datetime,
+        typer.Option(formats=["%Y-%m-%d"], help="First day (UTC) that is left out, such as 2026-01-01."),
     ],
     after: Annotated[
-        Path | None, typer.Option(help="The archive before, to continue it; else from the first row on.")
+        Path | None,
+        typer.Option(help="The previous archive, which this one continues. Default: start at the first row."),
     ] = None,
     json: Json = None,
 ) -> None:
-    """Write what was over before a day into one file that verifies by itself; the ledger stays as it is."""
+    """Write all that ended before a day into one file that can be verified alone; the ledger keeps it too."""
     from ostraka.common.telemetry import progress
     from ostraka.guardian.admin.upkeep import write_archive
 
@@ -66,7 +68,7 @@ def restore(
     source: Annotated[Path, typer.Option("--from", help="File from `ledger backup`.")],
     json: Json = None,
 ) -> None:
-    """Restore a lost ledger from a backup; sessions end and parties reconcile."""
+    """Restore a lost ledger from a backup. Sessions end, and parties report what they answered since."""
     from ostraka.guardian.admin.upkeep import restore as restore_backup
 
     epoch = restore_backup(site, source)

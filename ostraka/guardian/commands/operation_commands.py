@@ -1,4 +1,4 @@
-"""Commands made of the table of operations."""
+"""Commands that are built from the table of operations."""
 
 import sys
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from ostraka.guardian.commands.options_and_output import Json, Site
 from ostraka.guardian.operations.operation import Operation
 from ostraka.guardian.operations.table import OPERATIONS
 
-Yes = Annotated[bool, typer.Option("--yes", help="Confirm: removal is final.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Confirm the removal, which is final.")]
 New = Annotated[bool, typer.Option("--new", help="Accept a party that has not registered yet.")]
 
 
@@ -42,7 +42,7 @@ def command_of(operation: type[Operation], show: Show) -> Callable[..., None]:
     def final(site: Site, given: Operation, yes: Yes = False, json: Json = None) -> None:
         if not yes:
             problem = given.final.format_map(dict(given))
-            raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{problem}; add --yes if that is what you want.")
+            raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{problem}; add --yes to confirm.")
         command(site, given, json)
 
     def for_party(site: Site, given: Operation, new: New = False, json: Json = None) -> None:
@@ -63,13 +63,17 @@ def require_known(site: Path, party: str) -> None:
         OstrakaError: `party.unknown` where it is not, or where nobody can be asked.
     """
     problem = unknown_party(site, party)
-    if not problem or (is_terminal() and typer.confirm(f"{problem} Set it for a party to come?", err=True)):
+    if not problem or (
+        is_terminal()
+        and typer.confirm(f"{problem} Set it for a party that has not registered yet?", err=True)
+    ):
         return
     raise OstrakaError(
-        ErrorCode.PARTY_UNKNOWN, f"{problem} Nothing was set; for a party that is to come, add --new."
+        ErrorCode.PARTY_UNKNOWN,
+        f"{problem} Nothing was set; for a party that has not registered yet, add --new.",
     )
 
 
 def is_terminal() -> bool:
-    """Whether somebody can be asked."""
+    """Whether a person can be asked on this terminal."""
     return sys.stdin.isatty()

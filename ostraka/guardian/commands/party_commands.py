@@ -15,7 +15,7 @@ from ostraka.guardian.commands.options_and_output import Json, Site, Wide, say, 
 from ostraka.guardian.operations.federation import PartyName, Revoke
 from ostraka.protos.ostraka.v1 import admin_pb2
 
-app = CommandGroup("Set who may answer.")
+app = CommandGroup("Manage the answering parties.")
 
 
 add_operations(app, "party", lambda reply, json: _show([reply.party], json))
@@ -23,13 +23,13 @@ add_operations(app, "party", lambda reply, json: _show([reply.party], json))
 
 @app.command("list")
 def list_(site: Site, wide: Wide = False, json: Json = None) -> None:
-    """List parties with their standing."""
+    """List the parties with their status."""
     _show(_parties(site, ""), json, wide=wide)
 
 
 @app.command()
 def show(site: Site, party: PartyName, json: Json = None) -> None:
-    """Show a party's standing and the groups of its manifest."""
+    """Show a party's status and the groups of its manifest."""
     (info,) = found = _parties(site, party)
     tell(
         {"parties": found},
@@ -54,16 +54,16 @@ def _person_text(info: admin_pb2.PartyInfo) -> str:
     votes = f"one person changes at most {info.max_votes_per_person} votes of a query"
     if info.whole_persons:
         return f"{votes}, by the ids of its records."
-    return f"{votes} as far as the party vouches for it: its records say not whose they are."
+    return f"{votes} as the party states: its records do not say to whom they belong."
 
 
 def _training_text(info: admin_pb2.PartyInfo) -> str:
     if info.shared_features:
-        return " They learned from features that all sites know, and protect labels alone (label-DP)."
+        return " They learned from features that all sites know, and protect only labels (label-DP)."
     if not info.together:
         return ""
     guarantee = "; no formal guarantee" if info.together == "ttac" else ""
-    return f" They learned with teachers of other parties by {info.together}{guarantee}."
+    return f" They were trained jointly with teachers of other parties by {info.together}{guarantee}."
 
 
 def _show(found: Sequence[admin_pb2.PartyInfo], json: str | None, *, wide: bool = False) -> None:

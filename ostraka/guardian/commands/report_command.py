@@ -22,38 +22,46 @@ DAYS = ["%Y-%m-%d"]
 def report(
     site: Site,
     out: Annotated[
-        Path | None, typer.Option(help="HTML file to write; Markdown with --dpia, by default to stdout.")
+        Path | None, typer.Option(help="HTML file to write. With --dpia: Markdown file; default: stdout.")
     ] = None,
     first: Annotated[
-        datetime | None, typer.Option("--from", formats=DAYS, help="First day of charges (UTC); default all.")
+        datetime | None,
+        typer.Option(
+            "--from", formats=DAYS, help="First day of the charges (UTC). Default: the first of all."
+        ),
     ] = None,
     last: Annotated[
-        datetime | None, typer.Option("--to", formats=DAYS, help="Last day of charges (UTC); default today.")
+        datetime | None,
+        typer.Option("--to", formats=DAYS, help="Last day of the charges (UTC). Default: today."),
     ] = None,
     confidential: Annotated[
         bool,
         typer.Option(
             "--confidential",
-            help="Write what votes cost, never to be published; takes the ledger's key.",
+            help="Include data-dependent costs, which must never be published. Needs the ledger's key.",
         ),
     ] = False,
     ledger_key: Annotated[
         Path | None,
-        typer.Option(help="The ledger's key, with --confidential; default ledger.key in the site folder."),
+        typer.Option(
+            help="With --confidential: file with the ledger's key. Default: ledger.key in the site folder."
+        ),
     ] = None,
     dpia: Annotated[
         bool,
-        typer.Option("--dpia", help="Write the figures of a data-protection impact assessment, as Markdown."),
+        typer.Option(
+            "--dpia", help="Write the figures for a data-protection impact assessment, as Markdown."
+        ),
     ] = False,
     json: Json = None,
 ) -> None:
-    """Write a report of charges by party, session and bound, and of what is left."""
+    """Write a report: charges by party, session and bound, and what is left of the budgets."""
     if dpia:
         if confidential or ledger_key or first or last:
             raise OstrakaError(
                 ErrorCode.CONFIG_INVALID,
-                "An assessment has worst-case totals of all time; leave out --from, --to, --confidential and"
-                " --ledger-key.",
+                "An assessment covers worst-case totals of all time; leave out --from, --to, "
+                "--confidential and --ledger-key.",
             )
         _assess(site, out, json)
         return

@@ -18,7 +18,7 @@ app = CommandGroup("List, show and cancel sessions.")
 
 @app.command("list")
 def list_(site: Site, json: Json = None) -> None:
-    """List sessions, with numbers of queries asked and answered."""
+    """List the sessions, each with its numbers of queries asked and answered."""
     _show(admin_call(site, lambda stub: list(stub.ListSessions(admin_pb2.ListSessionsRequest()))), json)
 
 
@@ -41,7 +41,8 @@ def show_(site: Site, session: SessionId, json: Json = None) -> None:
     say(f"Enforced: {reply.enforce}; bound: {reply.bound}.", json)
     if reply.unguaranteed:
         say(
-            "No formal guarantee: it releases sums of updates without noise, or votes that rest on them.",
+            "No formal guarantee: it releases sums of updates without noise, or votes of teachers that "
+            "were trained on such sums.",
             json,
         )
     show(("unit", "batch", "time (UTC)", "worst-case epsilon", "of the unit so far"), _charges(charges))

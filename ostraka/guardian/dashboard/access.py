@@ -70,7 +70,7 @@ class Tokens:
         self._seen: dict[bytes, float] = {}
 
     def invite(self) -> None:
-        """Tell a new token, unless one is open that nobody has used."""
+        """Print a new token, unless an unused token is open."""
         if self._open is None:
             token = secrets.token_urlsafe(32)
             self._open = _digest(token)

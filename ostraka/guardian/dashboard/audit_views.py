@@ -1,4 +1,4 @@
-"""The audit log on a page, and files for whoever checks the guardian: report, log, charges, signed head."""
+"""The audit log as a page, and files for auditors of the guardian: report, log, charges, signed head."""
 
 import tempfile
 from collections.abc import Callable, Sequence
@@ -157,4 +157,4 @@ def _day(text: str) -> date | None:
             return day
     except ValueError:
         pass
-    raise OstrakaError(ErrorCode.MESSAGE_INVALID, f"{text[:20]!r} is no day; write it as 2026-01-31.")
+    raise OstrakaError(ErrorCode.MESSAGE_INVALID, f"{text[:20]!r} is not a day; write it as 2026-01-31.")

@@ -53,11 +53,11 @@ def policies(stub: admin_pb2_grpc.AdminStub) -> Sequence[admin_pb2.AuditRow]:
 
 
 def contents_of(row: admin_pb2.AuditRow) -> dict[str, Any]:
-    """Return what a row says; raise `message.invalid` where that is no JSON object."""
+    """Return what a row says; raise `message.invalid` where that is not a JSON object."""
     try:
         said = json.loads(row.payload)
     except (ValueError, RecursionError) as error:
-        raise odd(f"sent audit row {row.sequence} with what is no JSON") from error
+        raise odd(f"sent audit row {row.sequence} with what is not JSON") from error
     if not isinstance(said, dict):
         raise odd(f"sent audit row {row.sequence} that says nothing by name")
     return said

@@ -155,7 +155,7 @@ class Ledger(LedgerReader):
         super().close()
 
     def renew_lease(self) -> None:
-        """Say that this guardian is still there, and go on with the sessions of those that are not.
+        """Renew this guardian's lease, and take over the sessions of guardians whose lease has expired.
 
         Where the audit log has grown by `checkpoints.ROWS`, write its next checkpoint.
 
@@ -197,7 +197,7 @@ class Ledger(LedgerReader):
     def write_grouped(
         self, change: Callable[[Transaction, Sequence[W]], Sequence[T]], key: Hashable, wanted: W
     ) -> T:
-        """As `write`, with what others want at the same time: `change` takes all of it in one transaction.
+        """As `write`, but group concurrent requests: `change` takes all of them in one transaction.
 
         No two of one `key` come together. Where `change` refuses, it is called again for each alone.
         """
@@ -245,7 +245,7 @@ class Ledger(LedgerReader):
         return self.write_session(session_id, lambda tx, _: question(tx, session_id, *args, **kwargs))
 
     def recall(self, question: Callable[Concatenate[View, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """As `read`, from memory as long as nobody has committed a change: no guardian, and nobody else.
+        """As `read`, but cached in memory until any process commits a change.
 
         Arguments must be hashable. What is returned is shared with others that ask, and not to be changed.
         """

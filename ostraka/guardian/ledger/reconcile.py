@@ -147,7 +147,7 @@ def _largest(site: str, owed: Sequence[Owed]) -> list[Owed]:
     for item in owed:
         check_amount("worst_case", item.worst_case)
         if item.unit.party != site:
-            raise ValueError(f"owed: {item.unit} is no unit of {site}")
+            raise ValueError(f"owed: {item.unit} is not a unit of {site}")
         key = (_batch(item), item.unit)
         if key not in largest or largest[key].worst_case < item.worst_case:
             largest[key] = replace(item, worst_case=add(0, item.worst_case))
@@ -237,7 +237,7 @@ _HASHES = select(audit.c.sequence, audit.c.hash).where(
 
 
 def check(tx: Transaction, kept: Sequence[tuple[str, common_pb2.AuditHead]]) -> None:
-    """Find out whether the ledger lost what heads stand for that parties, by their sites, kept.
+    """Check whether the ledger still has the rows of the heads that parties kept.
 
     That is a backup put back without `restore`, so it is treated as one: a new epoch, unless the party must
     reconcile anyway. Each lost head counts once, so that one sent again after its party reconciled (because

@@ -62,7 +62,7 @@ def renew(tx: Transaction, lease_ms: int, name: str) -> None:
 
 
 def leave(connection: Connection, number: int) -> None:
-    """Give a replica's sessions to whoever is asked for them next."""
+    """Release a replica's sessions to the replica that is asked for them next."""
     connection.execute(delete(replicas).where(replicas.c.number == number))
 
 

@@ -24,10 +24,10 @@ class LedgerSettings(BaseModel):
     """Table `[ledger]` of a guardian's site.toml; without one the ledger is `ledger.db` in the folder.
 
     Attributes:
-        url: of a PostgreSQL database, `postgresql+psycopg://...`.
-        url_file: a file that holds the URL, for one with a password; relative to the folder.
-        address: where clients reach this guardian, host:port, if not at what it listens on; guardians that
-            share a database send clients there.
+        url: URL of a PostgreSQL database, `postgresql+psycopg://...`.
+        url_file: file that holds the URL, if the URL has a password; relative to the site folder.
+        address: address at which clients reach this guardian, host:port, if it differs from `listen`.
+            Guardians that share a database send clients there.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

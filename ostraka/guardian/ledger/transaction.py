@@ -55,7 +55,7 @@ class CommittedError(Exception):
 
 
 def retry(attempt: Callable[[], T]) -> T:
-    """Return what one transaction returns, run again where others undid it, ATTEMPTS times at most."""
+    """Return what one transaction returns; repeat it after conflicts, at most ATTEMPTS times."""
     for _ in range(ATTEMPTS - 1):
         try:
             return attempt()

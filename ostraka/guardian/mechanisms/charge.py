@@ -29,7 +29,7 @@ def charge(
     Under a Gaussian filter everything costs the worst case, of which alone it is proved what adds up.
     A query whose sums no ballots of these teachers add up to (an offset or random sum) is charged the worst
     case, because the other bounds assume such ballots; so is one for which `exact` would take too long, or
-    whose cost is no number. Nothing that the votes do is told by an exception or a warning.
+    whose cost is not a number. Nothing that the votes do is told by an exception or a warning.
 
     Args:
         tally: what was released.
@@ -95,7 +95,7 @@ def _charges(tally: Tally, order: float, terms: ChargeTerms, *, largest: bool = 
         return rdp
     cost = rule.largest if largest else rule.charges
     proved = _find_proved(tally, terms)
-    # A warning would tell that votes are odd, and a cost that is no number leaves the worst case (fmin).
+    # A warning would tell that votes are odd, and a cost that is not a number leaves the worst case (fmin).
     with np.errstate(all="ignore"):
         if mechanism.by_record:
             return np.fmin(cost(mechanism, tally, order, terms), rdp) if proved.all() else rdp

@@ -13,7 +13,7 @@ from ostraka.guardian.mechanisms.argmax import noisy_argmax
 from ostraka.guardian.mechanisms.rule import Answers, ChargeTerms, DataDependentRule, Sums
 
 _FARTHEST_DRAW = 750
-"""Scales within which noise lies: e^-750 is no number any more."""
+"""Scales within which noise lies: e^-750 is not a number any more."""
 
 
 class LnMaxRule(DataDependentRule[LnMax]):

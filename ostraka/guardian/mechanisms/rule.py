@@ -162,6 +162,6 @@ def release(
         scores: as `Sums.scores`.
 
     Raises:
-        ValueError: where scores are missing, and for sums that are no votes, which `release_sums` releases.
+        ValueError: where scores are missing, and for sums that are not votes, which `release_sums` releases.
     """
     return rule_of(mechanism).release(mechanism, Sums(sums, ring, classes, totals, scores), noise)

@@ -1,4 +1,4 @@
-"""Releases of votes that somebody holds in the clear: simulated ones, or one's own."""
+"""Releases of votes in the clear: simulated votes, or one's own."""
 
 import numpy as np
 from numpy.typing import NDArray

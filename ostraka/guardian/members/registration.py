@@ -59,7 +59,7 @@ def problem_of(payload: bytes, site: str) -> str | None:
     if not all(text.isprintable() for text in texts):
         return "must say in printable characters how its teachers were trained and are evaluated"
     if len(manifest.encoder_sha256) not in (0, 32):
-        return "has a digest of its encoder that is no SHA-256"
+        return "has a digest of its encoder that is not a SHA-256"
     if manifest.max_votes_per_person < 1:
         return "must say what one person can change in one query (max_votes_per_person >= 1)"
     if manifest.together not in TOGETHER:

@@ -31,7 +31,7 @@ RevocationList = Annotated[
 
 
 class AddParty(Operation):
-    """Let a party register if the policy admits only added parties."""
+    """Allow a party to register; needed where the policy admits only added parties."""
 
     command = "party add"
     request = admin_pb2.SetPartyRequest(state="added")
@@ -57,7 +57,7 @@ class PartyChange(ConsoleOperation):
 
 
 class SuspendParty(PartyChange):
-    """Keep a party out of sessions, from the next batch on, until it is resumed."""
+    """Exclude a party from all batches, starting with the next one, until you resume it."""
 
     command = "party suspend"
     request = admin_pb2.SetPartyRequest(state="suspended")
@@ -75,7 +75,7 @@ class ResumeParty(PartyChange):
 
 
 class RemoveParty(PartyChange):
-    """Remove a party for good; what it spent stays in the ledger."""
+    """Remove a party permanently; the ledger keeps what it spent."""
 
     command = "party remove"
     request = admin_pb2.SetPartyRequest(state="removed")
@@ -85,7 +85,7 @@ class RemoveParty(PartyChange):
 
 
 class CancelSession(ConsoleOperation):
-    """End a session; unanswered batches die."""
+    """Cancel a session; its unanswered batches are never released."""
 
     command = "session cancel"
     request = admin_pb2.CancelSessionRequest()
@@ -106,7 +106,7 @@ class CancelSession(ConsoleOperation):
 
 
 class CheckPolicy(Operation):
-    """Show what a policy would change; change nothing."""
+    """Show what a policy would change, without putting it into force."""
 
     command = "policy check"
     request = admin_pb2.ApplyPolicyRequest(check_only=True)
@@ -115,7 +115,7 @@ class CheckPolicy(Operation):
 
 
 class ApplyPolicy(Operation):
-    """Put a policy into force, from the next session and batch on."""
+    """Put a policy into force, starting with the next session and the next batch."""
 
     command = "policy apply"
     request = admin_pb2.ApplyPolicyRequest()
@@ -125,7 +125,7 @@ class ApplyPolicy(Operation):
 
 
 class Revoke(Operation):
-    """Put the CA's revocation list into force: cut off everybody on it, and leave them out of batches."""
+    """Put the CA's revocation list into force: disconnect every site on it, and exclude it from batches."""
 
     command = "revoke"
     request = admin_pb2.RevokeRequest()

@@ -16,8 +16,10 @@ from google.protobuf.message import DecodeError
 from ostraka.protos.ostraka.v1 import common_pb2
 
 Stub: TypeAlias = "AdminStub"
-Reason = Annotated[str, Field(description="Reason, kept in the audit log for good.")]
-MaybeReason = Annotated[str, Field(description="Reason (optional), kept in the audit log for good.")]
+Reason = Annotated[str, Field(description="Reason for the change; the audit log keeps it permanently.")]
+MaybeReason = Annotated[
+    str, Field(description="Reason for the change (optional); the audit log keeps it permanently.")
+]
 
 
 class Operation(BaseModel):
@@ -93,7 +95,7 @@ def utf8(content: bytes, name: str) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError as exc:
-        raise OstrakaError(ErrorCode.DATA_UNREADABLE, f"{name} is no text in UTF-8; correct it.") from exc
+        raise OstrakaError(ErrorCode.DATA_UNREADABLE, f"{name} is not text in UTF-8; correct it.") from exc
 
 
 def parse_signed(content: bytes, name: str) -> common_pb2.Signed:
@@ -107,5 +109,5 @@ def parse_signed(content: bytes, name: str) -> common_pb2.Signed:
 def no_agreement(name: str) -> OstrakaError:
     """Return the error for a file that a party did not sign."""
     return OstrakaError(
-        ErrorCode.DATA_UNREADABLE, f"{name} is no signed agreement; take it as its party wrote it."
+        ErrorCode.DATA_UNREADABLE, f"{name} is not a signed agreement; take it as its party wrote it."
     )

@@ -27,13 +27,19 @@ from ostraka.guardian.operations.operation import (
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
 Group = Annotated[str, Field(title="Group", description="The party's group of records.")]
-Order = Annotated[float, Field(description="Renyi order of the filter; 0: the unit's own, else proposed.")]
+Order = Annotated[
+    float,
+    Field(
+        description="Renyi order of the filter. 0: the order that the unit already has, else a proposed one."
+    ),
+]
 Filter = Annotated[
     str,
     Field(
         title="Filter",
-        description="renyi, or gaussian, which suits trainings and sums, and has no order; "
-        "empty: the unit's own, else renyi.",
+        description="Privacy filter: renyi, or gaussian (for trainings and sums; it has no "
+        "order). Empty: the "
+        "filter that the unit already has, else renyi.",
     ),
 ]
 
@@ -74,7 +80,7 @@ def require_filter(asked: str, reply: admin_pb2.SetBudgetReply) -> None:
 
 
 class SetBudget(UnitFields, ConsoleOperation):
-    """Set a unit's budget once, or lower it."""
+    """Set a unit's budget for the first time, or lower it."""
 
     command = "budget set"
     names_party = True
@@ -82,14 +88,17 @@ class SetBudget(UnitFields, ConsoleOperation):
     form = Form("budget", "Set or lower a budget", "The budget was set.")
 
     epsilon: float = Field(
-        ge=0.0, title="Epsilon", description="Epsilon of the budget; it can be lowered, not raised."
+        ge=0.0,
+        title="Epsilon",
+        description="Epsilon of the budget; a later change can lower it but not raise it.",
     )
     delta: float = Field(
         0.0,
         ge=0.0,
         le=1.0,
         title="Delta",
-        description="Delta of the budget; empty or 0: the unit's own, else the policy's.",
+        description="Delta of the budget. Empty or 0: the delta that the unit already has, else "
+        "the policy's.",
     )
     order: Order = 0
     filter: Filter = ""
@@ -110,7 +119,7 @@ class SetBudget(UnitFields, ConsoleOperation):
 
 
 class SetConsent(UnitFields, ConsoleOperation):
-    """Set a group's budget to a consent level, or lower it to one."""
+    """Set a group's budget to the epsilon of a consent level, or lower it to that epsilon."""
 
     command = "consent set"
     names_party = True
@@ -120,7 +129,7 @@ class SetConsent(UnitFields, ConsoleOperation):
     group: Group
     level: str = Field(
         title="Level",
-        description="Consent level of the policy in force; its epsilon may not exceed the unit's.",
+        description="Consent level from the policy in force; its epsilon may not exceed that of the unit.",
     )
     order: Order = 0
     filter: Filter = ""
@@ -144,7 +153,7 @@ class SetConsent(UnitFields, ConsoleOperation):
 
 
 class GrantBudget(ConsoleOperation):
-    """Raise a budget, or restore a withdrawn group, as its party agreed."""
+    """Raise a budget, or restore a withdrawn group, by an agreement that the party signed."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -195,7 +204,7 @@ class UnitChange(UnitFields, ConsoleOperation):
 
 
 class FreezeUnit(UnitChange):
-    """Keep a unit out of sessions, from the next batch on, until it is thawed."""
+    """Exclude a unit from all batches, starting with the next one, until you thaw it."""
 
     command = "budget freeze"
     request = admin_pb2.FreezeBudgetRequest(frozen=True)
@@ -214,7 +223,7 @@ class ThawUnit(UnitChange):
 
 
 class WithdrawConsent(UnitChange):
-    """Exclude a group from the next batch on, until its party signs new consent."""
+    """Exclude a group from all batches, starting with the next one, until its party signs new consent."""
 
     command = "consent withdraw"
     request = admin_pb2.WithdrawConsentRequest()
@@ -226,16 +235,21 @@ class WithdrawConsent(UnitChange):
 
 
 class PublishEpsilon(UnitFields, Operation):
-    """Publish what a unit has spent by theorem6, with noise, and charge it to all whose votes it tells of."""
+    """Publish, with noise, what a unit has spent by theorem6; charge every unit whose votes this reveals."""
 
     command = "publish-epsilon"
     request = admin_pb2.PublishEpsilonRequest()
 
     beta: float = Field(
-        0.0, ge=0.0, description="How fast the noise may change between neighbours; 0: by the order."
+        0.0,
+        ge=0.0,
+        description="Rate at which the noise may change between neighbouring data sets. 0: "
+        "chosen by the order.",
     )
     sigma: float = Field(
-        0.0, ge=0.0, description="Deviation of the noise, in smooth sensitivities; 0: by the order."
+        0.0,
+        ge=0.0,
+        description="Standard deviation of the noise, in smooth sensitivities. 0: chosen by the order.",
     )
     reason: Reason
 

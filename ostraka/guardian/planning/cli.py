@@ -26,30 +26,38 @@ class CandidateOptions(FrozenModel):
     """The federation that would ask, and the budget of its parties."""
 
     classes: int | None = Field(
-        default=None, ge=2, description="Classes, or labels of a multi-label task; sums need none."
+        default=None,
+        ge=2,
+        description="Number of classes, or of labels in a multi-label task; not needed for sums.",
     )
     parties: int = Field(ge=1, description="Number of answering parties.")
     epsilon: float = Field(description="Epsilon of every party's budget.")
     delta: float = Field(default=DELTA, description="Delta of every party's budget.")
     teachers: int | None = Field(default=None, ge=1, description="Teachers of each party.")
     order: float | None = Field(
-        default=None, ge=1.5, le=1024, description="Renyi order of the budget; default: proposed."
+        default=None, ge=1.5, le=1024, description="Renyi order of the budget. Default: a proposed one."
     )
     filter: Literal["renyi", "gaussian"] | None = Field(
-        default=None, description="Filter of the budget; default: proposed, with --search renyi."
+        default=None,
+        description="Privacy filter of the budget. Default: a proposed one; with --search: renyi.",
     )
     queries: int | None = Field(
-        default=None, ge=1, description="Number of queries; default: as in --votes, else 1000; of sums 1."
+        default=None,
+        ge=1,
+        description="Number of queries. Default: as many as in --votes, else 1000; for sums 1.",
     )
     max_votes_per_person: int = Field(
-        default=1, ge=1, description="Votes that one unit can change in a query; its records in a sum."
+        default=1,
+        ge=1,
+        description="Votes that one unit can change in a query, or records that it has in a sum.",
     )
     adjacency: str = Field(
         default="record",
         description="Unit of privacy: record or label; rand_res and rand_res_labels charge labels.",
     )
     bound: BOUND = Field(
-        default="worst_case", description="search: bound that budgets are spent by; others need --votes."
+        default="worst_case",
+        description="With --search: bound by which budgets are charged; theorem6 and exact need --votes.",
     )
 
     @property
@@ -63,9 +71,7 @@ class CandidateOptions(FrozenModel):
     def labels(self) -> int:
         """Classes, or labels, of a task that is voted on; raises `config.invalid` where nobody says."""
         if self.classes is None:
-            raise OstrakaError(
-                ErrorCode.CONFIG_INVALID, "Nobody says how many classes there are: give --classes."
-            )
+            raise OstrakaError(ErrorCode.CONFIG_INVALID, "The number of classes is missing: give --classes.")
         return self.classes
 
     @property
@@ -81,16 +87,15 @@ def plan(
     *,
     searched: SearchOptions,
     votes: Annotated[
-        Path | None, typer.Option(help="Simulated votes (.npy or .npz) to predict answers and costs from.")
+        Path | None,
+        typer.Option(help="Simulated votes (.npy or .npz) from which answers and costs are predicted."),
     ] = None,
     settings: SettingsFile = None,
     plot: options.Plot = None,
     json: options.Json = None,
 ) -> None:
-    """Predict what labels or sums cost a record of each party, and propose the order of its budget.
-
-    With --search, find the mechanism, noise and order that give the most right labels for it.
-    """
+    """Predict the privacy cost of labels or sums for each party, and propose the order of its budget. With
+    --search, find the mechanism, noise and order that give the most correct labels."""
     searched.check()
     _check_budget(asked)
     if searched.search:

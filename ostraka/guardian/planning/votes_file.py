@@ -20,7 +20,7 @@ SCORES = "scores"
 
 @dataclass(frozen=True)
 class Votes:
-    """Ballots that somebody simulated: they say what to expect, and are nobody's real votes.
+    """Simulated ballots, for predictions; they are not real votes.
 
     Attributes:
         counts: sums of ballots as the mechanism counts them, float64 (queries, width).

@@ -319,5 +319,5 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
     def Standing(
         self, request: guardian_pb2.StandingRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.StandingReply:
-        """Say what the caller may know of its own standing."""
+        """Return the caller's own status."""
         return self._standing.of(peer_identity(context))

@@ -171,7 +171,7 @@ def find_revoked(manifests: Mapping[str, StoredManifest], revocations: Revocatio
 
 
 def check_signers(manifests: Mapping[str, StoredManifest], revocations: Revocations) -> None:
-    """Raise `party.suspended` for a party whose manifest nobody vouches for any more."""
+    """Raise `party.suspended` for a party whose manifest has no valid signer any more."""
     for site in sorted(find_revoked(manifests, revocations)):
         raise OstrakaError(
             ErrorCode.PARTY_SUSPENDED,

@@ -21,7 +21,7 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 
 class Ballots:
-    """Takes the ballots of open batches, from whom a ticket schedules."""
+    """Accepts the ballots of open batches from the parties that a ticket schedules."""
 
     def __init__(
         self, ledger: Ledger, batches: OpenBatches, attestations: Attestations, clock: Clock

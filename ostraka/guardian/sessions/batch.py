@@ -64,7 +64,7 @@ class Collecting:
 
     Attributes:
         shares: what came, by site.
-        refused: whose ballots are no votes.
+        refused: whose ballots are not votes.
         noted: those of them whom the audit log names.
         rows_checked: of whose ballots the row sums were checked.
     """
@@ -83,7 +83,7 @@ class Frozen:
         parties: whose shares are summed.
         shares: what came by then, also of others, by site; of those that are not to be summed, or no more,
             their digests alone.
-        refused: whose ballots are no votes; the audit log names them all.
+        refused: whose ballots are not votes; the audit log names them all.
     """
 
     parties: frozenset[str]
@@ -485,6 +485,6 @@ def _too_late() -> OstrakaError:
 def _quorum_lost(fewest: int, quorum: int) -> OstrakaError:
     return OstrakaError(
         ErrorCode.QUORUM_LOST,
-        f"Some query or label has votes of only {fewest} of the {quorum} parties that the quorum asks for;"
-        " ask again when more parties are up.",
+        f"A query or label has votes of only {fewest} of the {quorum} parties that the quorum requires; "
+        "ask again when more parties serve.",
     )

@@ -186,7 +186,7 @@ class Opening:
             return _read_opened(plan, kept, cohorts, budgets)
         raise OstrakaError(
             ErrorCode.LEDGER_LOCKED,
-            "Budgets of the batch's units were set each time before its ticket was; ask again.",
+            "Budgets of the batch's units kept changing while its ticket was made; ask again.",
         )
 
     def _budgets(

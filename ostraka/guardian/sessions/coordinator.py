@@ -55,7 +55,7 @@ five calls a second."""
 
 
 class Watch(Protocol):
-    """Is told of what is opened, each once."""
+    """Receives every opened session and batch once."""
 
     def session_opened(self, plan: Plan) -> None:
         """Note that a session got its grant."""

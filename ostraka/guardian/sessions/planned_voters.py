@@ -46,7 +46,7 @@ def plan_voters(
     batch_id: int,
     size: int,
 ) -> Attendance:
-    """Who votes on which query of a batch if nobody is left out."""
+    """Return which parties vote on which query of a batch if no party is left out."""
     if plan.variant != "vanishing":
         taking = np.array([_takes_part(plan, cohort) for cohort in cohorts])
         return Attendance(tuple(cohorts), np.repeat(taking[:, None], size, axis=1))
@@ -55,7 +55,7 @@ def plan_voters(
 
 
 def check_planned_quorum(plan: Plan, attendance: Attendance) -> None:
-    """Raise `quorum.lost` where votes vanish from some query of a batch of which nobody is left out."""
+    """Raise `quorum.lost` where vanishing leaves a query with too few parties although all take part."""
     _check_quorum(
         plan, attendance, "name more parties, ask for a smaller quorum, or choose a variant without vanishing"
     )

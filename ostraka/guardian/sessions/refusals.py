@@ -67,8 +67,8 @@ def no_budget_left() -> OstrakaError:
     """Return the error where too few parties are left that can pay for one more query."""
     return OstrakaError(
         ErrorCode.BUDGET_TOO_SMALL,
-        "So many budgets are used up that the others are fewer parties than the quorum asks for; no query"
-        " fits any more.",
+        "So many budgets are used up that fewer parties are left than the quorum requires; no further "
+        "query fits.",
         fits="0",
     )
 

@@ -64,7 +64,7 @@ class Session:
 
 
 def unknown(session_id: str) -> OstrakaError:
-    """Return the error for somebody else's session, the same as for one that does not exist."""
+    """Return the error for another site's session, which equals the error for an unknown session."""
     return OstrakaError(ErrorCode.SESSION_UNKNOWN, f"Session {session_id!r} is unknown here; label again.")
 
 

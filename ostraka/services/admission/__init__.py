@@ -1,1 +1,1 @@
-"""What a party answers at all: its policy, grants and limits."""
+"""What a party agrees to answer: its policy, grants and limits."""

@@ -25,7 +25,7 @@ Request = Asking | party_pb2.BeginRequest | training_pb2.TrainHeader
 
 @dataclass(frozen=True)
 class GrantedSession:
-    """What the guardian allows at all.
+    """What the guardian allows in a session.
 
     Attributes:
         plan: as it was sent, and `plan_digest` of its bytes.

@@ -34,7 +34,7 @@ class ScheduledTeachers:
 
 @dataclass(frozen=True)
 class Declared:
-    """A party's teachers as the guardian was told of them.
+    """A party's teachers as its manifest declares them.
 
     Attributes:
         cohorts: teachers that vote together.

@@ -24,18 +24,21 @@ class PartySection(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     task: Path = Path("task.toml")
-    """The task file that teachers learn and vote by."""
+    """Task file of the teachers."""
     max_votes_per_person: Count = 1
-    """Votes that one person's records can change in one query; charges grow with its square."""
+    """Largest number of votes that one person's records can change in one query. Charges grow with its
+    square."""
     device: DeviceNames = AUTO
-    """Where teachers, encoders and training compute: "auto" (the first card, where there is one), "cpu",
-    "cuda", "cuda:1", "mps", the UUID of a card or MIG slice, or a list of cards that an ensemble spreads
-    over, such as ["cuda:0", "cuda:1"]. A party does not start without what is named (`device.missing`)."""
+    """Device of teachers, encoders and training: "auto" (the first GPU, if there is one), "cpu", "cuda",
+    "cuda:1", "mps", the UUID of a card or MIG slice, or a list of cards over which the ensemble is spread,
+    such as ["cuda:0", "cuda:1"]. A party does not start if a named device is missing (`device.missing`)."""
     deterministic: bool = False
-    """Whether the same seed gives the same teachers on a card, too, as it does on the CPU: slower."""
+    """Whether the same seed gives the same teachers on a GPU too, as it always does on the CPU. Training is
+    slower."""
     unload_first: bool = False
-    """Whether a reload gives back the cards' memory before it puts new teachers there: for cards without room
-    for both. A batch under way puts the old ones back, or is refused for the moment where they do not fit."""
+    """Whether a reload frees the GPU's memory before it loads new teachers, for GPUs without room for old and
+    new teachers. A batch in progress loads the old teachers again; if they do not fit, it is refused and may
+    be repeated."""
 
     def open_device(self) -> Device:
         """Return what is named, to be looked for once it is used."""
@@ -48,39 +51,42 @@ class PartyPolicy(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     min_parties: Annotated[int, Field(ge=1, le=10_000)] = 2
-    """The least quorum this party's ballots may be released with."""
+    """Smallest quorum with which this party's ballots may be released."""
     queriers: tuple[str, ...] = ()
-    """Sites that may ask; empty: every site of the federation with a querying party's certificate."""
+    """Sites that may ask. Empty: every site of the federation with a querying party's certificate."""
     queries_per_day: Count | None = None
-    """The most queries of one querying party that are answered in 24 hours; none: any number."""
+    """Largest number of queries that this party answers to one querying party in 24 hours; none: any
+    number."""
     epsilon_cap: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] | None = None
-    """With `delta`, the most this party spends at worst on all sessions ever; none: the guardian's alone."""
+    """With `delta`: the largest worst-case epsilon that this party ever spends on all sessions together.
+    None: only the guardian's budget applies."""
     delta: Annotated[float, Field(ge=1e-100, lt=1)] | None = None
-    """Delta of the cap; set both or neither."""
+    """Delta of the cap. Set both `epsilon_cap` and `delta`, or neither."""
     order_cap: Annotated[float, Field(gt=1, le=1e6, allow_inf_nan=False)] | None = None
-    """Renyi order the cap is kept at; none: the one at which it buys the most queries."""
+    """Renyi order at which the cap is enforced. None: the order at which the cap pays for the most
+    queries."""
     mechanisms: tuple[str, ...] | None = None
-    """Mechanisms to answer, or "votes" for all that label queries and "sums" for all that release sums over
-    records; none: votes and joint training, but for `ttac`, which must be named; `noise_cluster` only with
-    `label_counts`, `rand_res` and `rand_res_labels` only with `randomized_labels`."""
+    """Mechanisms that this party answers; "votes" stands for all that label queries, "sums" for all that
+    release sums over records. None: votes and joint training, but not `ttac`, which must be named.
+    `noise_cluster` also needs `label_counts`; `rand_res` and `rand_res_labels` also need
+    `randomized_labels`."""
     encodings: Encodings = PLAIN_ALONE
-    """Queries to answer: "plain", "ckks" (encrypted, to heads `linear` and `square`) and "ckks-square"
-    (to `square-mlp` and `square-cnn`). Whoever may send the last is trusted with the models behind them."""
+    """Encodings of queries that this party answers: "plain", "ckks" (encrypted, to heads `linear` and
+    `square`) and "ckks-square" (encrypted, to heads `square-mlp` and `square-cnn`). A querying party that may
+    send "ckks-square" is trusted with the models."""
     ballots: Literal["any", "verified"] = "any"
-    """Ballots to take part with: "any", or "verified" alone, so that no party can stuff its own unseen."""
+    """Ballots with which this party takes part: "any", or only "verified" ballots, so that no other party can
+    submit invalid votes unnoticed."""
     label_counts: Literal["record", "label"] | None = None
-    """What of its own labelled records this party keeps secret where it counts them by cluster, as
-    `noise_cluster` asks for; none: it counts none.
-
-    "record": plans must have that adjacency. "label": all sites know the features, and plans may have either.
-    A person changes as many counts as it has records: `max_votes_per_person` must be that large.
+    """What this party protects of its own labelled records when it counts them by cluster for
+    `noise_cluster`. None: it counts no records. "record": plans must have the adjacency "record". "label":
+    all sites know the features, and plans may have either adjacency. A person changes as many counts as it
+    has records, so `max_votes_per_person` must be at least that number.
     """
     randomized_labels: bool = False
-    """Whether to give away this party's own labels, each drawn anew, which `rand_res` and
-    `rand_res_labels` ask for.
-
-    That somebody has a record with such features is told as well. What labels cost grows with the records of
-    a person: `max_votes_per_person` must be that large.
+    """Whether this party answers `rand_res` and `rand_res_labels` with randomized labels of its own records.
+    These answers also reveal that somebody has a record with these features. The cost grows with the number
+    of records of a person, so `max_votes_per_person` must be at least that number.
     """
 
     @model_validator(mode="after")
@@ -162,7 +168,7 @@ class PartyPolicy(BaseModel):
         if mechanism.party_setting == "randomized_labels" and not self.randomized_labels:
             raise OstrakaError(
                 ErrorCode.POLICY_REFUSED,
-                "This party does not give its labels away, not even randomised: ask its operator to set "
+                "This party gives away no labels, not even randomised ones: ask its operator to set "
                 "policy.randomized_labels to true in site.toml, or leave this party out of the plan.",
             )
         if not mechanism.guaranteed and self.mechanisms is None:

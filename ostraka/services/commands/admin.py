@@ -17,7 +17,7 @@ Group = Annotated[str, typer.Option(help="The group of records.")]
 Number = Annotated[
     int,
     typer.Option(
-        min=0, help="Number of earlier agreements on it, from `ostraka guardian budget show --wide`."
+        min=0, help="Number of earlier agreements on this group, from `ostraka guardian budget show --wide`."
     ),
 ]
 Adjacency = Annotated[str, typer.Option(help="record or label.")]
@@ -35,7 +35,7 @@ def sign_raise(
     adjacency: Adjacency = "record",
     json: Json = None,
 ) -> None:
-    """Sign an agreement to raise a group's budget, which breaks its lifetime guarantee."""
+    """Sign an agreement to raise a group's budget. The raise breaks the lifetime guarantee."""
     if not 0 < epsilon_before < epsilon < math.inf:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,

@@ -1,4 +1,4 @@
-"""`ostraka party train`: a party's teachers, trained alone or with others', or taken as they are."""
+"""`ostraka party train`: a party's teachers, trained alone or jointly, or loaded as exported models."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
 Site = Annotated[Path, typer.Option("--site", help="Site folder made by `ostraka provision`.")]
 Data = Annotated[
-    Path | None, typer.Option(help="Labelled records; default: data in [training] of site.toml.")
+    Path | None,
+    typer.Option(help="Labelled records. Default: the file that data in [training] of site.toml names."),
 ]
-TaskFile = Annotated[Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")]
+TaskFile = Annotated[
+    Path | None, typer.Option("--task", help="Task file. Default: task.toml in the site folder.")
+]
 Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON here; - is stdout.")]
 
 
@@ -33,12 +36,12 @@ def train(
     training: Annotated[
         Together | None,
         typer.Option(
-            help="Train jointly with other parties' teachers, led by `ostraka lead`: with noise on released "
-            "sums (dp-ttac), or without any formal guarantee (ttac)."
+            help="Train jointly with other parties' teachers, led by `ostraka lead`: dp-ttac (with "
+            "noise on released sums) or ttac (without any formal guarantee)."
         ),
     ] = None,
     ready_file: Annotated[
-        Path | None, typer.Option(help="With --training: file to write once it serves.")
+        Path | None, typer.Option(help="With --training: file to write once the party accepts requests.")
     ] = None,
     on: Annotated[
         Where,
@@ -46,7 +49,7 @@ def train(
     ] = "here",
     json: Json = None,
 ) -> None:
-    """Train this party's teachers on slices of its records. Repeat after an interruption to resume."""
+    """Train this party's teachers on slices of its records. Run it again to resume after an interruption."""
     from ostraka.services.hosting.training_input import TrainingInput
     from ostraka.services.party import Party
     from ostraka.services.teachers.config import TEACHERS
@@ -63,7 +66,7 @@ def train(
         lines = [f"{done} {known.teachers} teachers ({known.training}) on {known.records} records{of}."]
     else:
         of = f" of {known.persons} {units}" if known.persons else ""
-        lines = [f"Declared {known.records} records{of}, which answer sums alone: there are no teachers."]
+        lines = [f"Declared {known.records} records{of}, which answer only sums: there are no teachers."]
     held_out = read_held_out(site / TEACHERS)
     balanced = known.config is not None and known.config.balanced
     if json != "-":
@@ -74,15 +77,15 @@ def train(
 
 
 def joint_training_lines(together: str) -> list[str]:
-    """Return what is said, in at most one line, of teachers that learned together with other parties'."""
+    """Return at most one line about teachers that were trained jointly with other parties."""
     if not together:
         return []
     guarantee = ": their votes have no formal guarantee" if together == "ttac" else ""
-    return [f"  They learned together with those of other parties by {together}{guarantee}."]
+    return [f"  They were trained jointly with teachers of other parties by {together}{guarantee}."]
 
 
 def no_sums_lines(site: Path) -> list[str]:
-    """Return what is said, in at most one line, of a party that may answer sums and names no records."""
+    """Return at most one line about a party that may answer sums but names no records."""
     from ostraka.common.config import load_section
     from ostraka.services.admission.policy import PartyPolicy
     from ostraka.services.teachers.config import TrainingSection
@@ -104,7 +107,7 @@ def _together(
     if not given.section.teachers:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
-            "Teachers are trained together where there are some: give --teachers, or leave out --training.",
+            "Joint training needs teachers: give --teachers, or leave out --training.",
         )
     if on == "ray":
         raise ray_trains_alone()
@@ -129,7 +132,7 @@ def _together(
     with showing(f"Training {given.section.teachers} teachers together, by rounds") as shown:
         ensemble = learn(given.site, prepared, given.task, progress=shown, ready_file=ready_file)
     if ensemble is None:
-        typer.echo("Stopped before the last round: run the same command again to go on.", err=True)
+        typer.echo("Stopped before the last round: run the same command again to continue.", err=True)
         raise typer.Exit(ExitStatus.STOPPED)
     return ensemble.manifest
 

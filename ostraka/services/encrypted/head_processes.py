@@ -115,8 +115,8 @@ class HeadProcesses:
                 structlog.get_logger().warning("party.head_process_ended", problem=type(exc).__name__)
         raise OstrakaError(
             ErrorCode.PROCESS_FAILED,
-            "The processes in which this party evaluates heads end before they are done, most likely for "
-            "want of memory: give it more, or let it use fewer cores by OMP_NUM_THREADS.",
+            "The processes in which this party evaluates heads end too early, most likely because memory "
+            "is short: give them more memory, or fewer cores by OMP_NUM_THREADS.",
         )
 
     @contextmanager

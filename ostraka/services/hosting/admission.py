@@ -1,4 +1,4 @@
-"""Limit on concurrent batches: further ones are refused, and may be sent again."""
+"""Limit on concurrent batches: further batches are refused and may be sent again."""
 
 import threading
 from collections import Counter
@@ -96,5 +96,6 @@ def stopping() -> OstrakaError:
     """Return the refusal of a batch that came after a party was told to stop."""
     return OstrakaError(
         ErrorCode.SERVER_STOPPING,
-        "This party is stopping and takes no more batches: ask again when it is back, or go on without it.",
+        "This party is shutting down and accepts no more batches: ask again when it serves again, or go "
+        "on without it.",
     )

@@ -8,7 +8,7 @@ from ostraka.services.admission.policy import PartyPolicy
 
 
 def require_votes(persons: Persons | None, votes_per_person: int, what: str) -> None:
-    """Raise `config.invalid` where somebody has more records than `votes_per_person`.
+    """Raise `config.invalid` where a person has more records than `votes_per_person`.
 
     For records that count one by one, as `what` says: there whole slices of teachers bound nobody. Where
     nobody knows whose records they are, the party vouches for the number.

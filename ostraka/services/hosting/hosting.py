@@ -62,7 +62,8 @@ class Hosted:
     models: "Models" = field(repr=False)
 
     def make_room(self, device: Device, *, unload: bool) -> None:
-        """Give back the cards' memory before others are read, or say where it does not suffice for both."""
+        """Free the GPUs' memory before other teachers are loaded, or report that it does not suffice for
+        both."""
         if unload:
             self.models.unload()
             return
@@ -191,7 +192,7 @@ class ManifestRegistrar(Protocol):
 
 
 class RegisteredTeachers(Protocol):
-    """Teachers that the guardian is told of."""
+    """Teachers that are registered with the guardian."""
 
     @property
     def manifest(self) -> common_pb2.Manifest:

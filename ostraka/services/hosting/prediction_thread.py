@@ -30,7 +30,7 @@ class Predictor(Protocol):
 
 
 class PredictionObserver(Protocol):
-    """Is told what the thread does, by itself."""
+    """Receives events of the prediction thread."""
 
     def record_wait(self, seconds: float) -> None:
         """Record how long queries waited for their turn."""

@@ -1,1 +1,1 @@
-"""What a party keeps of what it answered, and what it tells of that."""
+"""A party's journal of its answers, and the receipts that it sends."""

@@ -100,12 +100,12 @@ class TimedSubmitter:
         self._metrics = metrics
 
     def submit(self, share: GuardianShare) -> None:
-        """As the other's."""
+        """As the wrapped submitter's."""
         with self._metrics.submitting():
             self._guardian.submit(share)
 
     def record_evaluation(self, session_id: str, batch_id: int) -> None:
-        """As the other's."""
+        """As the wrapped submitter's."""
         self._guardian.record_evaluation(session_id, batch_id)
 
 

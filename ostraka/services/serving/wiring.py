@@ -1,4 +1,4 @@
-"""What every serving party is made of: its site, its journal, its link to the guardian, and its server."""
+"""Parts of every serving party: its site, its journal, its link to the guardian, and its server."""
 
 import threading
 from collections.abc import Iterator

@@ -88,7 +88,7 @@ class Schedule:
         shift: pixels by which images move, at most.
         rotate: degrees by which images turn, at most, either way.
         held_out: share of each slice that is not shown.
-        patience: passes without a lower loss on what is held out after which a network learns no more.
+        patience: number of passes without a lower loss on the held-out records after which training stops.
     """
 
     steps: int

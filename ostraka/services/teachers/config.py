@@ -43,7 +43,8 @@ def _check_model(model: str) -> str:
         return model
     names = ", ".join(NETWORKS + ESTIMATORS)
     raise ValueError(
-        f"'{model}' is no model: give one of {names}, a factory as module:function, or file:path of exported "
+        f"'{model}' is not a model: give one of {names}, a factory as module:function, or file:path of "
+        "exported "
         "models"
     )
 
@@ -51,44 +52,49 @@ def _check_model(model: str) -> str:
 def _factory(name: str) -> str:
     if is_factory(name) and not is_file(name):
         return name
-    raise ValueError(f"'{name}' is no factory: write module:function")
+    raise ValueError(f"'{name}' is not a factory: write module:function")
 
 
 class TrainingConfig(BaseModel):
     """What to train.
 
     Attributes:
-        teachers: how many; upsampling trains more, so that each has as many records as without. 0: none, and
-            the records answer alone.
-        model: a built-in name or a factory "module:function" of (shape of a record, classes) that gives a
-            torch module or a scikit-learn estimator; none: `cnn` for images of at least 8 by 8, else `mlp`.
-            "file:path" hosts models that were trained elsewhere, one teacher for each file of a folder.
-        head: instead of a model, the built-in network for this kind of evaluation on encrypted queries. The
-            same network by its name as a model answers none.
-        encoder: the public network that teachers are trained behind, "module:factory"; none: records as the
-            task prepares them.
-        epochs: passes of a network over its slice, or over shared features where it learns from these;
-            none: the model's own number, more for few records.
-        shift: pixels by which images are moved at random in training; none: 2 for 28 pixels, in proportion.
-        rotate: degrees by which images are turned at random in training, either way (7.5 in Mühl and Boenisch
-            2022).
-        held_out: share of each slice that its network is not shown; the network stays as it was when its loss
-            on that share was lowest.
-        patience: passes without a lower loss on what is held out after which a network learns no more.
-        balanced: whether the classes of a slice, or a label's yes and no, weigh the same however many records
-            of it have them.
-        thresholds: from which score on a teacher of a multi-label task says yes: "none" one half, "global"
-            one threshold for all labels, "per_label" one for each. Tuned for each teacher by itself on what
-            its slice holds out, else all of it, or on public records (Dziedzic et al. 2023, section I.10).
-        abstains: labels of a multi-label task that the records know nothing of, by name: the teachers do not
-            learn them and do not vote on them.
-        variant: how consent levels that differ are used: "upsampling" gives records to more teachers,
-            "vanishing" and "weighting" train each teacher on records of one level (Mühl and Boenisch 2022).
-        consent: epsilon of each consent level, as the federation's policy has it; where some of it is spent,
-            what is left, which upsampling's copies suit.
-        delta: delta of these epsilons.
-        precision: relative error up to which upsampling's copies are in proportion to the square root of the
-            queries that budgets pay for. The smaller, the more teachers are trained.
+        teachers: number of teachers. Upsampling trains more, so that each teacher has as many records as
+            without it. 0: no teachers; the records answer only sums.
+        model: model of a teacher: a built-in name, or a factory "module:function" that takes (shape of a
+            record, classes) and returns a torch module or a scikit-learn estimator. None: `cnn` for images of
+            at least 8 by 8 pixels, else `mlp`. "file:path" loads models that were trained elsewhere, one
+            teacher for each file of a folder.
+        head: built-in network, in place of a model, that can be evaluated on encrypted queries in this way.
+            The same network named under `model` does not answer encrypted queries.
+        encoder: public network that computes the features on which teachers are trained, "module:factory".
+            None: teachers get records as the task prepares them.
+        epochs: passes of a network's training over its slice, or over the shared features if it learns from
+            them. None: a number that suits the model, larger for few records.
+        shift: pixels by which training images are shifted at random. None: 2 for a width of 28 pixels, and in
+            proportion for other widths.
+        rotate: degrees by which training images are rotated at random, in either direction (7.5 in Mühl and
+            Boenisch 2022).
+        held_out: share of each slice that is held out of its network's training. The network of the pass with
+            the lowest loss on that share is kept.
+        patience: number of passes without a lower loss on the held-out records after which training stops.
+        balanced: whether all classes of a slice, or yes and no of a label, get the same weight, whatever
+            their numbers of records.
+        thresholds: score from which a teacher of a multi-label task votes yes: one half ("none"), one
+            threshold for all labels ("global"), or one for each label ("per_label"). Thresholds are tuned for
+            each teacher on the held-out part of its slice, else on the whole slice, or on public records
+            (Dziedzic et al. 2023, section I.10).
+        abstains: names of labels of a multi-label task that the records lack. Teachers do not learn these
+            labels and do not vote on them.
+        variant: how different consent levels are used: "upsampling" gives records of higher levels to more
+            teachers; "vanishing" and "weighting" train each teacher on records of one level (Mühl and
+            Boenisch 2022).
+        consent: epsilon of each consent level, as in the federation's policy. If a part is spent, give what
+            is left, so that upsampling chooses its copies by it.
+        delta: delta of the epsilons in `consent`.
+        precision: relative error with which the number of copies in upsampling is proportional to the square
+            root of the number of queries that a budget pays for. The smaller the error, the more teachers are
+            trained.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -136,14 +142,14 @@ class TrainingSection(TrainingConfig):
     """Table [training] of a party's site.toml: its records and how to train on them."""
 
     data: Path | None = None
-    """File of records, relative to the site folder."""
+    """File of labelled records, relative to the site folder."""
     threshold_data: Path | None = None
-    """File of public records on which thresholds are tuned; none: each teacher's own slice."""
+    """File of public records on which thresholds are tuned. None: each teacher's own slice."""
     shared_features: Path | None = None
-    """File of records whose features all sites know, those of its own records among them: teachers learn from
-    it by FixMatch besides their slices, and vote where labels alone are charged (PATE-FM)."""
+    """File of records whose features all sites know, including those of this site's own records. Teachers
+    learn from it by FixMatch, besides their slices, and vote in plans that charge only labels (PATE-FM)."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
-    """Seed of the slices and of training."""
+    """Seed of the slices and of the training."""
 
     @property
     def required_data(self) -> Path:

@@ -29,7 +29,7 @@ def heads_of(ensemble: Ensemble) -> tuple[EncryptedHead, ...]:
     """Return the heads of all teachers of an ensemble that has a `head`, in their order.
 
     They give the logits behind the votes of `Ensemble.predict`: a teacher that always votes for one class, or
-    whose weights are no numbers, gets a head whose logits say so whatever the query, and all heads say no to
+    whose weights are not numbers, gets a head whose logits say so whatever the query, and all heads say no to
     labels that they abstain from. Heads `square` take `products` of a query's features.
     """
     models = ensemble.models
@@ -47,7 +47,7 @@ def head_of(
 
     `shift`, (classes,), is taken off its logits. Where that or its weights are too large for evaluation the
     logits come with a positive factor, which changes no vote. Raises ValueError for any other module, and for
-    weights that are no numbers.
+    weights that are not numbers.
     """
     layers = []
     records = torch.zeros(1, *shape, dtype=torch.float64)

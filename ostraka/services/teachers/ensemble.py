@@ -80,7 +80,8 @@ class Ensemble:
 
         Class indices, int64 (teachers, Q); a model that fails, or whose answer is no class, votes for class
         0. In multi-label tasks scores, float32 (teachers, Q, labels) in [0, 1], a label positive from 0.5,
-        whatever the teacher's threshold; a model that fails, or one of whose scores is no number, votes for
+        whatever the teacher's threshold; a model that fails, or one of whose scores is not a number, votes
+        for
         no label, and so do all on labels that the manifest abstains from.
 
         Raises:

@@ -295,7 +295,7 @@ def require_numbers(nets: Sequence[nn.Module], model: str) -> None:
     """Raise `model.invalid` where all networks' losses grew beyond numbers; log it where some did."""
     failed = sum(not all(bool(part.isfinite().all()) for part in net.parameters()) for net in nets)
     if failed == len(nets):
-        raise invalid_model(model, "cannot be trained (its losses are no numbers)")
+        raise invalid_model(model, "cannot be trained (its losses are not numbers)")
     if failed:
         structlog.get_logger().warning("teacher.untrained", teachers=failed, votes_for=FALLBACK)
 
@@ -317,7 +317,7 @@ def limit_logits(net: nn.Module, X: NDArray[np.float32], *, multi_label: bool) -
 
     A positive factor, and for one class a query the mean over classes taken off all of them, change no vote.
     Own records alone decide the factor, so that a record still moves no teacher but its own. A network whose
-    logits are no numbers, or all zero, stays as it is.
+    logits are not numbers, or all zero, stays as it is.
     """
     last = list(net.modules())[-1]
     assert isinstance(last, nn.Linear)  # noqa: S101 - every network with a head ends so

@@ -99,7 +99,7 @@ def device_gone(failure: str) -> OstrakaError:
     """Return the refusal of a batch by teachers that fail so, by an exception's name, on zeros too."""
     return OstrakaError(
         ErrorCode.SERVER_DEVICE_GONE,
-        f"This party's teachers cannot vote on a record of zeros ({failure}): its GPU or memory is gone or "
-        "full, or its libraries are others than at training; go on without it until its operator has mended "
-        "that and started it again.",
+        f"This party's teachers cannot vote on a record of zeros ({failure}): its GPU or memory is gone "
+        "or full, or its libraries differ from those at training; go on without it until its operator "
+        "has repaired and restarted it.",
     )

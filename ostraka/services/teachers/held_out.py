@@ -67,7 +67,7 @@ def _labels_voted_on(y: NDArray[np.int64], abstains: tuple[int, ...]) -> NDArray
 
 
 def write_held_out(found: Gain | None, teachers: Path) -> None:
-    """Write the figures into the folder of the teachers, for nobody else to read."""
+    """Write the figures into the folder of the teachers, readable by the owner alone."""
     path = teachers / _FILE
     path.touch(mode=0o600)
     path.write_bytes(_GAIN.dump_json(found, indent=2) + b"\n")
@@ -82,7 +82,7 @@ def read_held_out(teachers: Path) -> Gain | None:
 
 
 def tell_held_out(found: Gain | None, *, balanced: bool) -> list[str]:
-    """Return what people are told of the teachers; nothing where nothing was measured."""
+    """Return sentences on the teachers' accuracy; none where nothing was measured."""
     if found is None:
         return []
     doubted = doubts(found, _RECORDS, _TEACHERS)

@@ -243,7 +243,7 @@ class JointTeachers:
     def _learnt(self, mechanism: JointTraining, round: RoundInput, variates: Vector) -> list[Floats]:
         """Each teacher's parameters (d,) after its local steps; the average's where that fails.
 
-        That is where they are no numbers, or the network raises: whether a party takes part must not depend
+        That is where they are not numbers, or the network raises: whether a party takes part must not depend
         on a record. Raises `server.device_gone` where it is the device that fails, whatever the records.
         """
         radius = mechanism.gradient_radius

@@ -160,7 +160,7 @@ class TeachersManifest(BaseModel):
         )
 
     def save(self, folder: Path) -> None:
-        """Write it next to the models, for nobody else to read."""
+        """Write the manifest next to the models, readable by the owner alone."""
         path = folder / _FILE
         path.touch(mode=0o600)
         path.write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")

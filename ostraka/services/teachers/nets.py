@@ -144,13 +144,13 @@ class Networks:
 
 
 def winners(logits: Tensor) -> Tensor:
-    """Largest logit's class; -1, which is no class, where a logit is no number."""
+    """Largest logit's class; -1, which is no class, where a logit is not a number."""
     broken = ~logits.isfinite().all(dim=-1)
     return logits.argmax(dim=-1).masked_fill(broken, -1)
 
 
 def scores(logits: Tensor) -> Tensor:
-    """Each label's probability; NaN where a logit is no number."""
+    """Each label's probability; NaN where a logit is not a number."""
     return logits.float().sigmoid().masked_fill(~logits.isfinite(), torch.nan)
 
 

@@ -124,7 +124,7 @@ def cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
     """Three convolutions and a linear layer; the first strides over images of 16 pixels and more.
 
     Raises:
-        OstrakaError: `model.invalid` for records that are no images of at least 4 by 4.
+        OstrakaError: `model.invalid` for records that are not images of at least 4 by 4.
     """
     axes = _images("cnn", shape)
     stride = 2 if min(axes.height, axes.width) >= _LARGE_SIDE else 1
@@ -146,7 +146,7 @@ def resnet(shape: tuple[int, ...], classes: int) -> nn.Module:
     """Build a residual network of seven convolutions in three stages, averaged over places (He et al., 2016).
 
     Raises:
-        OstrakaError: `model.invalid` for records that are no images of at least 4 by 4.
+        OstrakaError: `model.invalid` for records that are not images of at least 4 by 4.
     """
     axes = _images("resnet", shape)
     first = nn.Conv2d(axes.channels, STAGES[0], 3, padding=1)
@@ -160,7 +160,7 @@ def square_cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
     """One convolution that squares, pooled, and a linear layer; it strides to about 8 by 8 places.
 
     Raises:
-        OstrakaError: `model.invalid` for records that are no images of at least 4 by 4.
+        OstrakaError: `model.invalid` for records that are not images of at least 4 by 4.
     """
     axes = _images("square-cnn", shape)
     side = min(axes.height, axes.width)

@@ -18,24 +18,30 @@ class TeacherOptions(FrozenModel):
     teachers: int | None = Field(
         default=None,
         ge=0,
-        description="Number of teachers; 0, as for tasks of numbers: records answer sums alone.",
+        description="Number of teachers. 0, as for a numeric target: the records answer only sums.",
     )
     model: str | None = Field(
         default=None,
-        description="logistic, mlp, cnn, random_forest, ... or module:function, or file:path.",
+        description="Model of a teacher: logistic, mlp, cnn, random_forest, ..., "
+        "module:function, or file:path.",
     )
     head: str | None = Field(
         default=None,
-        description="Model that also votes on encrypted queries: linear, or square (at most 64 features); or "
-        "square-mlp or square-cnn, which one batch of dishonest queries gives away.",
+        description="Model that also votes on encrypted queries: linear, square (at most 64 features), "
+        "square-mlp or square-cnn. One batch of dishonest queries reveals a square-mlp or "
+        "square-cnn.",
     )
-    epochs: int | None = Field(default=None, ge=1, description="Epochs of a network over its slice.")
+    epochs: int | None = Field(
+        default=None, ge=1, description="Passes of a network's training over its slice."
+    )
     balanced: bool | None = Field(
-        default=None, description="Have the classes of a slice weigh the same, however rare."
+        default=None, description="Give all classes of a slice the same weight, however rare."
     )
-    seed: int | None = Field(default=None, ge=0, description="Seed of the slices and of training.")
+    seed: int | None = Field(default=None, ge=0, description="Seed of the slices and of the training.")
     variant: str | None = Field(
         default=None,
-        description="Use of consent levels: none, upsampling, vanishing or weighting; their epsilons are in "
+        description="How consent levels are used: none, upsampling, vanishing or weighting. "
+        "Their epsilons are "
+        "in "
         "[training.consent] of site.toml.",
     )

@@ -64,7 +64,7 @@ def prepare(
     together: Together | Literal[""] = "",
     device: Device = HOST,
 ) -> Prepared:
-    """Slices of the records, and what will be said of the teachers that learn from them.
+    """Return slices of the records, and the declaration of the teachers that learn from them.
 
     Teachers that learn `together` with those of other parties know more classes than their slices have: none
     of them always votes for one.
@@ -117,7 +117,7 @@ def prepare(
 def declare_records(
     dataset: Dataset, task: Task, config: TrainingConfig, *, seed: int, device: Device = HOST
 ) -> Ensemble:
-    """Return what is said of records that answer sums alone, as an ensemble of no teachers.
+    """Return the declaration of records that answer only sums, as an ensemble without teachers.
 
     Raises `task.mismatch`, `data.*` for records that are not the task's, `model.invalid` for an encoder that
     does not take them, `config.invalid` as `abstentions`.

@@ -45,7 +45,7 @@ SUPERVISED = ("shift", "rotate", "held_out", "balanced")
 def fit_on_shared(shared: NDArray[np.float32], device: Device = HOST) -> FitGroups:
     """Trains groups of teachers on these features (M, *shape) besides their slices; the same for every group.
 
-    The returned function raises `config.invalid` for models that are no networks, and for settings that
+    The returned function raises `config.invalid` for models that are not networks, and for settings that
     FixMatch has no use for.
     """
 
@@ -121,7 +121,7 @@ class _SemiSupervisedSettings:
         return net
 
     def _fit(self, net: nn.Module, part: Slice, steps: StepCounter, place: str) -> None:
-        """Trains one; where its losses are no numbers, its weights are none either, and it votes as such."""
+        """Trains one; where its losses are not numbers, its weights are none either, and it votes as such."""
         learned = nn.Sequential(nn.Unflatten(1, self.manifest.shape), net.get_submodule("1"))
         objective = FixMatchObjective(augmentation(self.manifest.shape), self.manifest.multi_label)
         seed = int(np.random.SeedSequence(part.entropy).generate_state(1)[0])
@@ -164,7 +164,7 @@ def _flat(X: NDArray[np.float32], scaler: Scaler) -> NDArray[np.float32]:
 
 def _require_use(manifest: TeachersManifest, config: TrainingConfig) -> None:
     if manifest.library != "torch":
-        raise _no_use(f"model {manifest.model} is no network")
+        raise _no_use(f"model {manifest.model} is not a network")
     given = [name for name in SUPERVISED if getattr(config, name) != type(config).model_fields[name].default]
     if given:
         raise _no_use(f"{given[0]} is for teachers that learn from labelled records alone")

@@ -1,4 +1,4 @@
-"""Thresholds tuned for each teacher by itself, so that one record moves no teacher's but its own."""
+"""Thresholds tuned for each teacher separately, so that a record affects only its own teacher's."""
 
 from collections.abc import Sequence
 
@@ -58,8 +58,9 @@ def require_others(public: Dataset, own: Dataset, task: Task) -> None:
     if (Known(task.prepare(own.X)).find(task.prepare(public.X)) >= 0).any():
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
-            "Records of threshold_data are among this party's own, and all its teachers would learn of them: "
-            "leave them out, or tune on each teacher's own slice, without threshold_data in [training] of "
+            "Some records of threshold_data are this party's own, and all its teachers would learn from "
+            "them: leave them out, or tune on each teacher's own slice, without threshold_data in "
+            "[training] of "
             "site.toml.",
         )
 

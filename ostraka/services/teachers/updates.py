@@ -23,7 +23,7 @@ def plain(update: Floats) -> Steps:
 def clip_update(update: Floats, radius: float) -> Steps:
     """Return steps of an update (d,) in radii, clipped to one; their norm is at most `STEPS`.
 
-    Rounding is towards zero, so that it makes no norm larger. An update that is no number is 0.
+    Rounding is towards zero, so that it makes no norm larger. An update that is not a number is 0.
     """
     norm = float(np.linalg.norm(update))
     if not 0 < norm < np.inf:

@@ -131,7 +131,7 @@ def _round(header: training_pb2.TrainHeader, average: bytes) -> RoundInput:
     if not (np.isfinite(theta).all() and np.isfinite(c).all()):
         raise OstrakaError(
             ErrorCode.DATA_NAN,
-            f"The average after {header.round} rounds has values that are no numbers: begin the training "
+            f"The average after {header.round} rounds has values that are not numbers: begin the training "
             "again with a smaller learning rate.",
         )
     return RoundInput(theta, c, header.round)

@@ -1,4 +1,4 @@
-"""The server of a party that learns with others: its calls, served until its teachers are trained."""
+"""The server of a party in a joint training, which serves until its teachers are trained."""
 
 import hashlib
 import threading

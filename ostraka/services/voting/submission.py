@@ -118,7 +118,7 @@ RECONCILE_TIMEOUT_S = 600.0
 """Of the one call that tells everything this party ever answered, which may be many thousand charges."""
 
 _PARTY_LIED = (
-    "this party's ballots are no votes of its teachers, or hold more noise than it may add, or no sum over"
+    "this party's ballots are not votes of its teachers, or hold more noise than it may add, or no sum over"
     " its records"
 )
 _ONE_LIED = "the querying party sent another verifier share than this party's seed implies"

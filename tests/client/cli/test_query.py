@@ -90,7 +90,7 @@ def test_a_first_student_asks_with_its_own_scores(federation: Federation, tmp_pa
     assert result.exit_code == 0
     told = json.loads(result.stdout)
     assert (told["answered"], told["abstained"], told["by_student"]) == (7, 3, 3)
-    assert "The student labelled 3 of the abstained itself." in result.stderr
+    assert "The student itself labelled 3 of the abstained queries." in result.stderr
     assert invoke("report", "--run", run_of(federation)).exit_code == 0
 
 

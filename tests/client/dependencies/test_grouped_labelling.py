@@ -179,7 +179,7 @@ def test_other_settings_labels_or_kinds_are_another_run(several: Federation) -> 
         (RARE + "noise = 1\n", ErrorCode.CONFIG_INVALID, "no such key"),
         (RARE + RARE, ErrorCode.CONFIG_INVALID, "'cat' is named twice"),
         ("", ErrorCode.CONFIG_INVALID, "missing"),
-        ("[[", ErrorCode.CONFIG_INVALID, "no TOML"),
+        ("[[", ErrorCode.CONFIG_INVALID, "not TOML"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(

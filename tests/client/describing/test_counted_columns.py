@@ -100,9 +100,9 @@ def test_conditions_mean_what_they_say(text: str, records: list[int]) -> None:
     [
         ("age", "no condition"),
         ("height>=3", "no column 'height'"),
-        ("sex=x", "'x' is no value of column 'sex': it has f, m"),
-        ("ward=icu", "'icu' is no value of column 'ward': it has ICU, the"),
-        ("age>=old", "'old' is no value of column 'age'"),
+        ("sex=x", "'x' is not a value of column 'sex': it has f, m"),
+        ("ward=icu", "'icu' is not a value of column 'ward': it has ICU, the"),
+        ("age>=old", "'old' is not a value of column 'age'"),
         ("label=maybe", "no value 'maybe'"),
     ],
 )

@@ -157,7 +157,7 @@ def test_the_map_of_ranges_expects_one_value_of_each_category() -> None:
 
 
 class WrongSource:
-    """Answers with values that are no numbers, or over no records."""
+    """Answers with values that are not numbers, or over no records."""
 
     def __init__(self, value: float, records: float) -> None:
         self.value = value

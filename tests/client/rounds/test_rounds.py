@@ -351,7 +351,7 @@ def test_no_label_at_all_is_told(federation: Federation) -> None:
         (Choice(model="oracle"), "no model oracle"),
         (Choice("vat", steps=-1), "needs steps"),
         (Choice(model="tests.client.students.own_models:neighbours"), "holds .*KNeighborsClassifier"),
-        (Choice("dp-sgd"), "decides which others are asked"),
+        (Choice("dp-sgd"), "decides which other records are asked"),
     ],
 )
 def test_a_student_that_there_is_not_is_told_before_anything_is_asked(

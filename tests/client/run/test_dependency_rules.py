@@ -53,7 +53,7 @@ RULE = '[[dependencies]]\nparent = "{}"\nchild = "{}"\nconfidence = {}\nmissed =
         ('task = "a"\n' + RULE.format("a", "b", 1.0) + 'implies = "nothing"\n', "implies"),
         ('task = "a"\n' + RULE.format("a", "c", 1.0) + RULE.format("b", "c", 1.0), "'c' has two parents"),
         ('task = "a"\ncolour = 1\n' + RULE.format("a", "c", 1.0), "colour"),
-        ("task = ", "no TOML"),
+        ("task = ", "not TOML"),
     ],
 )
 def test_what_is_off_is_named(tmp_path: Path, text: str, named: str) -> None:

@@ -166,7 +166,7 @@ def test_a_data_dependent_remainder_is_not_shown(tmp_path: Path) -> None:
         (("--queries", 30, "--mechanism", "binary:sigma=5"), ErrorCode.PLAN_INVALID, "single labels"),
         (("--queries", 30, "--parties", "a,z", *NOISE), ErrorCode.PARTY_UNKNOWN, "z"),
         (("--queries", 30, "--quorum", 1, *NOISE), ErrorCode.POLICY_REFUSED, "quorum"),
-        (("--queries", 30, "--plot", "plan.pdf", *NOISE), ErrorCode.CONFIG_INVALID, "no picture"),
+        (("--queries", 30, "--plot", "plan.pdf", *NOISE), ErrorCode.CONFIG_INVALID, "not a picture"),
     ],
 )
 def test_what_label_would_be_refused_is_refused_here(

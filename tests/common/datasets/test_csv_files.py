@@ -66,7 +66,7 @@ def test_what_was_guessed_and_left_out_is_told(tmp_path: Path) -> None:
     assert reading == Reading("Windows-1252", True, ";", left_out=left_out)
     assert reading.sentences() == (
         "Read as Windows-1252, its cells parted by semicolons.",
-        "It is no UTF-8, and Windows-1252 is a guess: save it as UTF-8 where letters look wrong.",
+        "It is not UTF-8, and Windows-1252 is a guess: save it as UTF-8 where letters look wrong.",
         "Left out: column 1, which has no name.",
         "Left out: 1 line of comments, which begin with #.",
     )
@@ -141,7 +141,7 @@ def test_a_row_is_found_by_its_line(tmp_path: Path) -> None:
         ("\n# nothing\n", "it is empty"),
         (b"a\x00,b\n", "bytes of 0"),
         (PLAIN.encode("utf-32"), "bytes of 0"),
-        (b"\xff\xfea", "no UTF-16, as it says"),
+        (b"\xff\xfea", "not UTF-16, as it says"),
         ("größe,ä\nö,ü\n".encode() + b"\xff,1\n", "UTF-8 but for a byte 0xff in line 3"),
         ("c,y\nКиев,a\n".encode("cp1251"), "neither UTF-8 nor Windows-1252, which makes 'Êèåâ' of line 2"),
         ("c,y\nКиїв,a\n".encode("cp1251"), "which makes 'è¿â' of line 2"),

@@ -73,7 +73,7 @@ def test_what_is_no_day_is_refused(cell: str, form: str | None) -> None:
 
 
 def test_numbers_are_no_days_without_a_form() -> None:
-    with pytest.raises(UnreadableValuesError, match="type int64, which are no dates: programs count"):
+    with pytest.raises(UnreadableValuesError, match="type int64, which are not dates: programs count"):
         days(pa.array([20210111]))
     with pytest.raises(UnreadableValuesError, match="no dates such as 2026-12-31: programs count"):
         days(pa.array(["2021-01-11", "44207"]))

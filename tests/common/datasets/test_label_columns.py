@@ -1,4 +1,4 @@
-"""Labels are words; numbers are no places among classes that are words."""
+"""Labels are words; numbers are not places among classes that are words."""
 
 import re
 

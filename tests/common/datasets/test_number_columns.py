@@ -100,7 +100,7 @@ def test_points_in_a_file_of_semicolons_may_part_thousands() -> None:
         (("\u0663", "2"), "no numbers"),
         (("1,5", "1.5"), "'1,5' and '1.5', which no one way to write numbers explains"),
         (("5%", "6"), "'6' in 1 row from row 1 on, without the percent sign"),
-        ((b"1", b"2"), "type binary, which are no numbers"),
+        ((b"1", b"2"), "type binary, which are not numbers"),
         (([1], [2]), "type list"),
     ],
 )

@@ -63,7 +63,7 @@ def test_the_index_of_pandas_is_no_column_unless_it_has_a_name() -> None:
         (pd.DataFrame({"w": [1, "x"]}), ErrorCode.DATA_UNREADABLE, "several kinds, .* in column 'w'"),
         (pd.DataFrame([[1, 2]], columns=["w", "w"]), ErrorCode.DATA_SHAPE, "two columns of one name"),
         (pa.table([[1], [2]], names=["w", " w"]), ErrorCode.DATA_SHAPE, "two columns 'w', columns 1 and 2"),
-        (None, ErrorCode.DATA_UNREADABLE, "it is no table: give one of pyarrow, pandas or polars"),
+        (None, ErrorCode.DATA_UNREADABLE, "it is not a table: give one of pyarrow, pandas or polars"),
     ],
 )
 def test_what_is_no_table_is_refused(frame: object, code: ErrorCode, named: str) -> None:

@@ -24,8 +24,8 @@ BEYOND = {
     'x = "' + "a" * 20_001 + '"': "20000 characters",
     "a" * 20_001 + " = 1": "20000 characters",
     "x = [" + "1," * 100_001 + "]": "100000 entries",
-    'x = "\x00"': "is no TOML",
-    "x = 1\nx = 2": "is no TOML",
+    'x = "\x00"': "is not TOML",
+    "x = 1\nx = 2": "is not TOML",
 }
 
 

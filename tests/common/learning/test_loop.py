@@ -174,7 +174,7 @@ def test_a_checkpoint_of_another_training_is_not_used(tmp_path: Path, harm: str)
 
 @dataclass(frozen=True)
 class Broken:
-    """A loss that is no number from a step on."""
+    """A loss that is not a number from a step on."""
 
     value: float
     step: int

@@ -83,7 +83,7 @@ def test_a_mechanism_without_a_rule_is_refused(install: Install) -> None:
     [
         ("noisy_max = toy:Missing", r"Toy registers toy:Missing .* cannot be imported \(AttributeError"),
         ("noisy_max = nowhere:NoisyMax", r"cannot be imported \(ModuleNotFoundError"),
-        ("noisy_max = toy:Literal", "is no Mechanism"),
+        ("noisy_max = toy:Literal", "is not a Mechanism"),
         ("other_max = toy:NoisyMax", "is installed as mechanism other_max and calls itself noisy_max"),
     ],
 )

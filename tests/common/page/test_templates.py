@@ -1,4 +1,4 @@
-"""What others wrote stays text on every page, and a value that is missing is no empty page."""
+"""What others wrote stays text on every page, and a value that is missing is not an empty page."""
 
 import base64
 from pathlib import Path

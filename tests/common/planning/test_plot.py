@@ -50,7 +50,7 @@ def test_a_picture_shows_a_line_for_each_curve(tmp_path: Path) -> None:
     assert seen == [[True, False], [True, True]]
 
 
-@pytest.mark.parametrize(("name", "told"), [("plan.pdf", "no picture"), ("no/folder.png", "Cannot write")])
+@pytest.mark.parametrize(("name", "told"), [("plan.pdf", "not a picture"), ("no/folder.png", "Cannot write")])
 def test_a_plot_that_cannot_be_written_is_refused(tmp_path: Path, name: str, told: str) -> None:
     curve = worst_case_curve("gnmax", CANDIDATE, 8.0, 1e-5, queries_up_to(5))
     with pytest.raises(OstrakaError, match=told) as refused:

@@ -210,7 +210,7 @@ def test_all_columns_that_do_not_fit_are_told_at_once(tmp_path: Path) -> None:
             None,
         ),
         ({"admitted": [None] * 3}, "column 'admitted'", ErrorCode.DATA_NAN),
-        ({"admitted": [1, 2, 3]}, "no dates", ErrorCode.DATA_NOT_NUMERIC),
+        ({"admitted": [1, 2, 3]}, "not dates", ErrorCode.DATA_NOT_NUMERIC),
         ({"diagnosis": ["no", "yes", "maybe"]}, "'maybe' in row 2", ErrorCode.DATA_LABEL_RANGE),
         ({"weight": [1, 2, 3]}, "drop the column 'weight'.", ErrorCode.TASK_MISMATCH),
     ],

@@ -244,7 +244,7 @@ def test_any_task_comes_back_from_its_file(
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("name = ", "no TOML"),
+        ("name = ", "not TOML"),
         ('name = "a"\n', "it is missing"),
         ('name = "a"\ncolour = 1\nclasses = ["a", "b"]\n', "it is missing"),
     ],

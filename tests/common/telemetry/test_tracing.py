@@ -78,7 +78,7 @@ def test_an_error_is_noted_by_its_code_alone() -> None:
     exporter = InMemorySpanExporter()
     with tracing("party", "alpha", exporter):
         with pytest.raises(OstrakaError), span("vote"):
-            raise OstrakaError(ErrorCode.DATA_NAN, "Row 3 is no number.")
+            raise OstrakaError(ErrorCode.DATA_NAN, "Row 3 is not a number.")
         with pytest.raises(ValueError, match="secret"), span("vote"):
             raise ValueError("secret vote")
     spans = exporter.get_finished_spans()

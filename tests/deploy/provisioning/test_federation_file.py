@@ -84,7 +84,7 @@ TWO = PARTY + PARTY.replace('"a"', '"b"').replace("a.example", "{host}")
         (WHOLE.replace(QUERY, ""), r"no \[\[query\]\]"),
         (
             WHOLE.replace('"a.example:7001"', '"a.example"'),
-            r"party, entry 1, address: 'a\.example' is no address",
+            r"party, entry 1, address: 'a\.example' is not an address",
         ),
         (WHOLE.replace("a.example:7001", "a.example:0"), "port 0"),
         (WHOLE.replace('site = "q"', 'site = "hub"'), r"\[guardian\] and \[\[query\]\] are both hub"),
@@ -95,7 +95,7 @@ TWO = PARTY + PARTY.replace('"a"', '"b"').replace("a.example", "{host}")
         *((WHOLE.replace("[guardian]", DATABASE.format(file)), "url_file") for file in HOSTILE_FILES),
         (WHOLE.replace("[guardian]", '[guardian]\nledger = "postgresql"'), "guardian: give url_file"),
         ("days = 0\n" + WHOLE, "days"),
-        ("federation = ", "is no TOML"),
+        ("federation = ", "is not TOML"),
     ],
 )
 def test_what_does_not_fit_together_is_named(tmp_path: Path, text: str, sentence: str) -> None:

@@ -55,7 +55,7 @@ def test_no_two_parts_have_a_setting_of_the_same_name() -> None:
 
 
 def test_a_part_is_not_given_beside_its_settings() -> None:
-    with pytest.raises(ValidationError, match="records is no setting"):
+    with pytest.raises(ValidationError, match="records is not a setting"):
         Settings(records=RecordSettings(parties=3), parties=4)
 
 
@@ -314,7 +314,7 @@ def test_what_is_tallied_blindly_costs_what_it_can_at_worst() -> None:
     ("text", "told"),
     [
         ("partys = 3", r"partys: there is no such key \(did you mean parties\?\)"),
-        ("parties = [", "is no TOML"),
+        ("parties = [", "is not TOML"),
         (None, "Cannot read"),
     ],
 )

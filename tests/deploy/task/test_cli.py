@@ -99,7 +99,7 @@ def test_tasks_of_arrays_and_of_several_labels_are_shown_and_checked(tmp_path: P
     assert "labels: 3 ill, 3 old" in run("check", tmp_path / "task.toml", tmp_path / "records.npz")
     save(replace(data, y=None), tmp_path / "pool.npz")
     assert "no labels" in run("check", tmp_path / "task.toml", tmp_path / "pool.npz")
-    refused("is no table", "init", tmp_path / "pool.npz", "--label", "x", "--out", tmp_path / "new.toml")
+    refused("is not a table", "init", tmp_path / "pool.npz", "--label", "x", "--out", tmp_path / "new.toml")
 
 
 def test_names_of_columns_drive_no_terminal(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_nobody_but_the_party_signs(editor: Browser, guardian: Calls, federation
 def test_a_file_that_is_no_agreement(editor: Browser) -> None:
     for content in (b"\xff\xff", b"\x0a\x02\xff\xff", b" "):
         refused = editor.post("/change/grant", 400, reason="a try", agreement=content)
-        assert problem(refused.text).startswith("The file is no signed agreement")
+        assert problem(refused.text).startswith("The file is not a signed agreement")
     refused = editor.post("/change/grant", 400, reason="a try")
     assert problem(refused.text).startswith("Signed agreement is missing")
 
@@ -144,6 +144,6 @@ def test_a_form_that_cannot_be_meant_comes_back_with_its_values(editor: Browser,
 
 @pytest.mark.heavy
 def test_what_is_no_change(editor: Browser) -> None:
-    assert "knows no such change" in problem(editor.text("/change/policy", 400))
+    assert "has no such change" in problem(editor.text("/change/policy", 400))
     refused = editor.post("/change/freeze", 400, reason="a try", **UNIT | {"group": "none"})
     assert "has no budget" in problem(refused.text)

@@ -63,7 +63,7 @@ def test_what_is_no_day(reader: Browser) -> None:
     for day in ("yesterday", "2020-13-01", "<b>", "9999-12-31", "0001-01-01"):
         refused = reader.client.get("/downloads/report.html", params={"to": day})
         assert refused.status_code == 400
-        assert "is no day" in problem(refused.text)
+        assert "is not a day" in problem(refused.text)
 
 
 @pytest.mark.heavy
@@ -75,7 +75,7 @@ def test_the_log_is_verified_with_a_kept_head(reader: Browser, guardian: Calls) 
 
 
 def test_a_head_that_is_none_or_nobodys(reader: Browser, guardian: Calls) -> None:
-    assert "is no audit head" in problem(reader.post("/audit/verify", 400, heads=b"\xff\xff").text)
+    assert "is not an audit head" in problem(reader.post("/audit/verify", 400, heads=b"\xff\xff").text)
     forged = guardian.admin.Head(admin_pb2.HeadRequest())
     forged.sequence += 1
     answer = reader.post("/audit/verify", heads=forged.SerializeToString())

@@ -111,7 +111,7 @@ def test_a_value_of_a_form_has_so_many_bytes_and_no_more(editor: Browser) -> Non
 
 
 def test_so_many_heads_are_taken_and_no_more(reader: Browser) -> None:
-    for count, told in ((MAX_HEADS, "is no audit head"), (MAX_HEADS + 1, "Too many files")):
+    for count, told in ((MAX_HEADS, "is not an audit head"), (MAX_HEADS + 1, "Too many files")):
         heads = [("heads", (f"{number}.pb", b"\xff\xff")) for number in range(count)]
         headers = {"origin": reader.origin}
         answer = reader.client.post(

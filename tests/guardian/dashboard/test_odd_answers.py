@@ -44,8 +44,8 @@ def charged(epsilon: float, order: float) -> None:
 @pytest.mark.parametrize(
     ("read", "sentence"),
     [
-        (lambda: contents_of(row("no JSON")), "what is no JSON"),
-        (lambda: contents_of(row("[" * 100_000)), "what is no JSON"),
+        (lambda: contents_of(row("no JSON")), "what is not JSON"),
+        (lambda: contents_of(row("[" * 100_000)), "what is not JSON"),
         (lambda: contents_of(row("[1]")), "nothing by name"),
         (lambda: audit_about(row('{"unit": ["a"]}')), "without party, group and adjacency"),
         (lambda: audit_about(row('{"unit": ["a", "all", "person"]}')), "adjacency record or label"),

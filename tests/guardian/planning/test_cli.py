@@ -143,7 +143,7 @@ def test_the_published_votes() -> None:
         (("--epsilon", 1e-9, "--delta", 1e-12), ErrorCode.BUDGET_TOO_SMALL, "epsilon"),
         (("--mechanism", "gnmax:sigma=4,tau=1"), ErrorCode.PLAN_INVALID, "there is no tau"),
         (("--filter", "gaussian", "--order", 8), ErrorCode.CONFIG_INVALID, "has no order"),
-        (("--plot", "plan.pdf"), ErrorCode.CONFIG_INVALID, "no picture"),
+        (("--plot", "plan.pdf"), ErrorCode.CONFIG_INVALID, "not a picture"),
         (("--votes", "none.npy"), ErrorCode.DATA_MISSING, "none.npy"),
         (("--mechanism", "statistics:cells=9"), ErrorCode.PLAN_INVALID, "give columns"),
         (

@@ -220,7 +220,7 @@ def test_heads_for_encrypted_queries_stay_in_range() -> None:
 
 
 def test_a_network_with_more_state_than_parameters_is_refused() -> None:
-    """Running means of a batch normalisation are no parameters, and mix records."""
+    """Running means of a batch normalisation are not parameters, and mix records."""
     with pytest.raises(OstrakaError) as error:
         first_parameters("tests.services.teachers.joint.examples:with_buffers", (FEATURES,), CLASSES, 0)
     assert error.value.code == ErrorCode.MODEL_INVALID

@@ -125,7 +125,7 @@ def test_networks_whose_losses_are_no_numbers_are_refused(records: Dataset, task
     with pytest.raises(OstrakaError) as refused:
         train(records, task, config(f"{HERE}:exploding", epochs=2), seed=0)
     assert refused.value.code is ErrorCode.MODEL_INVALID
-    assert "losses are no numbers" in refused.value.message
+    assert "losses are not numbers" in refused.value.message
 
 
 @pytest.mark.parametrize("held_out", [0.0, 0.25])

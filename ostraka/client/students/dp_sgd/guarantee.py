@@ -1,4 +1,4 @@
-"""What a training by DP-SGD promises, and how much noise that needs by privacy loss distributions."""
+"""The guarantee of a training by DP-SGD, and the noise that it needs by privacy loss distributions."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ _ORDERS = (*range(2, 33), 48, 64, 96, 128, 256, 512)
 
 @dataclass(frozen=True)
 class Noise:
-    """What one training draws.
+    """The noise of one training.
 
     Attributes:
         multiplier: deviation of the noise on a batch's sum of gradients, in clipping norms.
@@ -106,7 +106,8 @@ class DpSgdGuarantee:
 
     @classmethod
     def of(cls, noise: Noise, epsilon: float, delta: float, clip: float) -> Self:
-        """Return what noise that was calibrated to `epsilon` promises: less if that holds when rounded up."""
+        """Return the guarantee of noise that was calibrated to `epsilon`; a smaller epsilon if it holds when
+        rounded up."""
         spent = noise.epsilon(delta, grid=GRID * epsilon)
         rounded = math.ceil(_DIGITS * spent) / _DIGITS
         return cls(
@@ -122,8 +123,9 @@ class DpSgdGuarantee:
 def dp_sgd_words(guarantee: Mapping[str, Any]) -> str:
     """Return the guarantee of a saved student, given by its fields, and what it does not cover."""
     return (
-        f"The saved student is DP for each record that it learned from, own and of the pool: epsilon "
-        f"{guarantee['epsilon']:g} at delta {number_text(guarantee['delta'])}, for one record that is there "
-        "or left empty. The metrics are not covered, nor is any other student of these records: each spends "
-        "anew."
+        "The saved student is DP for each record that it learned from, own records and "
+        f"records of the pool: epsilon {guarantee['epsilon']:g} at delta "
+        f"{number_text(guarantee['delta'])}, for one record that is present or empty. "
+        "This does not cover the metrics, or any other student of these records: each "
+        "further student spends privacy again."
     )

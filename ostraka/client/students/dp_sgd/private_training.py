@@ -68,7 +68,7 @@ class PrivateOptimizer(DPOptimizer):  # type: ignore[misc]
     """Opacus' clipping of gradients, with noise of the operating system's generator."""
 
     def clip_and_accumulate(self) -> None:
-        """Add up the clipped gradients; what is no number counts as 0, so that clipping bounds all."""
+        """Add up the clipped gradients; what is not a number counts as 0, so that clipping bounds all."""
         for p in self.params:
             p.grad_sample = torch.nan_to_num(p.grad_sample, nan=0.0, posinf=0.0, neginf=0.0)
         super().clip_and_accumulate()

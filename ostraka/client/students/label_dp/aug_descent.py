@@ -1,4 +1,4 @@
-"""The student that doubts labels anew in every round.
+"""The student Aug-Descent, which decides in every round which labels are likely wrong.
 
 Tang et al. 2022, section 4.3.3; DivideMix and Aug-Descent.
 """
@@ -81,7 +81,7 @@ class CoTrainingTurn:
 
     @property
     def round(self) -> int:
-        """How often labels were divided anew for this network, 0 in the warm-up."""
+        """Number of times that the labels were divided for this network; 0 in the warm-up."""
         return self.number // 2
 
     def run_of(self, whole: TrainingRun) -> TrainingRun:

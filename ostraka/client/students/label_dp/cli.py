@@ -14,7 +14,7 @@ def calibrate(
     epsilon: Annotated[
         float, typer.Option("--epsilon", help="Epsilon of one release of all clusters (label-DP).")
     ],
-    delta: Annotated[float, typer.Option("--delta", help="Delta of that release.")] = 1e-5,
+    delta: Annotated[float, typer.Option("--delta", help="Delta of the same release.")] = 1e-5,
     json: Annotated[str | None, typer.Option(help="File for the figures; - is stdout.")] = None,
 ) -> None:
     """Compute the noise that noise_cluster needs for (epsilon, delta)-label-DP."""

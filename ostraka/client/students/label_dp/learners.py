@@ -9,7 +9,8 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 class LdpNormal(Supervised):
-    """LDP-Normal: a network of the noisy labels as if they were right, of several labels each by itself."""
+    """LDP-Normal: a network trained on the noisy labels as if they were correct, each of several labels
+    alone."""
 
 
 class LdpSsl(FixMatch):

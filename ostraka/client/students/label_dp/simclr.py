@@ -1,4 +1,4 @@
-"""An embedding learned from features alone: two views of a record lie close, those of others apart.
+"""SimCLR: an embedding learned from features alone, in which two views of a record lie close together.
 
 SimCLR (Chen et al. 2020), by which Tang et al. 2022 find their clusters (section 2.1).
 """

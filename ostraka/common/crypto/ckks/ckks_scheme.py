@@ -74,7 +74,7 @@ class CkksKeys:
         depends on them may be told to the party that sent it.
 
         Raises:
-            OstrakaError: `message.invalid` for bytes that are no whole ciphertexts.
+            OstrakaError: `message.invalid` for bytes that are not whole ciphertexts.
         """
         outputs = max(len(data) // logits_bytes(self.parameters, 1), 1)
         packed = ciphertexts(self.parameters, data, (outputs, 2), self.parameters.result_primes)

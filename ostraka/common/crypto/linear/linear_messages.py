@@ -87,7 +87,7 @@ def read_logits(data: bytes, packing: Packing) -> tuple[NDArray[np.uint64], Poly
     """Halves (outputs, block) and (outputs, DEGREE) as `write_logits` rounded them.
 
     Raises:
-        OstrakaError: `message.invalid` for bytes that are no whole ciphertexts.
+        OstrakaError: `message.invalid` for bytes that are not whole ciphertexts.
     """
     size = logit_bytes(packing)
     if not data or len(data) % size:

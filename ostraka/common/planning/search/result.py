@@ -13,8 +13,8 @@ from ostraka.common.planning.search.search import Outcome, Point, Search
 from ostraka.common.privacy.filters import filter_text
 
 CAVEAT = (
-    "The search looks at every vote: votes must be public, simulated or assumed. What is found on private "
-    "votes tells of them, and must not be used."
+    "The search reads every vote, so the votes must be public, simulated or assumed. A "
+    "result from private votes reveals them and must not be used."
 )
 
 
@@ -46,7 +46,7 @@ def figures(
 
 def tell_advice(best: Outcome, floor: Floor | None, command: Sequence[str]) -> str:
     """Return one line on what the best plan is worth, with the command that says more."""
-    measure = f"what they are worth beside own records: {shlex.join(command)}"
+    measure = f"what they add to your own records: {shlex.join(command)}"
     if best.answers < FEW_LABELS:
         return f"Advice: {best.answers:.0f} labels teach nothing; ask for sums, or none. To see {measure}"
     if floor is None or best.gain is None:

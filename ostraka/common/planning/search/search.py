@@ -284,8 +284,8 @@ def no_label(search: Search, families: Sequence[Family], purse: Purse, advice: s
             return _no_gain(search.floor, accurate.gain or 0.0)
         return OstrakaError(
             ErrorCode.BUDGET_TOO_SMALL,
-            f"No budget gives {least}: with hardly any noise these teachers reach {accurate.accuracy:.3g}; "
-            "lower --least-accuracy, or have better teachers.",
+            f"No budget gives {least}: with hardly any noise these teachers reach "
+            f"{accurate.accuracy:.3g}; lower --least-accuracy, or train better teachers.",
         )
     return OstrakaError(
         ErrorCode.BUDGET_TOO_SMALL,
@@ -300,8 +300,8 @@ def _no_gain(floor: Floor, gain: float) -> OstrakaError:
     return OstrakaError(
         ErrorCode.BUDGET_TOO_SMALL,
         "No plan has any gain: with hardly any noise labels are right for "
-        f"{floor.value + gain:.1%}{balanced}, and {floor.words}. Do without votes: keep to own data, have "
-        "better teachers, or learn from sums with `ostraka query fit`.",
+        f"{floor.value + gain:.1%}{balanced}, and {floor.words}. Do not ask for votes: use your own data, "
+        "train better teachers, or learn from sums with `ostraka query fit`.",
     )
 
 

@@ -24,33 +24,35 @@ class SearchOptions(BaseModel):
 
     search: bool = Field(
         default=False,
-        description="Search the mechanism, noise, threshold and order that give the most right labels.",
+        description="Search for the mechanism, noise, threshold and order that give the most correct labels.",
     )
     teacher_accuracy: float | None = Field(
         default=None,
         gt=0,
         lt=1,
-        description="search: assumed accuracy of a teacher, where there are no --votes to search on.",
+        description="With --search: assumed accuracy of a teacher, if no votes are given.",
     )
     positives: Annotated[float | None, KEY] = Field(
         default=None,
         gt=0,
-        description="search: labels that a record has on average, to assume votes on several.",
+        description="With --search: positive labels that a record has on average, to assume votes of a "
+        "multi-label task.",
     )
     least_accuracy: float | None = Field(
         default=None,
         ge=0,
         le=1,
-        description="search: least share of right labels, balanced over yes and no for several labels; "
-        f"default {KEPT} of that without noise.",
+        description="With --search: smallest share of correct labels, balanced over yes and no "
+        f"for several labels. Default: {KEPT} of the share without noise.",
     )
 
     own_accuracy: float | None = Field(
         default=None,
         ge=0,
         le=1,
-        description="search: accuracy of this site's own model alone, which labels must be above; balanced "
-        "over classes where one has more than four fifths of the records.",
+        description="With --search: accuracy of this site's own model, which the labels must "
+        "exceed. Give the "
+        "balanced accuracy if one class has more than four fifths of the records.",
     )
 
     def check(self) -> None:
@@ -59,7 +61,7 @@ class SearchOptions(BaseModel):
             if not self.search and getattr(self, name) is not None:
                 is_key = name in settings_keys(SearchOptions)
                 option = name if is_key else f"--{name.replace('_', '-')}"
-                raise _invalid(f"{option} is for a search: give --search as well, or leave {option} out.")
+                raise _invalid(f"{option} works only with --search: add it, or leave {option} out.")
 
     def sample(
         self, votes: Path | None, classes: int, teachers: int | None, *, several: bool | None
@@ -84,7 +86,7 @@ class SearchOptions(BaseModel):
                 "--teacher-accuracy, or give query plan own records with --labelled."
             )
         if teachers is None:
-            raise _invalid("Nobody says how many teachers vote: give --teachers.")
+            raise _invalid("The number of teachers is missing: give --teachers.")
         if several or (several is None and self.positives is not None):
             return assume_labels(classes, teachers, self._above_chance(2), self._positives(classes)), None
         return assume_classes(classes, teachers, self._above_chance(classes)), None
@@ -104,7 +106,7 @@ class SearchOptions(BaseModel):
     def _positives(self, labels: int) -> float:
         if self.positives is None:
             raise _invalid(
-                "Nobody says how many labels a record has on average: give positives in --settings."
+                "The average number of labels of a record is missing: give positives in --settings."
             )
         if self.positives >= labels:
             raise _invalid(

@@ -133,7 +133,7 @@ def read_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
 def finite(array: NDArray[np.generic] | None, path: Path, name: str) -> NDArray[np.float64]:
     """Return an array of a file as numbers.
 
-    Raises `data.missing` where there is none, `data.not_numeric` or `data.nan` for what is no number.
+    Raises `data.missing` where there is none, `data.not_numeric` or `data.nan` for what is not a number.
     """
     if array is None:
         raise OstrakaError(ErrorCode.DATA_MISSING, f"{path} holds no array {name}; add it.")

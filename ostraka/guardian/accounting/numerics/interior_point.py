@@ -41,7 +41,7 @@ def largest_log_sum(weights: Floats, limits: Floats, low: Floats, high: Floats) 
         low: the least value (Q, n) of each variable, in [0, 1].
         high: the largest, at least 1.
 
-    Where no step gains anything, or a limit is no number, it is 1.
+    Where no step gains anything, or a limit is not a number, it is 1.
     """
     known: NDArray[np.bool_] = np.asarray(np.isfinite(limits).all(axis=(1, 2)))
     limits = np.where(known[:, None, None], limits, 0.0)

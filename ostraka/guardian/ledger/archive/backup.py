@@ -1,4 +1,4 @@
-"""Copies of a whole ledger in one file, whichever backend it is kept in, and a ledger made of one again."""
+"""Backups of a whole ledger in one file, whatever its backend, and the restore of a ledger from a backup."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ROWS_AT_ONCE = 500
 
 
 def backup(ledger: LedgerReader, path: Path) -> None:
-    """Write a ledger as it is now, while others use it, to a new SQLite file that its owner alone may read.
+    """Write a snapshot of a ledger in use to a new SQLite file that only its owner may read.
 
     The file appears at `path` once it is whole. What is encrypted stays so, and the key is not in it: keep
     a copy of ledger.key apart from it. A backup becomes a ledger again by `restore` alone.

@@ -211,7 +211,7 @@ def reading(path: Path) -> Iterator[LineReader]:
 
     Raises:
         OstrakaError: `data.missing` where it cannot be read; `ledger.archive_altered` for whatever the block
-            finds not to fit, and for what is no archive.
+            finds not to fit, and for what is not an archive.
     """
     try:
         with gzip.open(path, "rb") as file:

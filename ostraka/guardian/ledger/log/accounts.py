@@ -21,7 +21,7 @@ from ostraka.guardian.ledger.store.amounts import add
 
 
 def after(before: str, *values: object) -> str:
-    """Return what stands for a row and for all rows before it, which `before` stands for; "" for none."""
+    """Return the chained digest of a row and of all rows before it, whose digest is `before`; "" for none."""
     return sha256(json.dumps([before, *values]).encode())
 
 

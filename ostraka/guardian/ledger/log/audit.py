@@ -83,7 +83,7 @@ def head_payload(sequence: int, digest: bytes) -> bytes:
 
 
 def sha256(content: bytes) -> str:
-    """Return what stands for `content` in a row."""
+    """Return the SHA-256 by which a row refers to `content`."""
     return hashlib.sha256(content).hexdigest()
 
 

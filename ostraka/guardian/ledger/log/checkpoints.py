@@ -134,7 +134,7 @@ def store(tx: Transaction, seal: Seal, made: Checkpoint) -> None:
 
 
 def load(connection: Connection) -> Checkpoint | None:
-    """Return the last checkpoint, whoever signed it.
+    """Return the last checkpoint, without checking its signer.
 
     None where there is none, or none of this ledger and of this version's states.
     """

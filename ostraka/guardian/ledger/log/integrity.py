@@ -82,7 +82,7 @@ def check_tables(connection: Connection, rows: Iterable[AuditRow]) -> None:
 
 
 def compare(connection: Connection, replayed: ReplayedLedger) -> None:
-    """Compare tables with what was replayed: every row, or those that a replay from a checkpoint on has.
+    """Compare tables with the replayed log: every row, or the rows that a replay from a checkpoint has.
 
     One that began with a checkpoint has everything but sessions, batches, charges and evaluations that were
     over then. Of these it has how many there are and what every unit's charges add up to.

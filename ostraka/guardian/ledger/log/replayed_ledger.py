@@ -231,12 +231,12 @@ class ReplayedLedger:
 
 
 def digest_of_votes(votes: Mapping[str, int]) -> str:
-    """Return what stands for how many votes one person of each party has in a batch."""
+    """Return the digest of how many votes one person of each party has in a batch."""
     return sha256(json.dumps(sorted(votes.items())).encode())
 
 
 def digest(charges: Mapping[UnitName, ChargeAmounts]) -> str:
-    """Return what stands for the charges of one batch."""
+    """Return the digest of the charges of one batch."""
     return sha256(json.dumps(sorted([*unit, *amounts] for unit, amounts in charges.items())).encode())
 
 

@@ -74,7 +74,7 @@ def head(connection: Connection) -> Head:
 
 
 def accounts(connection: Connection) -> dict[UnitName, Account]:
-    """Return every unit, with what stands for its events."""
+    """Return every unit, with the digest of its events."""
     events: dict[int, str] = {}
     for row in stream(connection, [select(unit_events).order_by(unit_events.c.id)]):
         event = (row.time_unix_ms, row.kind, row.epsilon, row.spent, row.reason, row.entry, row.votes)
@@ -141,7 +141,7 @@ def publication_charges(connection: Connection) -> dict[tuple[str, ...], Publica
 
 
 def entries_without_cause(connection: Connection) -> dict[int, str]:
-    """Return every entry, by its id, that nothing of its kind stands for at its time."""
+    """Return every entry, by its id, that has no row of its kind at its time."""
     of_kind = {
         "batch": exists().where(
             batches.c.id == entries.c.id, batches.c.opened_unix_ms == entries.c.time_unix_ms
@@ -154,7 +154,7 @@ def entries_without_cause(connection: Connection) -> dict[int, str]:
 
 
 def manifest_digests(connection: Connection) -> dict[str, Manifests]:
-    """Return what stands for every party's manifests.
+    """Return the digest of every party's manifests.
 
     By site alone: two parties that register at once are numbered and logged in either order.
     """

@@ -31,8 +31,8 @@ def check_session(connection: Connection, session: StoredSession, size: int) -> 
     if size > left:
         raise OstrakaError(
             ErrorCode.BATCH_TOO_LARGE,
-            f"The session may ask {left} more of its {session.queries} queries, and this batch has {size};"
-            " send a smaller batch or open another session.",
+            f"The session may ask {left} more of its {session.queries} queries, but this batch has "
+            f"{size}; send a smaller batch or open another session.",
             left=str(max(0, left)),
         )
 
@@ -118,7 +118,7 @@ def check_dead(connection: Connection, session_id: str) -> None:
     if int(connection.execute(found).scalar_one()) >= MAX_DEAD:
         raise OstrakaError(
             ErrorCode.POLICY_OPEN_LIMIT,
-            f"{MAX_DEAD} batches of the session died, as many as may; open another session.",
+            f"{MAX_DEAD} batches of the session died, which is the limit; open another session.",
         )
 
 

@@ -241,7 +241,7 @@ def _check_fits(size: int, wanted: Sequence[tuple[Budget, int]]) -> None:
     if not short:
         return
     fits = min(budget.available * size // amount for budget, amount in short)
-    advice = f"a batch of {fits} would" if fits else "no query does; use more noise, or leave that party out"
+    advice = f"a batch of {fits} would" if fits else "no query fits; use more noise, or leave that party out"
     raise OstrakaError(
         ErrorCode.BUDGET_TOO_SMALL,
         f"A batch of {size} does not fit what is left of the budget of {short[0][0].key}; {advice}.",

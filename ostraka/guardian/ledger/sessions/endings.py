@@ -49,7 +49,7 @@ def kill(tx: Transaction, session_id: str, batch_id: int) -> None:
 
 
 def bury(tx: Transaction, where: ColumnElement[bool] | None = None) -> list[list[str | int]]:
-    """Mark ticketed batches (those that match) dead, return what they still reserve, and name them.
+    """Mark matching ticketed batches dead, return what they still reserve, and return their names.
 
     What the check of one was charged stands, and units whose party has evaluated one are charged its worst
     cost. The caller has locked their sessions.
@@ -73,7 +73,7 @@ def bury(tx: Transaction, where: ColumnElement[bool] | None = None) -> list[list
 
 
 def bury_all(tx: Transaction, session_ids: Sequence[str]) -> list[list[str | int]]:
-    """As `bury`, whatever batches these sessions have, which the caller has locked."""
+    """As `bury`, for all batches of these sessions, which the caller has locked."""
     return [
         dead for part in sessions.parts(session_ids) for dead in bury(tx, batch_table.c.session_id.in_(part))
     ]

@@ -1,4 +1,4 @@
-"""Answers that are dropped once nobody is to ask for them again; charges and digests stay."""
+"""Deletes released answers after their retention time; charges and digests stay."""
 
 from __future__ import annotations
 

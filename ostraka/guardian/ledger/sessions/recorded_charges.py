@@ -1,4 +1,4 @@
-"""Charges of every kind as they are recorded, for whoever reads them."""
+"""Read access to recorded charges of every kind."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from ostraka.guardian.ledger.transaction import Transaction
 
 
 def record(tx: Transaction, session: StoredSession, batch_id: int, parties: Sequence[str]) -> None:
-    """Note the `parties` whose ballots of a batch are no votes of their teachers."""
+    """Note the `parties` whose ballots of a batch are not votes of their teachers."""
     tx.record("ballots_refused", session=session.session_id, batch=batch_id, parties=sorted(parties))
 
 

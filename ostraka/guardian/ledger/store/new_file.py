@@ -1,4 +1,4 @@
-"""New files of an operator: there whole or not at all, and in nobody's place."""
+"""New files of an operator: written atomically, never over an existing file."""
 
 from __future__ import annotations
 

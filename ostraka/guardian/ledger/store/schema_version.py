@@ -1,4 +1,4 @@
-"""Version of a ledger's tables, beside the one that this program reads."""
+"""Version of a ledger's tables, compared with the version that this program reads."""
 
 from __future__ import annotations
 

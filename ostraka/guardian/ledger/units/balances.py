@@ -1,4 +1,4 @@
-"""Balances of units, for whoever reads them."""
+"""Read access to the balances of units."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ _REACHES_OUT = re.compile(
     rb"|getattr(?!\([\w.]+, \"[^\"'\\]+\"\))"
     rb"|(?<!\Wself)\." + _BLANKS + rb"classes\b|\btorch\nclasses\b|\"classes\"|\bself" + _BLANKS + rb"=(?!=)"
 )
-"""What in a TorchScript archive writes or reads files, calls other machines or is no plain operation; and
+"""What in a TorchScript archive writes or reads files, calls other machines or is not a plain operation; and
 names put together from parts, which would not be found. `torch.classes` holds what others registered: blanks
 and comments may stand before the name, and no other object than a module itself may have such an attribute.
 """
@@ -151,7 +151,7 @@ class Archive:
         except HarmfulError:
             raise
         except _DAMAGE as exc:
-            raise HarmfulError("is no file of torch.export or TorchScript") from exc
+            raise HarmfulError("is not a file of torch.export or TorchScript") from exc
 
     def repack(self) -> BytesIO:
         """Return a new archive of the members, as torch reads it."""

@@ -301,7 +301,7 @@ ALTERED: dict[str, tuple[Callable[[Lines], None], str]] = {
     "a row's payload": (edit("audit", payload="{}"), "audit row 1 was altered"),
     "a row's time": (edit("audit", time_unix_ms=5), "audit row 1 was altered"),
     "a row's signature": (edit("audit", signed=""), "audit row 1 carries the signature of another row"),
-    "a row's payload that is no text": (edit("audit", payload=5), "damaged"),
+    "a row's payload that is not text": (edit("audit", payload=5), "damaged"),
     "a row's time without end": (edit("audit", time_unix_ms=1 << 64), "damaged"),
     "a missing row": (without("audit"), "audit row 1 is missing"),
     "a cheaper charge": (cheaper, "batch s/1 is not what the audit log says"),

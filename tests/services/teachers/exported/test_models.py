@@ -157,7 +157,7 @@ def test_labels_are_scored_by_their_logits_and_thresholds_tuned_on_public_record
 
 
 class Broken(nn.Module):
-    """Logits that are no numbers where a record's first value is negative."""
+    """Logits that are not numbers where a record's first value is negative."""
 
     def forward(self, X: Tensor) -> Tensor:
         return X.flatten(1)[:, :3] + X[:, :1, 0].sqrt()
@@ -444,4 +444,4 @@ def test_code_that_unpacks_to_more_than_it_holds_is_refused(tmp_path: Path) -> N
     path = write(mlp(SHAPE, CLASSES), tmp_path / "one", "script")
     with ZipFile(path, "a", ZIP_DEFLATED) as archive:
         archive.writestr("one/code/more.py", bytes((64 << 20) + 1))
-    assert "no file of torch.export or TorchScript" in refusal(lambda: Exported([path], SHAPE, CLASSES))
+    assert "not a file of torch.export or TorchScript" in refusal(lambda: Exported([path], SHAPE, CLASSES))
