@@ -136,6 +136,7 @@ def _ballots_refused(site: str) -> OstrakaError:
     return OstrakaError(
         ErrorCode.BATCH_BALLOTS_REFUSED,
         f"Ballots of party {site} are refused, so it is left out: they are not valid votes of its "
-        "teachers, or hold too much noise, or are a sum with a larger norm than its records allow, or this "
-        "site passed on something else (which of these is not proved yet); tell the guardian's administrators.",
+        "teachers, or hold too much noise, or are a sum with a larger norm than its records allow, or "
+        "this site passed on something else (which of these is not proved yet); tell the guardian's "
+        "administrators.",
     )
