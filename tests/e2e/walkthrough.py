@@ -13,6 +13,7 @@ import pytest
 from ostraka.common.console.cli import ExitStatus
 from ostraka.deploy.provisioning.provision import free_base_port
 from ostraka.deploy.simulation.processes import ChildCommand, Start, Supervisor
+from tests.fair_clock import HANGS_S
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -57,7 +58,7 @@ def run_ostraka(processes: Supervisor, number: int, words: list[str], folder: Pa
     if "serve" in words:
         ready = folder / f"ready-{number}"
         child = processes.start(ChildCommand(f"server-{number}", [*words, "--ready-file", str(ready)]))
-        processes.wait_ready(child, ready, 60)
+        processes.wait_ready(child, ready, HANGS_S)
         return
     child = processes.start(ChildCommand(f"command-{number}", words))
     child.process.wait()
