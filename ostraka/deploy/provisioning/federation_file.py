@@ -75,18 +75,23 @@ class PartyEntry(_Entry):
             127.0.0.1.
         relay: site name of the relay through which it is reached and calls the guardian. None: it has an
             address.
+        proxy: HTTP proxy between it and its relay, host:port. None: the proxy that HTTPS_PROXY names there. A
+            password stays at the party, in HTTPS_PROXY, because kits hold no secret.
         device: device of its teachers; "auto" is a GPU if there is one.
     """
 
     address: Address = ""
     listen: Address = ""
     relay: DnsLabel | None = None
+    proxy: Address = ""
     device: Literal["auto", "cpu", "cuda"] = "auto"
 
     @model_validator(mode="after")
     def _one_way(self) -> "PartyEntry":
         if bool(self.address) == (self.relay is not None):
             raise ValueError("give address, or relay for a party that only calls out, and not both")
+        if self.proxy and self.relay is None:
+            raise ValueError("give proxy to a party with a relay alone: it is between these two")
         return self
 
 
