@@ -21,7 +21,8 @@ from tests.fair_clock import FairClock
 
 PYTHON = "python:3.11-slim-bookworm"
 POSTGRES = "postgres:17-bookworm"
-POSTGRES_BASE = "ostraka-stand-in-postgres-base"
+SERVERS = "ostraka-stand-in-servers"
+"""Image with PostgreSQL and Squid, of Debian's packages."""
 WHEELHOUSE = ROOT / "build" / "wheelhouse"
 STAND_INS = Path(__file__).parent / "stand_ins"
 STAND_IN = "ostraka.stand-in"
@@ -60,13 +61,19 @@ def postgres_image() -> None:
     """Have the compose file's PostgreSQL, pulled or made of Debian's package behind the same settings."""
     if _pulled(POSTGRES):
         return
-    _import_debian(POSTGRES_BASE, ("ca-certificates", "postgresql"))
+    servers_image()
     folder = STAND_INS / "postgres"
     digest = _digest(file.read_bytes() for file in sorted(folder.iterdir()))
     if _made_from(POSTGRES) == digest:
         return
-    options = ["--quiet", "--network", "none", "--build-arg", f"BASE={POSTGRES_BASE}"]
+    options = ["--quiet", "--network", "none", "--build-arg", f"BASE={SERVERS}"]
     _run("docker", "build", *options, "--label", f"{STAND_IN}={digest}", "--tag", POSTGRES, str(folder))
+
+
+@cache
+def servers_image() -> None:
+    """Have the image with servers of Debian's packages; the tests' Squid is always that one."""
+    _import_debian(SERVERS, ("ca-certificates", "postgresql", "squid"))
 
 
 @cache
@@ -100,6 +107,7 @@ def prepare() -> tuple[str, ...]:
     """Have engine and images, and return the command of compose."""
     command = ensure()
     build()
+    servers_image()
     postgres_image()
     return command
 

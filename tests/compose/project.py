@@ -26,9 +26,10 @@ class Ended:
 
 @dataclass(frozen=True)
 class Project:
-    """One project; `command` is how compose is called here."""
+    """One project; `command` is how compose is called here, with the file if it is not docker-compose.yml."""
 
     command: tuple[str, ...]
+    name: str = NAME
 
     def compose(self, *arguments: str) -> str:
         """Return what a command of compose prints; fail the test where the command fails."""
@@ -42,7 +43,7 @@ class Project:
 
     def started(self, name: str, service: str, *arguments: str) -> str:
         """Start `ostraka` with these arguments in a new container of a service, and return its name."""
-        container = f"{NAME}-{name}"
+        container = f"{self.name}-{name}"
         run = ("run", "--detach", "--no-deps", "--name", container, "--entrypoint", "ostraka")
         self.compose(*run, service, *arguments)
         return container
@@ -50,7 +51,10 @@ class Project:
     def container(self, service: str) -> str:
         """Return the id of a service's container, running or not."""
         label = f"label=com.docker.compose.service={service}"
-        own, lasting = f"label=com.docker.compose.project={NAME}", "label=com.docker.compose.oneoff=False"
+        own, lasting = (
+            f"label=com.docker.compose.project={self.name}",
+            "label=com.docker.compose.oneoff=False",
+        )
         found = docker(
             "ps", "--all", "--quiet", "--filter", label, "--filter", own, "--filter", lasting
         ).split()
@@ -59,7 +63,7 @@ class Project:
 
     def containers(self) -> dict[str, dict[str, Any]]:
         """Return what the engine knows of every service's container, by service."""
-        own = f"label=com.docker.compose.project={NAME}"
+        own = f"label=com.docker.compose.project={self.name}"
         found = json.loads(docker("inspect", *docker("ps", "--all", "--quiet", "--filter", own).split()))
         return {one["Config"]["Labels"]["com.docker.compose.service"]: one for one in found}
 
@@ -89,7 +93,7 @@ class Project:
     def save_logs(self) -> Path:
         """Write the log of every container of the project, running or not, and return the folder."""
         LOGS.mkdir(parents=True, exist_ok=True)
-        own = f"label=com.docker.compose.project={NAME}"
+        own = f"label=com.docker.compose.project={self.name}"
         for name in docker("ps", "--all", "--format", "{{.Names}}", "--filter", own).split():
             ended = _run("docker", "logs", "--timestamps", name)
             (LOGS / f"{name}.log").write_text(ended.out + ended.err, encoding="utf-8")
@@ -99,13 +103,13 @@ class Project:
         """Remove all that the project made: containers, networks, volumes."""
         profiles = ("--profile", "confidential", "--profile", "model")
         self._compose(*profiles, "down", "--volumes", "--remove-orphans", "--timeout", "5")
-        own = f"label=com.docker.compose.project={NAME}"
+        own = f"label=com.docker.compose.project={self.name}"
         if left := docker("ps", "--all", "--quiet", "--filter", own).split():
             docker("rm", "--force", "--volumes", *left)
             self._compose("down", "--volumes", "--remove-orphans")
 
     def _compose(self, *arguments: str) -> Ended:
-        return _run(*self.command, "--project-name", NAME, *arguments)
+        return _run(*self.command, "--project-name", self.name, *arguments)
 
 
 def docker(*arguments: str) -> str:

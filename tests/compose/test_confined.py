@@ -38,11 +38,13 @@ def places(project: Project) -> dict[str, list[tuple[str, int]]]:
     """Where each server is reached: by its name, and by its address in every network that it is in."""
     ports = {"postgres": 5432, "guardian": GUARDIAN_PORT}
     ports |= {hospital: GUARDIAN_PORT + row for row, hospital in enumerate(HOSPITALS, start=1)}
-    found = {}
-    for service, port in ports.items():
-        networks = json.loads(inspect(project.container(service), "json .NetworkSettings.Networks"))
-        found[service] = [(service, port), *((one["IPAddress"], port) for one in networks.values())]
-    return found
+    return {service: places_of(project, service, port) for service, port in ports.items()}
+
+
+def places_of(project: Project, service: str, port: int) -> list[tuple[str, int]]:
+    """Where one server is reached."""
+    networks = json.loads(inspect(project.container(service), "json .NetworkSettings.Networks"))
+    return [(service, port), *((one["IPAddress"], port) for one in networks.values())]
 
 
 @pytest.mark.parametrize("asking", HOSPITALS)

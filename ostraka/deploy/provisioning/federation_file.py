@@ -74,18 +74,23 @@ class PartyEntry(_Entry):
         listen: where it serves; none: on every interface, at the port of its address, or with a relay on
             127.0.0.1 alone.
         relay: site name of the relay by which it is reached, and calls the guardian; none: it has an address.
+        proxy: the HTTP proxy between it and its relay, host:port; none: what HTTPS_PROXY names there. A
+            password stays at the party, in HTTPS_PROXY: kits hold no secret.
         device: what its teachers vote on; "auto" is a GPU where there is one.
     """
 
     address: Address = ""
     listen: Address = ""
     relay: DnsLabel | None = None
+    proxy: Address = ""
     device: Literal["auto", "cpu", "cuda"] = "auto"
 
     @model_validator(mode="after")
     def _one_way(self) -> "PartyEntry":
         if bool(self.address) == (self.relay is not None):
             raise ValueError("give address, or relay for a party that only calls out, and not both")
+        if self.proxy and self.relay is None:
+            raise ValueError("give proxy to a party with a relay alone: it is between these two")
         return self
 
 

@@ -22,7 +22,7 @@ from ostraka.deploy.provisioning.compose import compose_fragment, readme
 from ostraka.deploy.provisioning.federation_file import (
     FEDERATION_FILE,
     FederationFile,
-    RelayEntry,
+    PartyEntry,
     listen_address,
     load_federation,
 )
@@ -147,7 +147,7 @@ def _addresses(identity: Identity, federation: FederationFile) -> dict[str, Any]
     if identity.role in (Role.PARTY, Role.QUERY):
         found["parties"] = {party.site: federation.address_of(party) for party in federation.party}
     if identity.role is Role.PARTY:
-        (party,) = (party for party in federation.party if party.site == identity.site)
+        party = _party_of(identity.site, federation)
         own = party.listen or LISTEN_RELAYED if party.relay else listen_address(party.address, party.listen)
         found["listen"] = own
     return found
@@ -159,9 +159,9 @@ def _write_kit(site: SiteConfig, federation: FederationFile, authority: Certific
         file.writelines(_tables(site, federation))
     pem = authority.certificate.public_bytes(serialization.Encoding.PEM)
     (site.folder / CA_CERT).write_bytes(pem)
-    gpu = any(party.site == site.site and party.device == "cuda" for party in federation.party)
-    gpu = gpu and site.role == "party"
-    relayed = site.role == "party" and _relay_of(site, federation) is not None
+    party = _party_of(site.site, federation) if site.role == "party" else None
+    gpu = party is not None and party.device == "cuda"
+    relayed = party is not None and party.relay is not None
     compose = compose_fragment(site, version("ostraka"), gpu=gpu, relayed=relayed)
     (site.folder / COMPOSE_FILE).write_text(compose, encoding="utf-8")
     url_file = federation.guardian.url_file if site.role == "guardian" else None
@@ -171,9 +171,9 @@ def _write_kit(site: SiteConfig, federation: FederationFile, authority: Certific
     (site.folder / README_FILE).write_text(text, encoding="utf-8")
 
 
-def _relay_of(site: SiteConfig, federation: FederationFile) -> RelayEntry | None:
-    """Return the relay of a party's kit, if it has one."""
-    return next(federation.relay_of(party) for party in federation.party if party.site == site.site)
+def _party_of(site: str, federation: FederationFile) -> PartyEntry:
+    """Return the entry of a party's kit."""
+    return next(party for party in federation.party if party.site == site)
 
 
 def _open_to_all(folder: Path) -> None:
@@ -194,10 +194,15 @@ def _tables(site: SiteConfig, federation: FederationFile) -> Iterator[str]:
         address = split_addresses(federation.guardian.address)[0]
         yield f"\n[relay]\nreach = {{ {federation.guardian.site} = {json.dumps(address)} }}\n"
     if site.role == "party":
-        relay = _relay_of(site, federation)
-        if relay is not None:
-            yield f"\n[relay]\naddress = {json.dumps(relay.address)}\nsite = {json.dumps(relay.site)}\n"
-            yield "guardian = true\n"
-        device = next(party.device for party in federation.party if party.site == site.site)
-        if device != "auto":
-            yield f'\n[party]\ndevice = "{device}"\n'
+        yield from _party_tables(_party_of(site.site, federation), federation)
+
+
+def _party_tables(party: PartyEntry, federation: FederationFile) -> Iterator[str]:
+    relay = federation.relay_of(party)
+    if relay is not None:
+        yield f"\n[relay]\naddress = {json.dumps(relay.address)}\nsite = {json.dumps(relay.site)}\n"
+        yield "guardian = true\n"
+        if party.proxy:
+            yield f"proxy = {json.dumps(f'http://{party.proxy}')}\n"
+    if party.device != "auto":
+        yield f'\n[party]\ndevice = "{party.device}"\n'

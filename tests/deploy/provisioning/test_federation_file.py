@@ -131,6 +131,14 @@ BEHIND = '[[party]]\nsite = "a"\nrelay = "r"\n'
         (WHOLE.replace(PARTY, BEHIND), "names the relay r, and there is no [[relay]] of that name"),
         (WHOLE.replace(PARTY, PARTY + 'relay = "r"\n') + RELAY, "give address, or relay"),
         (WHOLE.replace(PARTY, '[[party]]\nsite = "a"\n'), "give address, or relay"),
+        (
+            WHOLE.replace(PARTY, PARTY + 'proxy = "squid.a.example:3128"\n'),
+            "give proxy to a party with a relay",
+        ),
+        (
+            WHOLE.replace(PARTY, BEHIND + 'proxy = "http://ward:s3cret@squid:3128"\n') + RELAY,
+            "write host:port",
+        ),
         (WHOLE + RELAY + RELAY.replace("443", "444"), "number 1 and number 2 are both r"),
         (WHOLE + RELAY.replace("r.example:443", "hub.example:7000"), "relay r share port 7000"),
     ],

@@ -182,6 +182,7 @@ address = "relay.example:443"
 [[party]]
 site = "c"
 relay = "hub"
+proxy = "squid.c.example:3128"
 """
 
 
@@ -192,6 +193,9 @@ def test_a_party_behind_a_relay_has_no_port_and_the_relay_reaches_the_guardian(t
     party = load_site(kits["c-party"])
     section = load_relay_section(party)
     assert (section.addresses, section.site, section.guardian) == (("relay.example:443",), "hub", True)
+    proxy = section.proxy_to("relay.example:443", {})
+    assert proxy is not None
+    assert proxy.address == "squid.c.example:3128"
     assert is_loopback(party.listen)
     assert not {"ports", "network_mode"} & set(service(kits["c-party"]))
     assert load_site(kits["q-query"]).parties["c"] == "relay.example:443"
