@@ -1,6 +1,7 @@
 """Measures a querying party under load: `python -m benchmarks.load.fan_out --parties 100,1000`.
 
-It is this process alone: it asks parties, which are another process, for their votes, as a run does.
+It is this process alone: it asks parties, which are another process, for their votes, as a run does. With
+`--relay` it reaches them by a relay, to which one more process attaches them all.
 """
 
 import hashlib
@@ -20,6 +21,7 @@ from rich.table import Table
 from benchmarks.load.federation import GUARDIAN, NAME, QUERIER, Federation
 from benchmarks.load.party import GROUP, TEACHERS
 from benchmarks.load.ports import serving
+from benchmarks.load.relayed import Relayed, attach_all
 from benchmarks.load.run import Case
 from ostraka.client.peers.party_peer import VoteBatch
 from ostraka.client.peers.retry import Retry
@@ -34,12 +36,15 @@ from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.signed_lists import sign_list
 from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.wire.contexts import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
+from ostraka.deploy.simulation.processes import fresh
 from ostraka.protos.ostraka.v1 import common_pb2
 
 BATCHES = 4  # the first also opens connections
 COLUMNS = 64  # scikit-learn's digits have so many
 SESSION = "0" * 32
 DAY_S = 86_400
+NOWHERE = "127.0.0.1:1"
+"""The guardian's address: it is not called."""
 app = typer.Typer(add_completion=False)
 
 
@@ -50,21 +55,58 @@ def measure(case: Case) -> dict[str, Any]:
         federation = Federation(root, case.parties)
         guardian = Credentials.load(root / GUARDIAN.site)
         addresses = stack.enter_context(serving(root, federation.parties))
+        relayed = None
+        if case.relay:
+            relayed = stack.enter_context(attach_all(root, federation, NOWHERE, fresh, addresses))
+            addresses = dict(relayed.addresses)
+        carried = Carried(relayed)
         site = SiteConfig(
             federation=NAME,
             site=QUERIER.site,
             role="query",
-            guardian="127.0.0.1:1",
+            guardian=NOWHERE,
             guardian_site=GUARDIAN.site,
             parties=addresses,
             folder=root / QUERIER.site,
         )
         write_site(site)
         peers = stack.enter_context(connect(site, tuple(addresses), SystemClock(), Retry()))
-        return {"parties": case.parties, **_batches(case.plan(tuple(addresses)), peers, addresses, guardian)}
+        figures = _batches(case.plan(tuple(addresses)), peers, addresses, guardian, carried)
+        return {"parties": case.parties, **figures, **carried.figures(case.parties)}
 
 
-def _batches(plan: Plan, peers: Peers, addresses: Mapping[str, str], guardian: Credentials) -> dict[str, Any]:
+class Carried:
+    """What relay and agents spend: on the first connections, and on each batch."""
+
+    def __init__(self, relayed: Relayed | None) -> None:
+        """Take them, if there are any."""
+        self._relayed = relayed
+        self._seconds = [self._read()]
+
+    def note(self) -> None:
+        """Note what they have spent, once they rest."""
+        self._seconds.append(self._read())
+
+    def figures(self, parties: int) -> dict[str, Any]:
+        """Return processor ms a party, first of the connections and then of each batch, and memory."""
+        if self._relayed is None:
+            return {}
+        spent = 1000 * np.diff(np.array(self._seconds), axis=0) / parties
+        return {
+            "relay_ms": spent[:, 0].tolist(),
+            "agents_ms": spent[:, 1].tolist(),
+            **self._relayed.figures(),
+        }
+
+    def _read(self) -> tuple[float, float]:
+        if self._relayed is None:
+            return 0.0, 0.0
+        return self._relayed.relay.seconds_at_rest(), self._relayed.agents.seconds_at_rest()
+
+
+def _batches(
+    plan: Plan, peers: Peers, addresses: Mapping[str, str], guardian: Credentials, carried: Carried
+) -> dict[str, Any]:
     sent = plan.serialize()
     count = len(addresses)
     known = [_participant(name) for name in plan.parties]
@@ -76,6 +118,7 @@ def _batches(plan: Plan, peers: Peers, addresses: Mapping[str, str], guardian: C
     start = time.process_time()
     assert not voting.unreachable(addresses)
     probed = time.process_time() - start
+    carried.note()
     features = np.random.default_rng(1).normal(size=(plan.batch_size, COLUMNS)).astype(np.float32)
     for number in range(1, BATCHES + 1):
         ticket = sign_list(guardian, TICKET_CONTEXT, _ticket(plan, known, number))
@@ -86,10 +129,11 @@ def _batches(plan: Plan, peers: Peers, addresses: Mapping[str, str], guardian: C
         )
         ticketed = Ticketed(ticket, read)
         votes = voting.collect(ticketed, Queries(features))
+        assert len(votes.shares) == count, next(iter(votes.failures.values()))
         votes.total(plan.parties, plan.modulus)
         spent.append(time.process_time() - start)
         waited.append(time.perf_counter() - began)
-        assert len(votes.shares) == count, next(iter(votes.failures.values()))
+        carried.note()
     asked = VoteBatch(sent, plan.classes, granted.entries, ticketed.entries, features)
     return {
         "probe_ms": 1000 * probed / count,
@@ -141,13 +185,18 @@ def _grant(
 
 
 def _ticket(plan: Plan, known: Sequence[common_pb2.Participant], number: int) -> common_pb2.Ticket:
+    tomorrow = int(1000 * (SystemClock().now() + DAY_S))
     return common_pb2.Ticket(
         session_id=SESSION,
         batch_id=number,
         size=plan.batch_size,
-        freeze_unix_ms=int(1000 * (SystemClock().now() + DAY_S)),
+        freeze_unix_ms=tomorrow,
+        expires_unix_ms=tomorrow,
         schedule=[common_pb2.Schedule(participant=one, queries=[b""]) for one in known],
     )
+
+
+_CARRIED = ("relay, ms each: first", "batch", "agents: first", "batch", "relay, MB")
 
 
 def fan_out_table(cases: Sequence[Mapping[str, Any]]) -> Table:
@@ -162,6 +211,7 @@ def fan_out_table(cases: Sequence[Mapping[str, Any]]) -> Table:
         "later headers",
         "files",
         "MB",
+        *(_CARRIED if any("relay_ms" in case for case in cases) else ()),
     )
     for case in cases:
         table.add_row(
@@ -174,18 +224,27 @@ def fan_out_table(cases: Sequence[Mapping[str, Any]]) -> Table:
             f"{case['header_bytes']:,}",
             f"{case['open_files']:,}",
             f"{case['peak_mb']:,.0f}",
+            *_relay_cells(case),
         )
     return table
+
+
+def _relay_cells(case: Mapping[str, Any]) -> list[str]:
+    if "relay_ms" not in case:
+        return []
+    ends = [case[name][place] for name in ("relay_ms", "agents_ms") for place in (0, -1)]
+    return [*(f"{spent:.2f}" for spent in ends), f"{case['relay_peak_mb']:,.0f}"]
 
 
 @app.command()
 def main(
     parties: Annotated[str, typer.Option(help="How many parties, one case each.")] = "100,1000",
+    relay: Annotated[bool, typer.Option("--relay", help="Call parties by a relay.")] = False,
     json: Annotated[str | None, typer.Option(help="File for everything measured; - is stdout.")] = None,
 ) -> None:
     """Measure each case, and print what the querying party spends on each party."""
-    cases = [measure(Case(int(number))) for number in parties.split(",")]
-    Console(width=120, stderr=json == "-").print(fan_out_table(cases))
+    cases = [measure(Case(int(number), relay=relay)) for number in parties.split(",")]
+    Console(width=160, stderr=json == "-").print(fan_out_table(cases))
     write_json(cases, json)
 
 

@@ -120,15 +120,15 @@ class Federation:
         return Guardian(processes.wait_ready(child, ready, READY_S), child.process)
 
     @contextmanager
-    def relay(self, guardian: Guardian, start: Start) -> Iterator[Guardian]:
-        """Run a relay within the block, by which sites may call a guardian."""
+    def relay(self, guardian: str, start: Start) -> Iterator[Guardian]:
+        """Run a relay within the block, by which sites may call the guardian at an address."""
         folder = self._root / RELAY.site
         ready = self._root / "ready-relay.json"
         write_site(
             SiteConfig(federation=NAME, site=RELAY.site, role="relay", listen="127.0.0.1:0", folder=folder)
         )
         with (folder / SITE_FILE).open("a", encoding="utf-8") as file:
-            file.write(f'\n[relay]\nreach = {{ {GUARDIAN.site} = "{guardian.address}" }}\n')
+            file.write(f'\n[relay]\nreach = {{ {GUARDIAN.site} = "{guardian}" }}\n')
         with Supervisor(self._root / "logs", start=start) as processes:
             command = ["relay", "serve", "--site", str(folder), "--ready-file", str(ready)]
             child = processes.start(ChildCommand("relay", command))

@@ -1,7 +1,8 @@
-"""Parties that reach the guardian by a relay: the relay's process, and one process with all their agents.
+"""Parties behind a relay: its process, and one process with all their agents.
 
 `python -m benchmarks.load.relayed FOLDER READY ADDRESS` attaches each site with a folder in FOLDER to the
-relay at ADDRESS, and says once all are attached where the calls of each are taken.
+relay at ADDRESS, and says once all are attached where the calls of each to the guardian are taken. With the
+addresses of the sites' own servers, in the order of their names, after it, callers are passed on to these.
 """
 
 import asyncio
@@ -9,10 +10,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 
 from benchmarks.load.federation import GUARDIAN, RELAY, Federation, Guardian
@@ -35,7 +37,7 @@ class Relayed:
     Attributes:
         relay: its process.
         agents: the process of all agents.
-        addresses: where each party's calls to the guardian are taken, by site.
+        addresses: by site, where its calls to the guardian are taken, or where it is called if it serves.
         attach_s: from the first attachment to the last one.
         attach_ms: processor time of the relay for each.
         attached_mb: memory of the relay once all are attached.
@@ -60,8 +62,19 @@ class Relayed:
 
 
 @contextmanager
-def attach_all(root: Path, federation: Federation, guardian: Guardian, start: Start) -> Iterator[Relayed]:
-    """Run a relay, and attach every party of a federation to it within the block."""
+def attach_all(
+    root: Path, federation: Federation, guardian: str, start: Start, served: Mapping[str, str] | None = None
+) -> Iterator[Relayed]:
+    """Run a relay, and attach every party of a federation to it within the block.
+
+    Args:
+        root: folder of the federation.
+        federation: its parties.
+        guardian: address at which the relay reaches the guardian.
+        start: starts processes.
+        served: addresses of the parties' servers by site, to which callers are passed on; none: they serve
+            nothing, and call the guardian.
+    """
     folder = root / "agents"
     ready = root / "agents.json"
     log = root / "agents.log"
@@ -77,6 +90,7 @@ def attach_all(root: Path, federation: Federation, guardian: Guardian, start: St
         before = relay.seconds_at_rest()
         began = time.perf_counter()
         command = [sys.executable, "-m", "benchmarks.load.relayed", str(folder), str(ready), relay.address]
+        command += [served[site] for site in sorted(sites)] if served else []
         with subprocess.Popen(command, stdout=output, stderr=output) as process:
             try:
                 said = processes.wait_ready(Child("agents", process, log), ready, ATTACHED_S)
@@ -89,23 +103,29 @@ def attach_all(root: Path, federation: Federation, guardian: Guardian, start: St
                 process.kill()
 
 
-async def serve(folder: Path, ready: Path, address: str) -> None:
+async def serve(folder: Path, ready: Path, address: str, served: Sequence[str]) -> None:
     """Keep all sites attached until the process is ended."""
     loop = asyncio.get_running_loop()
-    bound: list[str] = []
+    called: list[str] = []
     attached: list[asyncio.Future[None]] = []
     async with asyncio.TaskGroup() as tasks:
-        for site in sorted(folder.iterdir()):
+        for site, own_server in zip_longest(sorted(folder.iterdir()), served):
             own = Credentials.load(site)
             way = Way(address, RELAY, None, None, own.ca_pem)
-            lent = socket.create_server(("127.0.0.1", 0))
-            bound.append(f"127.0.0.1:{lent.getsockname()[1]}")
+            serving = loop.create_future() if own_server else None
+            lent = {}
+            if serving is not None:
+                serving.set_result(own_server)
+                called.append(address)
+            else:
+                lent[GUARDIAN] = socket.create_server(("127.0.0.1", 0))
+                called.append(f"127.0.0.1:{lent[GUARDIAN].getsockname()[1]}")
             done = loop.create_future()
             attached.append(done)
-            agent = Agent(own, [way], SystemClock(), None, {GUARDIAN: lent}, partial(_tell, done))
+            agent = Agent(own, [way], SystemClock(), serving, lent, partial(_tell, done))
             tasks.create_task(agent.run(asyncio.Event()))
         await asyncio.gather(*attached)
-        write_ready(ready, " ".join(bound))
+        write_ready(ready, " ".join(called))
 
 
 def _tell(done: asyncio.Future[None], _address: str, there: bool) -> None:
@@ -115,4 +135,4 @@ def _tell(done: asyncio.Future[None], _address: str, there: bool) -> None:
 
 if __name__ == "__main__":
     allow_callers()
-    asyncio.run(serve(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]))
+    asyncio.run(serve(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4:]))

@@ -81,7 +81,7 @@ def measure(case: Case, start: Start = fresh) -> dict[str, Any]:
         guardians = stack.enter_context(federation.guardians(ledgers, start))
         relayed = None
         if case.relay:
-            relayed = stack.enter_context(attach_all(root, federation, guardians[0], start))
+            relayed = stack.enter_context(attach_all(root, federation, guardians[0].address, start))
         meter = Meter(guardians, relayed, [floor])
         _ask(case, federation, meter, pool)
         return {

@@ -107,6 +107,14 @@ def test_a_querying_party_asks_ten_parties() -> None:
     assert cells(fan_out.fan_out_table([measured]), 0)[0] == "10"
 
 
+@pytest.mark.heavy
+def test_a_querying_party_asks_parties_by_a_relay() -> None:
+    measured = fan_out.measure(Case(4, queries=20, relay=True))
+    assert len(measured["relay_ms"]) == len(measured["agents_ms"]) == 1 + fan_out.BATCHES
+    assert min(measured["relay_ms"][0], measured["agents_ms"][0]) > 0
+    assert len(cells(fan_out.fan_out_table([measured]), -1)) == 1
+
+
 def test_grpc_is_told_to_be_quiet_before_it_is_imported() -> None:
     told = "import os, sys, benchmarks; print(os.environ['GRPC_VERBOSITY'], 'grpc' in sys.modules)"
     environment = {key: value for key, value in os.environ.items() if key != "GRPC_VERBOSITY"}
