@@ -224,12 +224,12 @@ def fan_out_table(cases: Sequence[Mapping[str, Any]]) -> Table:
             f"{case['header_bytes']:,}",
             f"{case['open_files']:,}",
             f"{case['peak_mb']:,.0f}",
-            *_carried_cells(case),
+            *_relay_cells(case),
         )
     return table
 
 
-def _carried_cells(case: Mapping[str, Any]) -> list[str]:
+def _relay_cells(case: Mapping[str, Any]) -> list[str]:
     if "relay_ms" not in case:
         return []
     ends = [case[name][place] for name in ("relay_ms", "agents_ms") for place in (0, -1)]

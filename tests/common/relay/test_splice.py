@@ -17,7 +17,7 @@ TURNS = 10
 
 
 @asynccontextmanager
-async def connected() -> AsyncIterator[tuple[Side, asyncio.Transport, socket.socket]]:
+async def open_side() -> AsyncIterator[tuple[Side, asyncio.Transport, socket.socket]]:
     """Yield one side, its transport, and the socket at its other end."""
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
@@ -55,7 +55,7 @@ def test_what_both_ends_said_before_they_were_joined_is_passed_on_with_its_end()
     """A transport of Python 3.11.2 reads, although it was told not to, before it is joined."""
 
     async def work() -> None:
-        async with connected() as (one, _, first), connected() as (other, _, second):
+        async with open_side() as (one, _, first), open_side() as (other, _, second):
             for side, said in ((one, b"hello"), (other, b"settings")):
                 side.data_received(said)
                 assert side.eof_received()
@@ -70,7 +70,7 @@ def test_what_both_ends_said_before_they_were_joined_is_passed_on_with_its_end()
 
 def test_a_side_reads_one_piece_and_no_more_before_it_is_joined() -> None:
     async def work() -> None:
-        async with connected() as (one, transport, first), connected() as (other, _, second):
+        async with open_side() as (one, transport, first), open_side() as (other, _, second):
             assert transport.is_reading()
             first.send(b"hello")
             while transport.is_reading():
@@ -85,7 +85,7 @@ def test_a_side_reads_one_piece_and_no_more_before_it_is_joined() -> None:
 
 def test_more_than_the_other_end_takes_before_they_were_joined_stops_the_reader() -> None:
     async def work() -> None:
-        async with connected() as (one, transport, _), connected() as (other, _, _):
+        async with open_side() as (one, transport, _), open_side() as (other, _, _):
             one.data_received(bytes(64 * BUFFER_BYTES))
             one.join(other)
             assert not transport.is_reading()
