@@ -39,8 +39,6 @@ def test_what_is_no_longer_measured_is_told() -> None:
 def test_times_are_the_machines() -> None:
     assert sentences(Figure("draws a second", (10.0,)), Figure("draws a second", (90.0,))) == []
     assert (
-        sentences(
-            Figure("training: processor seconds", (10.0,)), Figure("training: processor seconds", (1.0,))
-        )
+        sentences(Figure("LP-1ST: processor seconds", (10.0,)), Figure("LP-1ST: processor seconds", (1.0,)))
         == []
     )
