@@ -122,7 +122,8 @@ def _run_older(cells: Sequence["Cell"], store: "Store", seconds: float | None) -
     _run(chosen, store, quick=False)
     differing = 0
     for cell in chosen:
-        old, new = before[cell.id], store.whole(cell)
+        old = before[cell.id]
+        new = store.whole(cell)
         assert old
         assert old.outcome
         assert new

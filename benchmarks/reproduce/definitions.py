@@ -115,7 +115,7 @@ def read_module(module: str) -> Module | None:
     ]
     bound = dict[str, list[ast.stmt]]()
     for statement in statements:
-        for name in _bound(statement):
+        for name in _bindings(statement):
             bound.setdefault(name, []).append(statement)
     aliases = _aliases(statements)
     known = aliases | {name: Name(module, name) for name in bound}
@@ -156,10 +156,10 @@ def _acts(statement: ast.stmt) -> bool:
     """Whether a statement does more than to define; a loop may, whatever names it binds."""
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return False
-    return isinstance(statement, ast.For | ast.While | ast.With) or not any(_bound(statement))
+    return isinstance(statement, ast.For | ast.While | ast.With) or not any(_bindings(statement))
 
 
-def _bound(statement: ast.stmt) -> Iterator[str]:
+def _bindings(statement: ast.stmt) -> Iterator[str]:
     """Yield the names that a statement of a module defines; of what it imports only beside other names."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield statement.name
@@ -173,10 +173,10 @@ def _aliases(statements: list[ast.stmt]) -> dict[str, Name]:
     """Return what imports bind, but for those in functions and classes."""
     scopes = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     open_ = [one for one in statements if not isinstance(one, scopes)]
-    return {alias: name for one in open_ for alias, name in _imported(one)}
+    return {alias: name for one in open_ for alias, name in _imports(one)}
 
 
-def _imported(tree: ast.AST) -> Iterator[tuple[str, Name]]:
+def _imports(tree: ast.AST) -> Iterator[tuple[str, Name]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.asname or alias.name.split(".")[0], Name(alias.name)) for alias in node.names)
@@ -190,7 +190,7 @@ def _define(statements: Sequence[ast.stmt], known: Mapping[str, Name]) -> Defini
     for statement in statements:
         bare = _Bare().visit(ast.parse(ast.unparse(statement)))
         code.update(ast.dump(bare).encode())
-        finder = _Finder({**known, **dict(_imported(statement))})
+        finder = _Finder({**known, **dict(_imports(statement))})
         finder.visit(bare)
         names |= finder.found
     return Definition(code.hexdigest()[:16], frozenset(names))

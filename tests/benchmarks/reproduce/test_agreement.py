@@ -4,7 +4,7 @@ from benchmarks.reproduce.agreement import disagreements
 from benchmarks.reproduce.cell import Figure, Outcome
 
 
-def said(before: Figure, after: Figure) -> list[str]:
+def sentences(before: Figure, after: Figure) -> list[str]:
     return list(disagreements(Outcome((before,)), Outcome((after,))))
 
 
@@ -17,7 +17,7 @@ def said(before: Figure, after: Figure) -> list[str]:
     ],
 )
 def test_numbers_agree_as_near_as_runs_are(before: tuple[float, ...], after: tuple[float, ...]) -> None:
-    assert said(Figure("right, %", before), Figure("right, %", after)) == []
+    assert sentences(Figure("right, %", before), Figure("right, %", after)) == []
 
 
 @pytest.mark.parametrize(
@@ -25,20 +25,20 @@ def test_numbers_agree_as_near_as_runs_are(before: tuple[float, ...], after: tup
     [((10.0,), (12.1,)), ((10.0,), (7.9,)), ((10.0, 10.1, 9.9), (12.5, 12.6, 12.4)), ((0.0,), (1.0,))],
 )
 def test_other_numbers_are_told(before: tuple[float, ...], after: tuple[float, ...]) -> None:
-    (sentence,) = said(Figure("right, %", before), Figure("right, %", after))
+    (sentence,) = sentences(Figure("right, %", before), Figure("right, %", after))
     assert sentence.startswith("right, %: ")
     assert sentence.endswith(" now")
 
 
 def test_what_is_no_longer_measured_is_told() -> None:
-    assert said(Figure("right, %", (10.0,)), Figure("wrong, %", (10.0,))) == [
+    assert sentences(Figure("right, %", (10.0,)), Figure("wrong, %", (10.0,))) == [
         "right, %: 10 before, and is no longer measured"
     ]
 
 
 def test_times_are_the_machines() -> None:
-    assert said(Figure("draws a second", (10.0,)), Figure("draws a second", (90.0,))) == []
+    assert sentences(Figure("draws a second", (10.0,)), Figure("draws a second", (90.0,))) == []
     assert (
-        said(Figure("training: processor seconds", (10.0,)), Figure("training: processor seconds", (1.0,)))
+        sentences(Figure("LP-1ST: processor seconds", (10.0,)), Figure("LP-1ST: processor seconds", (1.0,)))
         == []
     )

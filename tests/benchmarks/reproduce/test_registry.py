@@ -46,7 +46,9 @@ def test_a_cell_is_made_or_says_why_not(cell) -> None:  # type: ignore[no-untype
         module, name, _ = settings_of(cell.run)
         assert module.startswith("benchmarks.reproduce.measures.")
         assert not name.startswith("_")
-        assert name in read_module(module).bound
+        read = read_module(module)
+        assert read is not None
+        assert name in read.bound
         assert set(cell.needs) <= {one.file for one in DATA_SETS}
     if cell.page:
         assert Path(ROOT, "docs", cell.page).is_file()
