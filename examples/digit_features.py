@@ -1,8 +1,9 @@
 """Write features of images by a public encoder: `python examples/digit_features.py features.npz`.
 
-The encoder is the hidden layer of a network that learned which digit it sees, from half of the handwritten digits
-of scikit-learn; these stand for public images. The other half stands for the sites' images. What sites know of
-theirs is another question: whether the digit is above four. `pixels.npz` has the same images as they are.
+The encoder is the hidden layer of a network that learned which digit it sees, from half of the handwritten
+digits of scikit-learn; these stand for public images. The other half stands for the sites' images. What sites
+know of theirs is another question: whether the digit is above four. `pixels.npz` has the same images as they
+are.
 """
 
 import sys

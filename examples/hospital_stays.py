@@ -1,9 +1,9 @@
 """Write stays in hospitals as a table: `python examples/hospital_stays.py readmitted.csv`.
 
-The stays are synthetic: drawn with a seed from made-up distributions. They are about nobody, and nothing medical
-can be learned from them. The file's name says what is to be predicted: `readmitted.csv` whether the patient came
-back within a month, `sepsis.csv` whether there is a sepsis, `days.csv` how many days the patient stayed,
-`complications.csv` which of four complications there were.
+The stays are synthetic: drawn with a seed from made-up distributions. They are about nobody, and nothing
+medical can be learned from them. The file's name says what is to be predicted: `readmitted.csv` whether the
+patient came back within a month, `sepsis.csv` whether there is a sepsis, `days.csv` how many days the patient
+stayed, `complications.csv` which of four complications there were.
 """
 
 import csv

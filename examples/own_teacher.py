@@ -1,7 +1,8 @@
 """A teacher of one's own: a PyTorch network for small images, trained by `ostraka party train`.
 
 `--model own_teacher:teacher`, with this file's folder on PYTHONPATH, has every site make its teachers by this
-function. Group normalization is over one record: batch normalization would make a vote depend on other queries.
+function. Group normalization is over one record: batch normalization would make a vote depend on other
+queries.
 """
 
 from torch import nn
