@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from random import Random
 
-STAYS = 6000
+STAYS = 3000
 Stay = dict[str, float | str]
 
 

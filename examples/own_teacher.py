@@ -9,10 +9,10 @@ from torch import nn
 
 
 def teacher(shape: tuple[int, ...], classes: int) -> nn.Module:
-    """Return an untrained network from records of this shape, (1, 8, 8) here, to a score for each class."""
-    channels, height, width = shape
+    """Return an untrained network from records of this shape, (8, 8) here, to a score for each class."""
+    height, width = shape
     return nn.Sequential(
-        *(nn.Conv2d(channels, 8, 3, padding=1), nn.GroupNorm(2, 8), nn.ReLU()),
+        *(nn.Unflatten(1, (1, height)), nn.Conv2d(1, 8, 3, padding=1), nn.GroupNorm(2, 8), nn.ReLU()),
         *(nn.MaxPool2d(2), nn.Flatten()),
         nn.Linear(8 * (height // 2) * (width // 2), classes),
     )

@@ -44,17 +44,18 @@ def of_terminal(shown: tuple[str, ...], folder: Path, page_commands: list[str], 
         if command.startswith(shown):
             console.print(Text(f"$ {command}", style="bold"))
             printed = (folder / "logs" / f"command-{number}.log").read_text().splitlines()
-            console.print(Text("\n".join(line for line in printed if re.search(lines, line))))
+            console.print(Text("\n".join(line[:COLUMNS] for line in printed if re.search(lines, line))))
     return console.export_svg(title="Terminal", theme=THEME, code_format=FORMAT, unique_id="gallery")
 
 
+GUARDIANS = ("ostraka query label", "ostraka guardian session list", "ostraka guardian audit verify")
 DRAWN: Mapping[str, Picture] = {
     "boosting": partial(of_report, plots.comparison),
     "consent": partial(of_report, plots.epsilons),
     "encoder": partial(of_report, plots.accuracy),
     "encrypted": partial(of_report, plots.labels),
-    "firewalls": partial(of_terminal, ("ostraka site check",), lines="relay|check  |[┏┡└]"),
-    "guardians": partial(of_terminal, ("ostraka guardian session list", "ostraka guardian audit verify")),
+    "firewalls": partial(of_terminal, ("ostraka site check",), lines="│ relay|check  |[┏┡└]"),
+    "guardians": partial(of_terminal, GUARDIANS, lines="that fit|│ north|answered|closed|intact|[┏┡└]"),
     "kubernetes": partial(of_terminal, ("grep",)),
     "numbers": partial(of_report, plots.numbers),
     "own-teacher": partial(of_report, plots.labels),
@@ -64,7 +65,7 @@ DRAWN: Mapping[str, Picture] = {
 """Every page with commands of its own, and its picture."""
 
 THEME = TerminalTheme((41, 41, 41), (230, 230, 230), [(41, 41, 41)] * 8)
-FORMAT = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {terminal_width} {terminal_height}">
+FORMAT = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">
 <style>
 .{unique_id}-matrix {{ font-family: monospace; font-size: {char_height}px; line-height: {line_height}px; }}
 {styles}
@@ -72,12 +73,24 @@ FORMAT = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {terminal_width
 <defs><clipPath id="{unique_id}-clip-terminal">
 <rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" />
 </clipPath>{lines}</defs>
-<rect fill="#292929" width="{terminal_width}" height="{terminal_height}" rx="8" />
-<g clip-path="url(#{unique_id}-clip-terminal)">{backgrounds}
+<rect fill="#292929" width="{width}" height="{height}" rx="8" />
+<g transform="translate(8, 24)" clip-path="url(#{unique_id}-clip-terminal)">{backgrounds}
 <g class="{unique_id}-matrix">{matrix}</g></g>
 </svg>
 """
 """Rich's own fetches a font from another host."""
+
+
+TUTORIAL: Picture = partial(
+    of_terminal, ("ostraka query label", "ostraka query report"), lines="answered|[┏┡└│]"
+)
+
+
+def keep_picture(page: str, picture: str) -> None:
+    """Write a picture into the folder that OSTRAKA_GALLERY_PICTURES names, if it names one."""
+    folder = os.environ.get("OSTRAKA_GALLERY_PICTURES")
+    if folder is not None:
+        (walkthrough.ROOT / folder / f"{page}.svg").write_text(picture)
 
 
 def page_commands(page: str) -> list[str]:
@@ -95,6 +108,7 @@ def run_page(page: str, folder: Path, start: Start, monkeypatch: pytest.MonkeyPa
     elif page == "own-teacher":
         # Processes are forked from one that looks for modules where it did when it began.
         monkeypatch.setenv("PYTHONPATH", str(EXAMPLES))
+        monkeypatch.syspath_prepend(EXAMPLES)
         with forking() as start_with_examples:
             run(start=start_with_examples)
     else:

@@ -28,8 +28,9 @@ CTRL_C = "# Ctrl-C: "
 
 
 def commands(text: str) -> list[str]:
-    """Return the commands of all ```sh blocks, in order."""
-    return [line for block in re.findall(r"```sh\n(.*?)```", text, re.S) for line in block.splitlines()]
+    """Return the commands of all ```sh blocks, in order; one that goes on in the next line is whole."""
+    blocks = re.findall(r"```sh\n(.*?)```", text, re.S)
+    return [line for block in blocks for line in re.sub(r" *\\\n *", " ", block).splitlines()]
 
 
 def run(

@@ -124,7 +124,7 @@ class Settings(FrozenModel):
         return 0 if self.records.task == "number" else self.teaching.teachers
 
     def for_labels(self, labels: int) -> "Settings":
-        """Return these settings for records of so many labels each, whose default radius their ballots reach."""
+        """Return these settings with a default radius that ballots of so many labels reach."""
         kind, given = split_mechanism(self.plan.mechanism)
         made = self.plan_mechanism
         if made.narrowed(labels) == made:
