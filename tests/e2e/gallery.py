@@ -82,7 +82,7 @@ FORMAT = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height
 
 
 TUTORIAL: Picture = partial(
-    of_terminal, ("ostraka query label", "ostraka query report"), lines="answered|[┏┡└│]"
+    of_terminal, ("ostraka query label", "ostraka query report"), lines="answered|[┏┡└│┃]"
 )
 
 
