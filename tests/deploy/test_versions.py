@@ -43,7 +43,11 @@ def run(folder: Path, commands: Sequence[str], givers: Mapping[str, Installation
     folder.mkdir()
     with Supervisor(folder, {"OMP_NUM_THREADS": "1"}, start=ByGroup(givers)) as processes:
         for number, command in enumerate(commands):
-            walkthrough.run_ostraka(processes, number, shlex.split(command), folder)
+            words = shlex.split(command)
+            if "serve" in words:
+                walkthrough.serve(processes, number, words, folder)
+            else:
+                walkthrough.run_ostraka(processes, number, words)
 
 
 def test_a_released_version_and_this_one_ask_each_other(

@@ -8,7 +8,7 @@ import pytest
 
 from ostraka.common.config import load_site
 from ostraka.deploy.simulation.processes import Start, Supervisor
-from tests.e2e import walkthrough
+from tests.e2e import gallery, walkthrough
 from tests.e2e.relayed import RelayProcess, attach, call_by_relay
 
 TUTORIAL = walkthrough.ROOT / "docs" / "tutorial.md"
@@ -37,7 +37,10 @@ def require_labels(folder: Path) -> None:
 def test_every_command_works_and_labels_have_the_patients_ids(
     tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    walkthrough.run(walkthrough.commands(TUTORIAL.read_text()), tmp_path, start, monkeypatch)
+    monkeypatch.setenv("COLUMNS", str(gallery.COLUMNS))
+    page = walkthrough.commands(TUTORIAL.read_text())
+    walkthrough.run(page, tmp_path, start, monkeypatch)
+    gallery.keep_picture("tutorial", gallery.TUTORIAL(tmp_path, page))
     require_labels(tmp_path)
     assert columns(tmp_path / "task.toml") == columns(COMPLETED)
 

@@ -145,6 +145,7 @@ def simulate(
         settings = settings.for_pool(len(split.pool))
         settings = settings.of_numbers() if split.kind == "number" else settings
         classes = _count_classes(split)
+        settings = settings.for_labels(classes) if split.kind == "multilabel" else settings
         check_affordable(settings, classes)
         split = replace(split, notes=(*split.notes, *tell_affordable(settings, classes)))
     threads = {"OMP_NUM_THREADS": str(max(1, CORES // settings.records.parties))}

@@ -10,7 +10,12 @@ from ostraka.common.console.options import flat_fields, part_models
 from ostraka.common.crypto.logits import Head
 from ostraka.common.errors import OstrakaError
 from ostraka.common.mechanism import BOUND, Mechanism, distribute, invalid_plan
-from ostraka.common.mechanism.arguments import make_mechanism, split_mechanism
+from ostraka.common.mechanism.arguments import (
+    make_mechanism,
+    mechanism_text,
+    parameters_of,
+    split_mechanism,
+)
 from ostraka.common.mechanism.mechanism import INVALID_PLAN
 from ostraka.common.privacy import ORDERS
 from ostraka.common.validation import FrozenModel
@@ -117,6 +122,15 @@ class Settings(FrozenModel):
     def teachers(self) -> int:
         """Teachers of each party: a number has none, as nobody votes on it."""
         return 0 if self.records.task == "number" else self.teaching.teachers
+
+    def for_labels(self, labels: int) -> "Settings":
+        """Return these settings with a default radius that ballots of so many labels reach."""
+        kind, given = split_mechanism(self.plan.mechanism)
+        made = self.plan_mechanism
+        if made.narrowed(labels) == made:
+            return self
+        suiting = make_mechanism(kind, **{**parameters_of(made.narrowed(labels)), **given})
+        return self.model_copy(update={"mechanism": mechanism_text(suiting)})
 
     def of_numbers(self) -> "Settings":
         """Return these settings for records that have a number each."""

@@ -40,7 +40,8 @@ def load_settings(config: Path | None, given: dict[str, Any], named: Named = opt
         raise _invalid(f"{config} {error}; correct it.") from error
     options = {name: value for name, value in given.items() if value is not None}
     values |= options
-    kind = values.get("task") or task_kind(str(values.get("data", "")))
+    several = "," in str(values.get("label", ""))
+    kind = values.get("task") or ("multilabel" if several else task_kind(str(values.get("data", ""))))
     try:
         by_encoding = BY_ENCODING.get(str(values.get("encoding")), {})
         label_dp = suiting(values.get("label_dp"), several=kind == "multilabel")

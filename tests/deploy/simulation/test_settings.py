@@ -348,3 +348,22 @@ def test_noise_that_parties_cannot_draw_is_refused(changed: dict[str, Any], told
     asked = {"noise": "parties", "mechanism": "gnmax:sigma=10", "parties": 5} | changed
     with pytest.raises(ValidationError, match=told):
         Settings(**asked)
+
+
+def test_labels_with_commas_are_several() -> None:
+    settings = load_settings(None, {"data": "stays.csv", "label": "sepsis,fall"})
+    assert (settings.plan.kind, settings.records.parties) == ("tau", 10)
+
+
+@pytest.mark.parametrize("kind", ["tau", "l1", "powerset", "binary"])
+@pytest.mark.parametrize("labels", [2, 3, 4, 14])
+def test_default_radii_suit_few_labels(kind: str, labels: int) -> None:
+    settings = Settings(mechanism=kind).for_labels(labels)
+    settings.plan_mechanism.check_classes(labels)
+    assert settings.for_labels(labels) == settings
+
+
+def test_a_radius_that_is_given_stays_and_is_refused_where_it_clips_nothing() -> None:
+    settings = Settings(mechanism="tau:tau=2").for_labels(2)
+    with pytest.raises(OstrakaError, match="clips nothing"):
+        settings.plan_mechanism.check_classes(2)
