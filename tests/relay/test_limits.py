@@ -231,18 +231,24 @@ def test_a_relay_that_stays_silent_is_given_up(
 def test_an_agent_makes_no_more_calls_than_may(
     federation: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site = make_site(federation, QUERIER, "127.0.0.1:1")
+    monkeypatch.setattr(agents, "MAX_CALLS", 0)
 
     async def work() -> None:
+        attachment = await attach(Credentials.of(site), way(site), CLOCK, serves=False)
         agent = Agent(Credentials.of(site), ways(site), CLOCK, None)
-        monkeypatch.setattr(agents, "MAX_CALLS", 0)
         ours, theirs = socket.socketpair()
-        with theirs:
-            _, side = await asyncio.get_running_loop().create_connection(Side, sock=ours)
-            await agent._call_out(GUARDIAN, side)
-            await side.ended
+        async with aclosing(attachment.socket):
+            with theirs:
+                _, side = await asyncio.get_running_loop().create_connection(Side, sock=ours)
+                with monkeypatch.context() as nothing_sent:
+                    nothing_sent.setattr(agents, "send", None)
+                    assert not await agent._ask(attachment, GUARDIAN, side)
+                side.close()
+                await side.ended
 
-    asyncio.run(asyncio.wait_for(work(), 60))
+    with server.running(make_relay(federation)) as address:
+        site = make_site(federation, QUERIER, address)
+        asyncio.run(asyncio.wait_for(work(), HANGS_S))
 
 
 def test_an_agent_carries_no_more_connections_than_may_and_says_so(
