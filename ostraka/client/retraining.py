@@ -65,7 +65,7 @@ def read_released(task: Task, run: Path, pool: Source) -> ReleasedLabels:
     if not len(released.rows):
         raise OstrakaError(
             ErrorCode.DATA_TOO_FEW,
-            f"{run} gave no label to learn from: label more of the pool, or with a lower threshold.",
+            f"{run} released no label to learn from: label more of the pool, or lower the threshold.",
         )
     return released
 
@@ -256,7 +256,7 @@ class StudentTraining:
         if self.own is None and released is None:
             raise OstrakaError(
                 ErrorCode.CONFIG_INVALID,
-                "There is nothing to learn from: give --labelled, or --run and --pool, or all three.",
+                "There are no labels to learn from: give --labelled, or --run and --pool, or all three.",
             )
         full = self._trainer(released)
         student = full(self.own, "all")

@@ -108,7 +108,8 @@ class Attachments:
         if found is None:
             raise OstrakaError(
                 ErrorCode.PARTY_DETACHED,
-                f"Nobody is attached to the relay as {name[:253]}; `ostraka site check` there says why.",
+                f"No agent is attached to the relay as {name[:253]}; `ostraka site check` at that site "
+                "says why.",
             )
         return found
 

@@ -304,7 +304,7 @@ def test_trouble_is_told_and_leaves_the_run_as_it_was(bench: Bench, trouble: str
 def test_a_run_that_another_process_holds_is_not_learned_from(bench: Bench) -> None:
     with hold_folder(bench.run):
         before = contents(bench.run)
-        with pytest.raises(OstrakaError, match="Another process is at work") as refused:
+        with pytest.raises(OstrakaError, match="Another process uses") as refused:
             bench.retrain(test=bench.test)
     assert refused.value.code is ErrorCode.RUN_MISMATCH
     assert contents(bench.run) == before

@@ -107,7 +107,7 @@ def test_both_say_what_is_here_while_the_guardian_is_away(whole: Whole, tmp_path
     assert "sessions: [server.unreachable]" in query(whole).stdout
     shown = party(whole).stdout
     assert "budgets: [server.unreachable]" in shown
-    assert "By this party's own count, every query taken as answered" in " ".join(shown.split())
+    assert "By this party's own count, with every query counted as answered" in " ".join(shown.split())
 
 
 @pytest.mark.heavy

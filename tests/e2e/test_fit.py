@@ -152,7 +152,7 @@ def test_a_search_shows_sums_beside_votes_and_what_they_would_cost(sites: Sites)
     shares = [one["share"] for one in sums["offers"]]
     assert shares == sorted(shares)
     assert all(one["fits"] >= one["sums"] for one in sums["offers"]), "budgets of a million pay for each"
-    assert "Beside votes: a model of sums over all records" in found.stderr
+    assert "For comparison: a model of sums over all records" in found.stderr
     assert set(sites.charged().values()) == {0.0}
 
 
@@ -165,4 +165,4 @@ def test_a_search_says_why_there_are_no_sums(sites: Sites) -> None:
     sums = json.loads(found.stdout)["sums"]
     assert sums["offers"] == []
     assert "policy" in sums["problem"]
-    assert "Beside votes, no model of sums can be had: The guardian's policy" in found.stderr
+    assert "No model of sums is possible for comparison: The guardian's policy" in found.stderr

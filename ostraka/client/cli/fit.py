@@ -67,7 +67,7 @@ def fit(
         )
     except KeyboardInterrupt:
         typer.echo(
-            f"Interrupted. What was released is in {out}; run the same command again to go on.", err=True
+            f"Interrupted. The released sums are in {out}; run the same command again to continue.", err=True
         )
         raise typer.Exit(ExitStatus.INTERRUPTED) from None
     figures = result.as_json()

@@ -79,7 +79,7 @@ def label(
         )
     except KeyboardInterrupt:
         typer.echo(
-            f"Interrupted. The labels so far are in {out}; run the same command again to go on.", err=True
+            f"Interrupted. The labels so far are in {out}; run the same command again to continue.", err=True
         )
         raise typer.Exit(ExitStatus.INTERRUPTED) from None
     result = labels.result
@@ -124,7 +124,7 @@ def _lines(result: "LabelResult") -> Iterator[str]:
     if isinstance(result, PartedResult) and (result.implied or result.partly):
         yield left_out_labels(result)
     if result.lost:
-        yield f"{result.lost} queries were charged, lost their answers, and were asked again."
+        yield f"{result.lost} queries were charged, but their answers were lost, and they were asked again."
     if result.unguaranteed:
         yield tables.no_guarantee_text(result.unguaranteed)
     for site, stop in result.left_out.items():

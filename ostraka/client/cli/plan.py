@@ -65,7 +65,7 @@ def plan(
         return
     for option, given in (("--votes", votes), ("--labelled", labelled)):
         if given is not None:
-            raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{option} is for a search: give --search as well.")
+            raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{option} works only with --search: add it.")
     if mechanism is None:
         raise options.missing_mechanism()
     asked = PlanOptions(mechanism=read_mechanism(mechanism), queries=queries, **dict(planned))
@@ -118,9 +118,9 @@ def show_plan(figures: Mapping[str, Any], console: Console) -> None:
         table.add_row(party["site"], *cells, *fits)
     console.print(table)
     console.print(
-        f"Variant {figures['variant']}: of {figures['teachers']} teachers {figures['voters']:g} vote on a "
-        "query on average; align, in a settings file, scales noise that suits teachers without shared "
-        f"records by {figures['scale']:g}.",
+        f"With variant {figures['variant']}, {figures['teachers']} teachers give {figures['voters']:g} "
+        "votes on a query on average; `align` in a settings file would scale noise that suits teachers "
+        f"without shared records by {figures['scale']:g}.",
         soft_wrap=True,
     )
     if figures["noise"] == "parties":
@@ -133,8 +133,8 @@ def show_plan(figures: Mapping[str, Any], console: Console) -> None:
         console.print(tables.no_guarantee_text(figures["unguaranteed"]), soft_wrap=True)
     if not shown:
         console.print(
-            "The federation enforces data-dependent costs, so how many queries fit depends on votes and is "
-            "not told.",
+            "The federation enforces data-dependent costs, so the number of queries that fit depends on "
+            "votes and is not shown.",
             soft_wrap=True,
         )
 

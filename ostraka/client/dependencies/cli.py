@@ -84,8 +84,8 @@ def dependencies(
 def tell(result: "PartedResult") -> str:
     """Return what runs of some labels each left out, as readable text."""
     return (
-        f"{result.implied} labels were not asked because the label that they depend on implies them; "
-        f"{result.partly} queries wait for some of theirs."
+        f"{result.implied} labels were not asked because the label on which they depend "
+        f"implies them; {result.partly} queries still wait for some labels."
     )
 
 

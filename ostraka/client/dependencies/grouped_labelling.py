@@ -87,8 +87,8 @@ def _groups(settings: LabelSettings, task: Task, options: PlanOptions) -> LabelS
     """Return the labels to ask about in groups of equal settings; raise `plan.invalid` where none fits."""
     if not task.multi_label:
         raise invalid_plan(
-            f"a record of the task '{task.name}' has one class, and only labels have settings of their own; "
-            "leave out --label-settings"
+            f"a record of the task '{task.name}' has one class, and --label-settings is for tasks of "
+            "several labels; leave it out"
         )
     settings.check(task.name, task.classes)
     asked = asked_labels(options, task) or range(len(task.classes))

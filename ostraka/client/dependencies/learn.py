@@ -131,8 +131,8 @@ def learn(
     if not chosen:
         raise OstrakaError(
             ErrorCode.DATA_TOO_FEW,
-            f"No label implies another for {confidence:g} of at least {support} of the {len(y)} "
-            "records: lower --confidence or --support, or ask about all labels.",
+            f"No rule holds for a share of {confidence:g} of at least {support} of the {len(y)} records: "
+            "lower --confidence or --support, or ask about all labels.",
         )
     return Dependencies(
         task=task.name,

@@ -189,7 +189,7 @@ def find_own(
     if kept is not None and (kept.task_sha256 != task.digest.hex() or kept.options != options):
         raise OstrakaError(
             ErrorCode.RUN_MISMATCH,
-            f"{folder} holds statistics that were asked for otherwise: repeat their command, or name another"
-            " --out folder.",
+            f"{folder} holds statistics of another command: repeat that command, or name another --out "
+            "folder.",
         )
     return kept, SumStore.load_own(folder, known=kept is not None)

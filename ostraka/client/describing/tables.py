@@ -16,8 +16,8 @@ def show_plan(figures: Mapping[str, Any], console: Console) -> None:
     """Print what statistics cost every party, and how much noise they will have."""
     costs = table_of(*cost_rows(figures["costs"]), "Worst case")
     told = Text(
-        f"Every count will have noise of deviation {figures['sigma']:.3g}, of the "
-        f"{figures['declared_records']:,} records that parties declare."
+        f"Every count will have noise of standard deviation {figures['sigma']:.3g}; parties declare "
+        f"{figures['declared_records']:,} records."
     )
     console.print(Group(costs, told), soft_wrap=True)
 
@@ -29,7 +29,7 @@ def show(figures: Mapping[str, Any], console: Console) -> None:
 
 def _parts(figures: Mapping[str, Any]) -> Iterator[RenderableType]:
     if figures["records"] is None:
-        yield Text("Nothing was counted yet: run the same command again to go on.")
+        yield Text("Nothing was counted yet: run the same command again to continue.")
         return
     where = " and ".join(figures["options"]["where"] or ())
     meant = f"Records where {where}" if where else "All records"
@@ -41,7 +41,8 @@ def _parts(figures: Mapping[str, Any]) -> Iterator[RenderableType]:
             quartiles = ", ".join(_number(one, first) for one in column["quantiles"])
             yield Text(f"{column['name']}: mean {_number(column['mean'], first)}; quartiles {quartiles}.")
     yield Text(
-        "Intervals of counts are of noise; those of means and quartiles hold wherever in bins values lie."
+        "Intervals of counts cover the noise; intervals of means and quartiles hold wherever values lie "
+        "within their bins."
     )
 
 

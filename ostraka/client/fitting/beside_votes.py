@@ -114,7 +114,7 @@ def show_offers(offers: SumOffers, site_folder: Path) -> RenderableType:
 
 def _parts(offers: SumOffers, site_folder: Path) -> Iterator[RenderableType]:
     if not offers.offers:
-        yield Text(f"Beside votes, no model of sums can be had: {offers.problem}")
+        yield Text(f"No model of sums is possible for comparison: {offers.problem}")
         return
     head = (
         "epsilon of this alone",
@@ -135,9 +135,10 @@ def _parts(offers: SumOffers, site_folder: Path) -> Iterator[RenderableType]:
         )
         for one in offers.offers
     ]
-    yield table_of(head, rows, "Beside votes: a model of sums over all records, worst case")
+    yield table_of(head, rows, "For comparison: a model of sums over all records, worst case")
     yield Text(
-        "A model answers any question, for ever, to whoever holds it. Own labelled records, which a search"
-        f" does not see, make it better. To have one: ostraka query fit --site {site_folder} --pool POOL "
+        "A model answers any question of its holder, without further charge. Own labelled records, which "
+        f"this search does not use, improve it. To fit one: ostraka query fit --site {site_folder} --pool "
+        "POOL "
         "--labelled OWN --epsilon EPSILON --out RUN"
     )

@@ -281,8 +281,8 @@ def _warn(rounds: int, planned: PlannedFit | None) -> Iterator[str]:
     fits = planned.sums.fits
     if fits is not None and fits < rounds:
         yield (
-            f"What is left of budgets pays for {fits} of {rounds} rounds: the model will be what they make,"
-            " unless a smaller --epsilon leaves room for all."
+            f"What is left of the budgets pays for {fits} of {rounds} rounds: the model will be fitted to "
+            "these, unless a smaller --epsilon pays for all."
         )
 
 

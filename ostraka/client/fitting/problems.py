@@ -119,8 +119,8 @@ class KnownRecords:
         if self.encoded:
             raise OstrakaError(
                 ErrorCode.CONFIG_INVALID,
-                "An encoder's features have no ranges that the task says: give a pool, whose mean parties "
-                "may be told.",
+                "The task gives no ranges for an encoder's features: give a pool whose mean parties may "
+                "be told.",
             )
         low, high = task.input.bounds()
         if task.input.preprocessing == "none" and not ((low >= 0).all() and (high <= 1).all()):
@@ -131,11 +131,11 @@ class KnownRecords:
             )
 
 
-RANGES_SAY = "the task's ranges stand for it, and a model may be worse for that."
-HIDDEN_BY_SITE = f"site.toml of this site lets parties be told nothing of your pool: {RANGES_SAY}"
+RANGES_SAY = "the task's ranges are used instead, which may make the model worse."
+HIDDEN_BY_SITE = f"site.toml of this site does not let parties learn statistics of your pool: {RANGES_SAY}"
 HIDDEN_BY_POLICY = (
-    "The guardian's policy allows encrypted queries alone, so that parties are told nothing of your pool: "
-    f"{RANGES_SAY}"
+    "The guardian's policy allows only encrypted queries, so parties learn no statistic "
+    f"of your pool: {RANGES_SAY}"
 )
 
 

@@ -40,7 +40,7 @@ def _plan_parts(figures: Mapping[str, Any]) -> Iterator[RenderableType]:
     )
     yield table_of(*cost_rows(figures["costs"]), "Worst case, all sums released")
     told = "; ".join(figures["tells"]) or "nothing"
-    yield Text(f"The sums tell the parties of your own records: {told}.")
+    yield Text(f"The sums reveal to the parties about your own records: {told}.")
     yield from (Text(f"Warning: {warning}") for warning in figures["warnings"])
 
 
@@ -81,7 +81,7 @@ def cost_rows(costs: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, ...], Rows
 
 def _result_parts(figures: Mapping[str, Any]) -> Iterator[RenderableType]:
     if figures["model"] is None:
-        yield Text("There is no model yet: run the same command again to go on.")
+        yield Text("There is no model yet: run the same command again to continue.")
         return
     yield Text(
         f"{figures['rounds']} of {figures['rounds_planned']} sums were released, over "
@@ -96,12 +96,12 @@ def _result_parts(figures: Mapping[str, Any]) -> Iterator[RenderableType]:
 def _accuracy_parts(figures: Mapping[str, Any]) -> Iterator[RenderableType]:
     accuracy = figures["accuracy"]
     if accuracy["model"] is None:
-        yield Text("The model was not measured: there are no labelled records.")
+        yield Text("The model was not tested, because there are no labelled records.")
         return
     title = f"Measured on {accuracy['measured']} {accuracy['measured_on']}"
     yield table_of(*accuracy_rows(accuracy), title)
     if accuracy["measured_on"] == BY_OWN:
-        yield Text("Expect it to be somewhat worse on records that did not join it: give some as --test.")
+        yield Text("Expect lower accuracy on records that the model did not use: give some as --test.")
     gain = read_gain(accuracy)
     if gain is not None:
         yield Text(tell_gain(gain, accuracy["measured_on"], MODEL))

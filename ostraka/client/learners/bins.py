@@ -12,7 +12,7 @@ from ostraka.common.sums.feature_map import UNBINNED, Floats
 
 BINS = 8
 """Of a number: enough for a bend, few enough that each holds an eighth of the records."""
-TOLD_CUTS = "quantiles of your pool's columns, by which their values are put into bins"
+TOLD_CUTS = "quantiles of your pool's columns, which are the bounds of the bins"
 TWO_VALUES = 2
 """A feature with no more than these is its own bins."""
 

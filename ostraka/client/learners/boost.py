@@ -127,8 +127,8 @@ def _own_features(problem: Problem) -> NDArray[np.floating]:
         return problem.told_features
     raise OstrakaError(
         ErrorCode.DATA_TOO_FEW,
-        "Boosting counts bins by records of your own, and there are none for it: bring labelled ones, or a"
-        " pool that parties may be told of, or use moments.",
+        "Boosting counts your own records in bins, but there are none: give labelled records, or a pool "
+        "that parties may be told of, or use moments.",
     )
 
 

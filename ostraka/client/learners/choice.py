@@ -71,7 +71,7 @@ def choose(problem: Problem, mu: float) -> Choice:
     if problem.records * mu < LITTLE_SIGNAL and (softmax or problem.labelled is not None):
         return Choice(
             "gradients",
-            "There are few records for this budget, and gradients take less noise than sums of squares.",
+            "There are few records for this budget, and gradients have less noise than sums of squares.",
         )
     return Choice("moments", "One sum is enough at this budget: more rounds would add noise and little else.")
 
@@ -81,7 +81,8 @@ def _choose_for_labels(problem: Problem) -> Choice:
     if own is not None and float(share_of_ones(own).mean()) < RARE_LABELS:
         return Choice("gradients", "Most labels are rare, and a logistic loss separates rare labels best.")
     return Choice(
-        "moments", "One sum serves all labels, where each round of another learner pays for all of them."
+        "moments",
+        "One sum serves all labels, while every round of another learner is charged for all labels.",
     )
 
 

@@ -20,6 +20,6 @@ def tell_count(gram: NoisyGram, constant: float, records: float) -> tuple[str, .
         return ()
     return (
         f"The sum holds about {max(share, 0) * records:,.0f} of the {records:,.0f} records that parties "
-        "declare: in some of them a value is missing, or a party does not add up what it has. Expect a worse "
-        "model, and ask the parties.",
+        "declare: some records have missing values, or a party does not add all its records. Expect a "
+        "worse model, and ask the parties.",
     )

@@ -68,7 +68,7 @@ def finish_model(problem: Problem, scores: Scores, units: Units, held_out: Float
     return Finished(model, calibration.records, None, notes)
 
 
-UNCALIBRATED = "probabilities are not calibrated, and only their order is meant."
+UNCALIBRATED = "probabilities are not calibrated; only their order is meaningful."
 
 
 def tell_uncalibrated(own: OwnRecords | None) -> tuple[str, ...]:
@@ -93,12 +93,14 @@ def _finish_number(
     if math.isinf(half_width):
         there = 0 if own is None else len(own)
         note = (
-            "Intervals of predicted numbers are the target's whole range: it takes"
-            f" {MIN_DISTANCES} labelled records of your own to narrow them, and there are {there}."
+            "Intervals of predicted numbers are the target's whole range: narrower "
+            f"intervals need {MIN_DISTANCES} labelled records of your own, and there are "
+            f"{there}."
         )
         return Finished(model, 0, None, (note,))
     note = (
-        f"Of records like your own labelled ones {LEVEL:.0%} lie within {half_width:.3g} of what the model"
-        f" says, by {len(own or ())} of them that had no part in it."
+        f"Of records like your own labelled records, {LEVEL:.0%} lie within "
+        f"{half_width:.3g} of the prediction, estimated on {len(own or ())} records that "
+        "the model did not use."
     )
     return Finished(model, 0, half_width, (note,))

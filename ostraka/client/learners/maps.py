@@ -38,7 +38,7 @@ def all_the_same() -> OstrakaError:
     """Return the error for a pool that shows no difference between records."""
     return OstrakaError(
         ErrorCode.DATA_TOO_FEW,
-        "The records of your pool are all the same, or nearly all: bring a pool of different records.",
+        "All or nearly all records of your pool are equal: give a pool of different records.",
     )
 
 

@@ -174,9 +174,9 @@ def _regress(
 
 def _alarm(check: float) -> str:
     return (
-        f"Your pool is not like the parties' records (by chance, so far apart with probability {check:.1g}): "
-        "neither it nor your labelled records were used for more than the map; expect the model to be worse "
-        "on records like your own than on the parties'."
+        "Your pool differs from the parties' records (such a difference has probability "
+        f"{check:.1g} by chance): the pool and your labelled records were used only for "
+        "the map; expect lower accuracy on records like your own than on the parties'."
     )
 
 

@@ -41,8 +41,8 @@ def warn(problem: Problem, feature_map: FeatureMap | None = None) -> Iterator[st
     own = problem.own_features
     if feature_map is not None and own is not None and share_beyond(feature_map, own) > CLIPPED_HALF:
         yield (
-            "This plan would clip more than half of all records, as your own show: bring a pool whose mean "
-            "may be told, or narrower ranges in the task."
+            "This plan would clip more than half of all records, judging by your own: give a pool whose "
+            "mean may be told, or narrower ranges in the task."
         )
     if problem.records < problem.features:
         yield (

@@ -126,7 +126,8 @@ def _require_features(X: NDArray[np.floating], features: int, what: str) -> None
     if X.ndim != 2 or X.shape[1] != features:
         raise OstrakaError(
             ErrorCode.DATA_SHAPE,
-            f"Your {what} have {X.shape[1:]} features and the task {features}: prepare them by the same one.",
+            f"Your {what} have {X.shape[1:]} features but the task has {features}: prepare them with the "
+            "same task.",
         )
     if not np.isfinite(X).all():
         raise OstrakaError(

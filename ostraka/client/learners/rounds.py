@@ -56,6 +56,6 @@ class Rounds:
         if self.stopped is None:
             return ()
         return (
-            f"The training ended after {self.answered} of {planned} rounds, and the model is what they made: "
+            f"The rounds ended after {self.answered} of {planned}, and the model was fitted to these: "
             f"{self.stopped.message}",
         )

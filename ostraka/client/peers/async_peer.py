@@ -86,7 +86,7 @@ def require_serving(site: str, reply: health_pb2.HealthCheckResponse) -> None:
     """Raise `party.unreachable` for a party that does not serve, as it says itself."""
     if reply.status != health_pb2.HealthCheckResponse.SERVING:
         raise OstrakaError(
-            ErrorCode.PARTY_UNREACHABLE, f"Party {site} is up but not serving: look at its log."
+            ErrorCode.PARTY_UNREACHABLE, f"Party {site} runs but does not serve: read its log."
         )
 
 

@@ -77,7 +77,7 @@ def probe(
                 run=LabellingRun(watch=QueryMetrics(registry)),
             )
     except KeyboardInterrupt:
-        typer.echo(f"Interrupted. Run the same command again to go on in {out}.", err=True)
+        typer.echo(f"Interrupted. Run the same command again to continue in {out}.", err=True)
         raise typer.Exit(ExitStatus.INTERRUPTED) from None
     _show(result, screen)
     write_json(as_json(result), json)

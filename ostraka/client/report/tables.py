@@ -82,14 +82,16 @@ def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
     if figures["stopped"]:
         yield Text(f"Stopped [{figures['stopped']['code']}]: {figures['stopped']['message']}")
     if figures["unsettled_batches"]:
-        yield Text("A batch is unsettled and counted at its largest cost; label again to settle it.")
+        yield Text("A batch is not settled and is counted at its largest cost; label again to settle it.")
     yield from _latecomers(figures)
     if figures["lost"]:
-        yield Text(f"{figures['lost']} queries were charged, lost their answers, and were asked again.")
+        yield Text(
+            f"{figures['lost']} queries were charged, but their answers were lost, and they were asked again."
+        )
     if figures.get("implied") or figures.get("partly"):
         yield Text(
-            f"{figures['implied']} labels were implied by an absent parent, at no cost; {figures['partly']} "
-            "queries wait for some of theirs."
+            f"{figures['implied']} labels were implied by an absent parent, at no cost; "
+            f"{figures['partly']} queries still wait for some labels."
         )
     for part in figures.get("parts", ()):
         values = (f"{name} {value}" for name, value in part["mechanism"].items() if value is not None)
@@ -123,14 +125,18 @@ def _means_what(figures: Mapping[str, Any]) -> str:
 
 def repeats(records: int) -> str:
     """Return the statement about records of a pool that are not asked about."""
-    return f"{records} records repeat another one: each is asked about once, and all alike get its label."
+    return (
+        f"{records} records repeat another record: equal records are asked about once, "
+        "and all get the same label."
+    )
 
 
 def no_guarantee_text(sites: Iterable[str]) -> str:
     """Return the statement about votes that rest on updates without noise."""
     return (
-        f"No formal guarantee: teachers of {', '.join(sites)} learned by ttac, and what that told of records "
-        "is in no epsilon: these count labels as if one record changed one vote."
+        f"No formal guarantee: teachers of {', '.join(sites)} were trained by ttac, and "
+        "no epsilon covers what that revealed about records; the epsilons shown count "
+        "labels as if one record changed one vote."
     )
 
 

@@ -123,7 +123,7 @@ def learn(
                 run=LabellingRun(watch=QueryMetrics(registry)),
             )
     except KeyboardInterrupt:
-        typer.echo(f"Interrupted. Run the same command again to go on in {out}.", err=True)
+        typer.echo(f"Interrupted. Run the same command again to continue in {out}.", err=True)
         raise typer.Exit(ExitStatus.INTERRUPTED) from None
     figures = run_report.report(out, delta=delta)
     tables.show(figures, Screen(stderr=True))

@@ -202,5 +202,5 @@ def _no_labels_error(result: LabelResult) -> OstrakaError:
         return OstrakaError(ErrorCode(result.stopped.code), result.stopped.message)
     return OstrakaError(
         ErrorCode.DATA_TOO_FEW,
-        f"{result.run} gave no label to learn from: ask more queries, or with a lower threshold.",
+        f"{result.run} released no label to learn from: ask more queries, or lower the threshold.",
     )

@@ -139,8 +139,8 @@ def _threshold_warnings(result: PlanResult) -> tuple[str, ...]:
     if check is None or not votes or check.threshold <= votes:
         return ()
     return (
-        f"The threshold of {check.threshold:g} is above the {votes:g} votes that a query gets: only noise"
-        " lets one be answered, and each costs its check.",
+        f"The threshold of {check.threshold:g} is above the {votes:g} votes that a query gets: a query "
+        "can pass the check only by noise, and every query costs its check.",
     )
 
 

@@ -114,16 +114,17 @@ def require_ids(task: Task, records: Dataset) -> None:
     if missing:
         raise OstrakaError(
             ErrorCode.DATA_MISSING,
-            f"{missing} of {len(records)} records have no '{task.id}', by which labels.csv names them: give"
-            " each its own.",
+            f"{missing} of {len(records)} records have no '{task.id}', by which labels.csv names records: "
+            "give each record one.",
             column=task.id,
         )
     repeated = _first_repeated(records.ids)
     if repeated is not None:
         raise OstrakaError(
             ErrorCode.DATA_SHAPE,
-            f"{len(records.ids) - len(set(records.ids))} of {len(records)} records repeat the '{task.id}' of"
-            f" another, such as '{repeated}', and labels.csv names them by it: give each its own.",
+            f"{len(records.ids) - len(set(records.ids))} of {len(records)} records repeat the '{task.id}' "
+            f"of another record, such as '{repeated}', but labels.csv names records by it: give each "
+            "record its own.",
             column=task.id,
         )
 

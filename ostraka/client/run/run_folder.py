@@ -69,7 +69,7 @@ def hold_folder(folder: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as exc:
             raise OstrakaError(
-                ErrorCode.RUN_MISMATCH, f"Another process is at work in {folder}: wait for it, or stop it."
+                ErrorCode.RUN_MISMATCH, f"Another process uses {folder}: wait for it, or stop it."
             ) from exc
         yield
 

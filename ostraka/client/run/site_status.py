@@ -107,16 +107,16 @@ def _sums_status(sums: SumStore) -> RunStatus:
         changed_unix_s=int(sums.changed_unix_s),
         latecomers=Latecomers.of([]),
         stopped=None,
-        next="It is done: `ostraka query report`." if done else GO_ON,
+        next="The run is complete: `ostraka query report`." if done else GO_ON,
     )
 
 
-GO_ON = "If no process is at work on it, repeat the command that began it, with the same options."
+GO_ON = "If no process is running it, repeat the command that began it, with the same options."
 
 
 def _next(state: RunState) -> str:
     if state.closed:
-        return "It is done: `ostraka query retrain` or `ostraka query report`."
+        return "The run is complete: `ostraka query retrain` or `ostraka query report`."
     if state.stopped is not None:
         return state.stopped.message
     return GO_ON
@@ -196,7 +196,7 @@ def _parts(status: QueryStatus) -> Iterable[RenderableType]:
     yield shown.servers("Guardian", status.guardians)
     yield shown.servers("Parties", status.parties)
     if status.unknown is not None:
-        yield Text(f"Nothing is known of this site's sessions: {status.unknown}", style="yellow")
+        yield Text(f"The state of this site's sessions is unknown: {status.unknown}", style="yellow")
     else:
         yield _sessions(status.sessions)
         limit = "as many as it likes" if status.queries_left is None else f"{status.queries_left} more"

@@ -35,7 +35,8 @@ def vote_on_own_records(task: Task, labelled: Source, teachers: int, size: float
     if task.multi_label:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
-            "Own records stand for votes on one class a record: give --votes for a task of several labels.",
+            "Own records can replace votes only if a record has one class: give --votes for a task of "
+            "several labels.",
         )
     records = task.records(labelled)
     X = task.prepare(records.X).reshape(len(records), -1)

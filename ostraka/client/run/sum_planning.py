@@ -208,6 +208,6 @@ def warn_of_unverified(plan: Plan, asked: BALLOTS | None) -> tuple[str, ...]:
         else f"only those of at most {MAX_VERIFIED_VALUES:,} values can be checked"
     )
     return (
-        f"Sums of {values:,} values are not verified unless asked for: a party that lies may add any "
-        f"numbers, unseen; {advice}.",
+        f"Sums of {values:,} values are not verified by default: a dishonest party may add any numbers "
+        f"undetected; {advice}.",
     )

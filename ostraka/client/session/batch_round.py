@@ -135,7 +135,7 @@ class BatchRound(Generic[Q, A]):
 def _ballots_refused(site: str) -> OstrakaError:
     return OstrakaError(
         ErrorCode.BATCH_BALLOTS_REFUSED,
-        f"Ballots of party {site} are refused, so it is left out: they are not votes of its teachers, or a "
-        "sum longer than its records allow, or what was sent of them is false (unproved so far); tell the "
-        "guardian's administrators.",
+        f"Ballots of party {site} are refused, so it is left out: they are not valid votes of its "
+        "teachers, or a sum with a larger norm than its records allow, or this site passed on something "
+        "else (which of these is not proved yet); tell the guardian's administrators.",
     )

@@ -96,11 +96,16 @@ def lead(
 def _show(report: "TrainingReport") -> None:
     console = Screen()
     fewest = min(report.taking_part)
-    console.print(f"All teachers learned for {report.rounds} rounds, at least {fewest} parties in each sum.")
+    console.print(
+        f"All teachers were trained for {report.rounds} rounds, with at least {fewest} parties in each sum."
+    )
     if report.stopped is not None:
         console.print(f"That is fewer than asked for: {report.stopped}")
     if report.guarantee == "none":
-        console.print("No formal guarantee: the sums of ttac tell of records, and no epsilon says how much.")
+        console.print(
+            "No formal guarantee: the sums of ttac reveal something about records, and no epsilon bounds "
+            "how much."
+        )
         return
     columns = ("party", "group", "teachers", f"epsilon ({NOTIONS['record']})", "delta", "budget", "of it")
     table = Table(*columns, title="Cost of the training")

@@ -200,6 +200,6 @@ def missing_teachers_error(failures: Mapping[str, OstrakaError]) -> OstrakaError
     reasons = "; ".join(f"{site}: [{error.code}] {error.message}" for site, error in sorted(failures.items()))
     return OstrakaError(
         ErrorCode.PARTY_UNREACHABLE,
-        "All rounds are done, and some parties did not store their teachers: run `ostraka party train`"
-        f" there again, and this command. {reasons}",
+        "All rounds are complete, but some parties did not store their teachers: run `ostraka party "
+        f"train` there again, then this command. {reasons}",
     )

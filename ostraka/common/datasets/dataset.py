@@ -86,7 +86,7 @@ class Dataset:
         if self.y is None:
             raise OstrakaError(
                 ErrorCode.DATA_MISSING,
-                "The data have no labels: add a label column, or an array y to the .npz.",
+                "The data have no labels: add a label column, or an array y to the .npz file.",
             )
         return self.y
 

@@ -47,7 +47,7 @@ def key_files(site: SiteConfig) -> Finding:
         except OSError as error:
             return failure(KEYS, f"Cannot read {path}: {error.strerror}; give it to the user who serves.")
         if mode & 0o007:
-            return failure(KEYS, f"Everybody may read {path}; run: chmod 600 {path}")
+            return failure(KEYS, f"All users may read {path}; run: chmod 600 {path}")
         if mode & 0o070:
             return warning(KEYS, f"Its group may read {path}; unless that is meant, run: chmod 600 {path}")
     return ok(KEYS, f"The keys in {folder} are readable by their owner alone.")

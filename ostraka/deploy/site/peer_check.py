@@ -139,7 +139,9 @@ def revocation_lists(peer: CheckedServer, own: int, its: int) -> Finding:
     """Whether two sites know of the same revocations, by the numbers of their lists."""
     check = f"{peer.name}: revocations"
     if own == its:
-        return ok(check, f"Both have revocation list {own}." if own else "Nobody has a revocation list.")
+        return ok(
+            check, f"Both have revocation list {own}." if own else "Neither site has a revocation list."
+        )
     if own < its:
         return warning(
             check,

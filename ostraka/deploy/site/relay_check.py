@@ -69,7 +69,9 @@ async def _dial(place: Place, own: Credentials, name: str, address: str) -> list
             ) from error
         raise
     await attachment.socket.aclose()
-    found.append(ok(f"{name}: TLS", f"The outer TLS ends at a certificate of {issuer or 'nobody'}."))
+    found.append(
+        ok(f"{name}: TLS", f"The outer TLS ends at a host with a certificate of {issuer or 'nobody'}.")
+    )
     found.append(ok(name, f"It is {way.relay.uri}, and lets this site attach."))
     off = abs(attachment.ahead_s)
     if off - attachment.unsure_s > ALLOWED_SKEW_S:
@@ -88,7 +90,7 @@ def _call_itself(place: Place, own: Credentials, check: str, address: str) -> Fi
     except OstrakaError as error:
         if error.code is ErrorCode.PARTY_DETACHED:
             return warning(
-                check, f"Nobody is attached as this site: start `ostraka {own.identity.role} serve`."
+                check, f"No agent is attached as this site: start `ostraka {own.identity.role} serve`."
             )
         return failure(check, error.message)
     return ok(

@@ -89,19 +89,24 @@ class DraftTask:
             told.append(f"Ignored: {list_words(fields['ignore'])}.")
         told += [*self.reading.sentences(), *self.proposal.notes]
         if self.open:
-            told.append(f"Open ranges: {list_words(self.open)}. Write min and max of what can occur.")
+            told.append(f"Open ranges: {list_words(self.open)}. Write the min and max that can occur.")
         if len(self.open) > MANY:
             told.append(
                 "For many columns at once write them in [input.table.defaults], at the end of the file."
             )
         if self.whole:
-            told.append(f'All whole: {list_words(self.whole)}. Write dtype = "int32" where none else can be.')
+            told.append(
+                f'Only whole numbers: {list_words(self.whole)}. Write dtype = "int32" if no other numbers '
+                "can occur."
+            )
         if self.missing:
-            told.append(f"Values are missing: {list_words(self.missing)}. Write missing where they can be.")
+            told.append(
+                f"Missing values: {list_words(self.missing)}. Write missing where values can be missing."
+            )
         if not self.public:
             told.append(
-                "What one private record may decide tells about it, so this command leaves it open"
-                " (--from-public does not)."
+                "This command leaves open what one private record could decide, because the task would "
+                "reveal it (--from-public does not)."
             )
         return "\n".join([*told, f"Then: ostraka task check {self.file} {self.records}"])
 

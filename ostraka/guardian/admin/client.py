@@ -68,5 +68,5 @@ def unknown_party(site: Path, party: str) -> str:
     known = admin_call(site, lambda stub: [info.site for info in stub.ListParties(request)])
     if party in known:
         return ""
-    names = f"It knows {', '.join(known)}" if known else "None has registered or was added"
+    names = f"It knows {', '.join(known)}" if known else "No party has registered or was added"
     return f"The guardian knows no party {party}{did_you_mean(party, known)}. {names}."

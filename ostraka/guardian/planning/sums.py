@@ -153,7 +153,8 @@ def show(figures: Mapping[str, Any]) -> None:
         )
     console.print(table)
     console.print(
-        "Noise is of each value of a sum, where a record's part has norm 1; a mean over N records has that "
-        "over N. A model answers any question, for ever, to whoever holds it.",
+        "The noise is that of each value of a sum, in which a record's part has norm 1; a mean over N "
+        "records has this noise divided by N. A model answers any question of its holder, without further "
+        "charge.",
         soft_wrap=True,
     )

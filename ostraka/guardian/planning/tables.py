@@ -29,8 +29,8 @@ def show(figures: Mapping[str, Any]) -> None:
         console.print(f"{expected['queries']:,} simulated queries, {expected['answered']:.1%} answered:")
         console.print(_simulation_table(expected, figures["notion"]))
         console.print(
-            "Expected figures come from simulated votes, released once. A federation that enforces "
-            "worst_case stops by the worst case, whatever exact says; theorem6 bounds one direction only.",
+            "Expected figures come from one release of simulated votes. A federation that enforces "
+            "worst_case stops by the worst case, not by exact; theorem6 bounds only one direction.",
             soft_wrap=True,
         )
     if figures["noise_growth"] != 1:
@@ -42,7 +42,9 @@ def show(figures: Mapping[str, Any]) -> None:
     if figures["others_fit"]:
         fitting = ", ".join(f"{name} {_count(fits)}" for name, fits in figures["others_fit"].items())
         console.print(
-            f"With the same noise and filter, worst case, there would fit: {fitting}.", soft_wrap=True
+            "With the same noise and filter, in the worst case, these numbers of queries would fit: "
+            f"{fitting}.",
+            soft_wrap=True,
         )
 
 

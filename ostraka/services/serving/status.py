@@ -194,9 +194,9 @@ def _parts(status: PartyStatus) -> Iterable[RenderableType]:
     yield _teachers(status)
     yield shown.servers("Guardian", status.guardians)
     if status.unknown is not None:
-        yield Text(f"Nothing is known of this party's budgets: {status.unknown}", style="yellow")
+        yield Text(f"The state of this party's budgets is unknown: {status.unknown}", style="yellow")
     else:
-        yield Text(f"The guardian has this party as {status.state or 'unknown: it has not registered'}.")
+        yield Text(f"The guardian lists this party as {status.state or 'unknown: it has not registered'}.")
         yield _units(status.units)
     yield from _spending(status)
 
@@ -213,7 +213,7 @@ def _teachers(status: PartyStatus) -> RenderableType:
 def _units(units: Sequence[UnitStatus]) -> RenderableType:
     """Return a table of budgets, whose amounts the guardian tells a party in whole hundredths of them."""
     table = Table("group", "budget", "delta", "spent", "reserved", "state", title="Budgets, worst case")
-    table.caption = "Spent and reserved are told in hundredths of the budget, rounded up." if units else None
+    table.caption = "Spent and reserved are shown in hundredths of the budget, rounded up." if units else None
     for unit in units:
         table.add_row(
             f"{unit.group} ({unit.notion})",
@@ -252,8 +252,9 @@ def _own_bound(status: PartyStatus, journal: Journaled) -> str:
     if status.unknown is None and status.units:
         return ""
     return (
-        f" By this party's own count, every query taken as answered, they cost epsilon "
-        f"{epsilon_text(journal.epsilon_worst_case)} at most, at delta {number_text(status.terms.delta)}."
+        " By this party's own count, with every query counted as answered, they cost at "
+        f"most epsilon {epsilon_text(journal.epsilon_worst_case)} at delta "
+        f"{number_text(status.terms.delta)}."
     )
 
 

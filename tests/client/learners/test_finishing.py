@@ -42,7 +42,7 @@ def test_nine_of_ten_numbers_lie_within_their_intervals(learner: Learner) -> Non
         ends = fit.model.predict_interval(drawn.X)
         shares.append(((ends[:, 0] <= drawn.y) & (drawn.y <= ends[:, 1])).mean())
         assert fit.report.half_width is not None
-        assert "by 60 of them that had no part in it" in fit.report.notes[-1]
+        assert "estimated on 60 records that the model did not use" in fit.report.notes[-1]
     assert 0.82 < np.mean(shares) < 0.98, "a deviation of 60 own records' share is 4%, of three 2.3%"
 
 

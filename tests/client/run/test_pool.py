@@ -95,7 +95,7 @@ def test_a_run_of_an_earlier_version_goes_on_as_it_began(federation: Federation)
         (
             ("a", "b", "a", "a"),
             ErrorCode.DATA_SHAPE,
-            "2 of 4 records repeat the 'pid' of another, such as 'a'",
+            "2 of 4 records repeat the 'pid' of another record, such as 'a'",
         ),
         (("a", None, ""), ErrorCode.DATA_MISSING, "2 of 3 records have no 'pid'"),
     ],

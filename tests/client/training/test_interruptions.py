@@ -198,7 +198,7 @@ def test_a_party_that_misses_the_end_has_it_later(plain: Sites) -> None:
     with pytest.raises(OstrakaError) as unfinished:
         plain.lead(TTAC, on_progress=told)
     assert unfinished.value.code == ErrorCode.PARTY_UNREACHABLE
-    assert "run `ostraka party train` there again, and this command" in unfinished.value.message
+    assert "run `ostraka party train` there again, then this command" in unfinished.value.message
     assert plain.stored == {"a": 1, "c": 1}
     plain.start("b")
     plain.lead(TTAC)

@@ -116,7 +116,7 @@ def test_ballots_of_several_labels_are_searched(tmp_path: Path) -> None:
     [
         (ASKED, ErrorCode.CONFIG_INVALID, "give --mechanism, or find one with --search"),
         ((*ASKED, "--search"), ErrorCode.CONFIG_INVALID, "give public or simulated ones with --votes"),
-        ((*ASKED, "--teacher-accuracy", 0.9), ErrorCode.CONFIG_INVALID, "give --search as well"),
+        ((*ASKED, "--teacher-accuracy", 0.9), ErrorCode.CONFIG_INVALID, "works only with --search"),
         ((*ASKED, "--mechanism", "gnmax", "--bound", "exact"), ErrorCode.CONFIG_INVALID, "is for a search"),
         ((*ASSUMED, "--mechanism", "gnmax:sigma=4"), ErrorCode.CONFIG_INVALID, "gnmax without it"),
         ((*ASSUMED, "--bound", "exact"), ErrorCode.CONFIG_INVALID, "give them with --votes"),

@@ -122,8 +122,9 @@ class DpSgdGuarantee:
 def dp_sgd_words(guarantee: Mapping[str, Any]) -> str:
     """Return the guarantee of a saved student, given by its fields, and what it does not cover."""
     return (
-        f"The saved student is DP for each record that it learned from, own and of the pool: epsilon "
-        f"{guarantee['epsilon']:g} at delta {number_text(guarantee['delta'])}, for one record that is there "
-        "or left empty. The metrics are not covered, nor is any other student of these records: each spends "
-        "anew."
+        "The saved student is DP for each record that it learned from, own records and "
+        f"records of the pool: epsilon {guarantee['epsilon']:g} at delta "
+        f"{number_text(guarantee['delta'])}, for one record that is present or empty. "
+        "This does not cover the metrics, or any other student of these records: each "
+        "further student spends privacy again."
     )

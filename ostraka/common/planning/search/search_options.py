@@ -61,7 +61,7 @@ class SearchOptions(BaseModel):
             if not self.search and getattr(self, name) is not None:
                 is_key = name in settings_keys(SearchOptions)
                 option = name if is_key else f"--{name.replace('_', '-')}"
-                raise _invalid(f"{option} is for a search: give --search as well, or leave {option} out.")
+                raise _invalid(f"{option} works only with --search: add it, or leave {option} out.")
 
     def sample(
         self, votes: Path | None, classes: int, teachers: int | None, *, several: bool | None
