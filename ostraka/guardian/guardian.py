@@ -106,7 +106,7 @@ class Guardian:
         if not new and (problem := unknown_party(self.site, party)):
             raise OstrakaError(
                 ErrorCode.PARTY_UNKNOWN,
-                f"{problem} Nothing was set; for a party that is to come, give new=True.",
+                f"{problem} Nothing was set; for a party that has not registered yet, give new=True.",
             )
         request = admin_pb2.SetBudgetRequest(
             party=party,

@@ -42,7 +42,7 @@ def command_of(operation: type[Operation], show: Show) -> Callable[..., None]:
     def final(site: Site, given: Operation, yes: Yes = False, json: Json = None) -> None:
         if not yes:
             problem = given.final.format_map(dict(given))
-            raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{problem}; add --yes if that is what you want.")
+            raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{problem}; add --yes to confirm.")
         command(site, given, json)
 
     def for_party(site: Site, given: Operation, new: New = False, json: Json = None) -> None:
@@ -63,10 +63,14 @@ def require_known(site: Path, party: str) -> None:
         OstrakaError: `party.unknown` where it is not, or where nobody can be asked.
     """
     problem = unknown_party(site, party)
-    if not problem or (is_terminal() and typer.confirm(f"{problem} Set it for a party to come?", err=True)):
+    if not problem or (
+        is_terminal()
+        and typer.confirm(f"{problem} Set it for a party that has not registered yet?", err=True)
+    ):
         return
     raise OstrakaError(
-        ErrorCode.PARTY_UNKNOWN, f"{problem} Nothing was set; for a party that is to come, add --new."
+        ErrorCode.PARTY_UNKNOWN,
+        f"{problem} Nothing was set; for a party that has not registered yet, add --new.",
     )
 
 

@@ -54,16 +54,16 @@ def _person_text(info: admin_pb2.PartyInfo) -> str:
     votes = f"one person changes at most {info.max_votes_per_person} votes of a query"
     if info.whole_persons:
         return f"{votes}, by the ids of its records."
-    return f"{votes} as far as the party vouches for it: its records say not whose they are."
+    return f"{votes} as the party states: its records do not say to whom they belong."
 
 
 def _training_text(info: admin_pb2.PartyInfo) -> str:
     if info.shared_features:
-        return " They learned from features that all sites know, and protect labels alone (label-DP)."
+        return " They learned from features that all sites know, and protect only labels (label-DP)."
     if not info.together:
         return ""
     guarantee = "; no formal guarantee" if info.together == "ttac" else ""
-    return f" They learned with teachers of other parties by {info.together}{guarantee}."
+    return f" They were trained jointly with teachers of other parties by {info.together}{guarantee}."
 
 
 def _show(found: Sequence[admin_pb2.PartyInfo], json: str | None, *, wide: bool = False) -> None:

@@ -60,8 +60,8 @@ def report(
         if confidential or ledger_key or first or last:
             raise OstrakaError(
                 ErrorCode.CONFIG_INVALID,
-                "An assessment has worst-case totals of all time; leave out --from, --to, --confidential and"
-                " --ledger-key.",
+                "An assessment covers worst-case totals of all time; leave out --from, --to, "
+                "--confidential and --ledger-key.",
             )
         _assess(site, out, json)
         return

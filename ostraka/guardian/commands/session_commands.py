@@ -41,7 +41,8 @@ def show_(site: Site, session: SessionId, json: Json = None) -> None:
     say(f"Enforced: {reply.enforce}; bound: {reply.bound}.", json)
     if reply.unguaranteed:
         say(
-            "No formal guarantee: it releases sums of updates without noise, or votes that rest on them.",
+            "No formal guarantee: it releases sums of updates without noise, or votes of teachers that "
+            "were trained on such sums.",
             json,
         )
     show(("unit", "batch", "time (UTC)", "worst-case epsilon", "of the unit so far"), _charges(charges))

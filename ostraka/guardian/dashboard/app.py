@@ -73,7 +73,7 @@ def _refuse(request: Request, error: Any) -> Response:
 
 def _fail(request: Request, error: Any) -> Response:
     """Return the page for an error of the console's own, which its guard logs."""
-    return refusal(request, 500, "The console met an error of its own; its log names it.")
+    return refusal(request, 500, "The console had an internal error; its log has the details.")
 
 
 def _no_page(request: Request, error: Any) -> Response:
@@ -86,7 +86,9 @@ async def enter(request: Request) -> Response:
     cookie = door.enter(request.query_params.get("token", ""))
     if cookie is None:
         return refusal(
-            request, 403, "This URL was used, or is none of the console's; open the one on its terminal."
+            request,
+            403,
+            "This URL was used already, or is not from this console; open the newest URL on its terminal.",
         )
     answer = RedirectResponse("/", status_code=303)
     answer.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", path="/")

@@ -101,11 +101,11 @@ def _operation(request: Request) -> type[ConsoleOperation]:
     if not console_of(request).allow_changes:
         raise OstrakaError(
             ErrorCode.POLICY_REFUSED,
-            "This console shows and changes nothing; start it with --allow-changes to change something.",
+            "This console is read-only; start it with --allow-changes to allow changes.",
         )
     name = request.path_params["name"]
     if name not in FORMS:
-        raise OstrakaError(ErrorCode.MESSAGE_INVALID, "The console knows no such change; begin at its pages.")
+        raise OstrakaError(ErrorCode.MESSAGE_INVALID, "The console has no such change; start from its pages.")
     return FORMS[name]
 
 

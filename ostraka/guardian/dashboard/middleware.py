@@ -69,12 +69,14 @@ class ConsoleMiddleware:
         if origin not in self._origins:
             return self._refuse(request, 421, "The console is not served under this name; open its own URL.")
         if request.method not in {"GET", "HEAD", "POST"}:
-            return self._refuse(request, 405, "The console takes GET and POST alone.")
+            return self._refuse(request, 405, "The console accepts only GET and POST.")
         if request.method == "POST" and request.headers.get("origin") != origin:
-            return self._refuse(request, 403, "A form is taken from the console's own pages alone.")
+            return self._refuse(request, 403, "The console accepts forms only from its own pages.")
         if _length(request.headers) > MAX_BODY_BYTES:
             return self._refuse(
-                request, 413, f"A form or file may have {MAX_BODY_BYTES >> 20} MiB; send a smaller one."
+                request,
+                413,
+                f"A form or file may have at most {MAX_BODY_BYTES >> 20} MiB; send a smaller one.",
             )
         if request.url.path.startswith(OPEN):
             return None
@@ -130,7 +132,7 @@ def _limit(receive: Receive) -> Receive:
         if taken > MAX_BODY_BYTES:
             raise OstrakaError(
                 ErrorCode.MESSAGE_TOO_LARGE,
-                f"A form or file may have {MAX_BODY_BYTES >> 20} MiB; send a smaller one.",
+                f"A form or file may have at most {MAX_BODY_BYTES >> 20} MiB; send a smaller one.",
             )
         return message
 

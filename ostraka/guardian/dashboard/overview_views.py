@@ -71,8 +71,8 @@ def _party_warnings(
     for info in parties:
         if info.state == "unreconciled":
             yield (
-                f"{info.site} has not sent its receipts since the ledger was restored; it votes again once"
-                " it has."
+                f"{info.site} has not sent its receipts since the ledger was restored; it votes again "
+                "once it has sent them."
             )
         if info.state == "revoked":
             yield (
@@ -80,15 +80,12 @@ def _party_warnings(
                 " a new one."
             )
         if info.together == "ttac":
-            yield (
-                f"{info.site}'s teachers learned by ttac, which leaves their votes without a formal"
-                " guarantee."
-            )
+            yield (f"{info.site}'s teachers were trained by ttac, so their votes have no formal guarantee.")
         missing = [group.name for group in info.groups if (info.site, group.name) not in known]
         if missing:
             yield (
-                f"{info.site} has no budget for {', '.join(missing)}, and nothing is asked of a group"
-                " without one."
+                f"{info.site} has no budget for {', '.join(missing)}, and a group without a budget is not "
+                "asked."
             )
 
 
@@ -102,7 +99,10 @@ def _budget_warnings(budgets: Sequence[admin_pb2.Budget]) -> Iterator[str]:
                 f" {epsilon_text(budget.epsilon_lifetime)} (worst case)."
             )
         if budget.unguaranteed:
-            yield f"No epsilon covers all that was released of {unit_text(budget)}: ttac was part of it."
+            yield (
+                "No epsilon covers everything that was released about "
+                f"{unit_text(budget)}, because ttac was part of it."
+            )
         remaining = amount_left(budget)
         if remaining is not None and remaining < LOW * budget.epsilon:
             yield (
@@ -362,7 +362,8 @@ def confidential(request: Request) -> Response:
     if cipher is None:
         raise OstrakaError(
             ErrorCode.POLICY_REFUSED,
-            "What votes cost is shown with the ledger's key alone; start the console with --ledger-key FILE.",
+            "Data-dependent costs are shown only with the ledger's key; start the console with "
+            "--ledger-key FILE.",
         )
     units = console.ask(lambda stub: read_totals(stub, cipher))
     return page(

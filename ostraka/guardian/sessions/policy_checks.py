@@ -77,8 +77,8 @@ def check_manifest(plan: Plan, manifest: common_pb2.Manifest) -> None:
     if (manifest.encoder, manifest.encoder_sha256) != (plan.encoder, plan.encoder_sha256):
         raise OstrakaError(
             ErrorCode.TASK_MISMATCH,
-            f"Party {manifest.site} trained behind {_name_encoder(manifest.encoder)} and the plan names"
-            f" {_name_encoder(plan.encoder)}; use the same encoder with the same weights everywhere.",
+            f"Party {manifest.site} trained with {_name_encoder(manifest.encoder)} but the plan names "
+            f"{_name_encoder(plan.encoder)}; use the same encoder with the same weights at all sites.",
         )
     check_learned(plan, manifest)
     check_abstains(plan, manifest)

@@ -111,8 +111,8 @@ class RequestTerms:
         if header.size > MAX_QUESTION_BYTES:
             raise OstrakaError(
                 ErrorCode.MESSAGE_TOO_LARGE,
-                f"The question has {header.size} bytes and {MAX_QUESTION_BYTES} are taken: ask about fewer"
-                " features, or a smaller model.",
+                f"The question has {header.size} bytes, and at most {MAX_QUESTION_BYTES} are accepted: "
+                "ask about fewer features, or a smaller model.",
             )
 
     def _check_task(self, plan: Plan) -> None:
@@ -139,16 +139,17 @@ class RequestTerms:
             return
         raise OstrakaError(
             ErrorCode.PARTY_NO_TEACHERS,
-            f"This party has records and no teachers, and mechanism {plan.mechanism.kind} asks teachers:"
-            " leave it out of the plan, or ask for sums.",
+            f"This party has records but no teachers, and mechanism {plan.mechanism.kind} asks teachers: "
+            "leave the party out of the plan, or ask for sums.",
         )
 
     def _check_encoder(self, plan: Plan) -> None:
         if (plan.encoder, plan.encoder_sha256) != (self.encoder, self.encoder_sha256):
             raise OstrakaError(
                 ErrorCode.TASK_MISMATCH,
-                f"This party's teachers were trained behind {_encoder_words(self.encoder)} and the plan "
-                f"names {_encoder_words(plan.encoder)}, or its weights differ: use one encoder at all sites.",
+                f"This party's teachers were trained with {_encoder_words(self.encoder)} but the plan "
+                f"names {_encoder_words(plan.encoder)}, or its weights differ: use the same encoder at "
+                "all sites.",
             )
 
 
@@ -157,8 +158,8 @@ def _check_members(plan: Plan, header: party_pb2.VoteHeader) -> None:
     if plan.mechanism.party_setting != "label_counts" or plan.adjacency != "label":
         raise OstrakaError(
             ErrorCode.PLAN_INVALID,
-            "Only noise_cluster with adjacency label is told records and their clusters: set the plan so, or "
-            "send queries.",
+            "Only noise_cluster with adjacency label takes records and their clusters: change the plan, "
+            "or send queries.",
         )
     most = min(MAX_MEMBERS, MAX_MEMBER_VALUES // header.columns)
     if header.members > most:

@@ -82,14 +82,14 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
     lines += [f"  {sentence}" for sentence in found.reading]
     lines.append(f"  {protection(persons, found.records, exported=exported)}")
     if by_record:
-        lines.append("  Its teachers did not learn from whole persons yet: run `ostraka party train` again.")
+        lines.append("  Its teachers were not trained on whole persons yet: run `ostraka party train` again.")
     policy = load_section(site, "policy", PartyPolicy)
     if policy.allows_sums and persons and persons.most > given.votes_per_person:
         summed = persons.count_within(given.votes_per_person)
         each = "one record" if given.votes_per_person == 1 else f"at most {given.votes_per_person} records"
         lines.append(f"  Sums are over {each} of each, {summed} of {found.records} (max_votes_per_person).")
     if found.teachers == 0:
-        lines.append("  Its records answer sums alone; it takes no part in votes of teachers.")
+        lines.append("  Its records answer only sums; it takes no part in votes.")
     elif found.teachers is not None:
         lines += [_head_line(found.head, policy.encodings), *joint_training_lines(found.together)]
         lines += [f"  {line}" for line in tell_held_out(read_held_out(site / TEACHERS), balanced=balanced)]
@@ -112,10 +112,10 @@ def _head_line(head: str, allowed: Collection[str]) -> str:
         return f"  They vote on encrypted queries too (head {head})."
     if head:
         return (
-            f"  They have a head {head} and do not vote on encrypted queries: for that add "
+            f"  They have a head {head} but do not vote on encrypted queries: to allow that, add "
             f'"{encoding_of(head)}" to encodings in [policy] of site.toml.'
         )
     return (
-        "  They do not vote on encrypted queries: for that run `ostraka party train --head linear`, or "
-        "square, or square-mlp or square-cnn, which whoever may ask can take."
+        "  They do not vote on encrypted queries: for that train with `ostraka party train --head linear` or "
+        "square, or with square-mlp or square-cnn, which any permitted querying party can extract."
     )

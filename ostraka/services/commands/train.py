@@ -66,7 +66,7 @@ def train(
         lines = [f"{done} {known.teachers} teachers ({known.training}) on {known.records} records{of}."]
     else:
         of = f" of {known.persons} {units}" if known.persons else ""
-        lines = [f"Declared {known.records} records{of}, which answer sums alone: there are no teachers."]
+        lines = [f"Declared {known.records} records{of}, which answer only sums: there are no teachers."]
     held_out = read_held_out(site / TEACHERS)
     balanced = known.config is not None and known.config.balanced
     if json != "-":
@@ -81,7 +81,7 @@ def joint_training_lines(together: str) -> list[str]:
     if not together:
         return []
     guarantee = ": their votes have no formal guarantee" if together == "ttac" else ""
-    return [f"  They learned together with those of other parties by {together}{guarantee}."]
+    return [f"  They were trained jointly with teachers of other parties by {together}{guarantee}."]
 
 
 def no_sums_lines(site: Path) -> list[str]:
@@ -107,7 +107,7 @@ def _together(
     if not given.section.teachers:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
-            "Teachers are trained together where there are some: give --teachers, or leave out --training.",
+            "Joint training needs teachers: give --teachers, or leave out --training.",
         )
     if on == "ray":
         raise ray_trains_alone()
@@ -132,7 +132,7 @@ def _together(
     with showing(f"Training {given.section.teachers} teachers together, by rounds") as shown:
         ensemble = learn(given.site, prepared, given.task, progress=shown, ready_file=ready_file)
     if ensemble is None:
-        typer.echo("Stopped before the last round: run the same command again to go on.", err=True)
+        typer.echo("Stopped before the last round: run the same command again to continue.", err=True)
         raise typer.Exit(ExitStatus.STOPPED)
     return ensemble.manifest
 

@@ -57,8 +57,8 @@ class Steps:
                 self._dead = True
                 raise OstrakaError(
                     ErrorCode.BATCH_ALTERED,
-                    f"{step} of batch {self._batch_id} came with other content before, which ends the batch "
-                    "here: ask again under a new batch id.",
+                    f"{step} of batch {self._batch_id} was sent before with other content, which ends the "
+                    "batch here: ask again under a new batch id.",
                 )
 
     def kill(self) -> None:
@@ -87,8 +87,7 @@ class Steps:
         if self._dead:
             raise OstrakaError(
                 ErrorCode.BATCH_DEAD,
-                f"Batch {self._batch_id} was ended here by a step that was refused: ask again under a new "
-                "batch id.",
+                f"A refused step ended batch {self._batch_id} here: ask again under a new batch id.",
             )
 
 

@@ -100,7 +100,11 @@ def test_own_records_find_from_which_votes_on_a_rare_class_is_said(tmp_path: Pat
         ),
         (("--queries", 30, *ASSUMED, "--mechanism", "lnmax"), ErrorCode.PLAN_INVALID, "choose from gnmax"),
         (("--queries", 30, "--votes", "v.npy"), ErrorCode.CONFIG_INVALID, "give --search"),
-        (("--queries", 30, "--labelled", "o.npz"), ErrorCode.CONFIG_INVALID, "--labelled works only with --search"),
+        (
+            ("--queries", 30, "--labelled", "o.npz"),
+            ErrorCode.CONFIG_INVALID,
+            "--labelled works only with --search",
+        ),
         (("--queries", 30, *ASSUMED, "--labelled", "o.npz"), ErrorCode.CONFIG_INVALID, "Stand-ins vote"),
         (("--queries", 30, *ASSUMED, "--plot", "p.pdf"), ErrorCode.CONFIG_INVALID, "not a picture"),
         (("--queries", 30, *ASSUMED, "--quorum", 1), ErrorCode.POLICY_REFUSED, "quorum"),

@@ -163,7 +163,7 @@ def test_somebody_at_a_terminal_is_asked_about_it(
     monkeypatch.setattr(operation_commands, "is_terminal", lambda: True)
     words = ["budget", "set", "--party", "d", "--epsilon", "7", "--site", str(admin.site)]
     asked = CliRunner().invoke(app, words, input=answer)
-    assert "Set it for a party to come? [y/N]" in asked.stderr
+    assert "Set it for a party that has not registered yet? [y/N]" in asked.stderr
     assert [unit["party"] for unit in admin.json("budget", "show")["budgets"]] == parties
 
 

@@ -144,6 +144,6 @@ def test_a_form_that_cannot_be_meant_comes_back_with_its_values(editor: Browser,
 
 @pytest.mark.heavy
 def test_what_is_no_change(editor: Browser) -> None:
-    assert "knows no such change" in problem(editor.text("/change/policy", 400))
+    assert "has no such change" in problem(editor.text("/change/policy", 400))
     refused = editor.post("/change/freeze", 400, reason="a try", **UNIT | {"group": "none"})
     assert "has no budget" in problem(refused.text)

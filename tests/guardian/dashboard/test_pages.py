@@ -64,6 +64,6 @@ def test_a_page_that_meets_an_error_of_its_own_says_so_and_logs_no_details(
 ) -> None:
     monkeypatch.setattr(console, "PAGE", "secret")
     with structlog.testing.capture_logs() as logged:
-        assert "an error of its own" in problem(reader.text("/audit", 500))
+        assert "an internal error" in problem(reader.text("/audit", 500))
     assert [(entry["event"], entry["error"]) for entry in logged] == [("console.internal", "TypeError")]
     assert "secret" not in str(logged)

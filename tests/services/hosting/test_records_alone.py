@@ -96,7 +96,7 @@ def test_a_number_is_declared_without_teachers_and_held_as_it_is(
 ) -> None:
     folder = party(tmp_path)
     assert "10 records and no teachers yet fit" in invoke("check", "--site", folder).stdout
-    assert "Declared 10 records, which answer sums alone" in invoke("train", "--site", folder).stdout
+    assert "Declared 10 records, which answer only sums" in invoke("train", "--site", folder).stdout
     manifest = TeachersManifest.load(folder / "teachers")
     assert (manifest.teachers, manifest.classes, manifest.cohorts[0].groups) == (0, 1, ("high", "low"))
     assert problem_of(declaration(manifest, "eretria", 1).SerializeToString(), "eretria") is None
@@ -119,7 +119,7 @@ def test_checks_and_status_speak_of_records_alone(tmp_path: Path) -> None:
     invoke("train", "--site", folder)
     said = invoke("check", "--site", folder)
     assert "10 records and no teachers fit the task" in said.stdout
-    assert "Its records answer sums alone" in said.stdout
+    assert "Its records answer only sums" in said.stdout
     assert json.loads(invoke("check", "--site", folder, "--json", "-").stdout)["teachers"] == 0
     assert "10 records of the task answer only sums" in check_teachers(folder).sentence
 
