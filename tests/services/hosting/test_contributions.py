@@ -154,7 +154,7 @@ def test_teachers_of_records_are_told_to_be_trained_again(tmp_path: Path) -> Non
     assert "train` again" not in checked(folder)[0]
     manifest = TeachersManifest.load(folder / "teachers")
     manifest.model_copy(update={"whole_persons": False}).save(folder / "teachers")
-    assert "Its teachers did not learn from whole persons yet" in checked(folder)[0]
+    assert "Its teachers were not trained on whole persons yet" in checked(folder)[0]
 
 
 def test_of_exported_models_the_party_gives_its_word(tmp_path: Path) -> None:
