@@ -54,7 +54,7 @@ class Querier:
 
     @property
     def task(self) -> Task:
-        """What is classified, as all sites agreed."""
+        """The task, on which all sites agreed."""
         return load_site_task(self.site, self._task_file)
 
     def check(self, records: Source) -> CheckResult:

@@ -1,1 +1,1 @@
-"""Learners of noisy sums: what they ask, and the model that they make of the answers (docs/sums.md)."""
+"""Learners of noisy sums: their questions, and the models that they fit to the answers (docs/sums.md)."""

@@ -32,7 +32,7 @@ class BinsLearner:
 
 
 def make_cuts(problem: Problem) -> tuple[Floats, ...]:
-    """Return the cut points of each feature, none of one that is a truth value or an indicator.
+    """Return the cut points of each feature; truth values and indicators have none.
 
     They are quantiles of the pool and of its distinct values: a value that most records share leaves cuts to
     the others. Without a pool that parties may be told of, bins are equally wide.

@@ -29,7 +29,7 @@ class Calibration:
 
 
 def plain_calibration(outputs: int, slope: float) -> Calibration:
-    """Return what is used without own records: the usual slope of such scores."""
+    """Return the calibration without own records: the default slope of such scores."""
     return Calibration(slope, np.zeros(outputs))
 
 

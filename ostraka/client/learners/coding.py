@@ -44,7 +44,7 @@ class Coding:
 
 
 def make_coding(problem: Problem) -> Coding:
-    """Return the codes of a problem, as own records say where there are any.
+    """Return the codes of a problem, chosen by own records where there are any.
 
     Scores are, of a number, itself; of classes, how far each is from 1/k; else how far a class or label is
     from a half.
@@ -91,7 +91,7 @@ def code_own(codes: Codes, own: OwnRecords) -> Floats:
 
 
 def number_scale(problem: Problem) -> tuple[float, float]:
-    """Return what is taken away from a number, and what it is divided by: of own numbers, or of the range."""
+    """Return the shift and the scale of numbers, from own numbers or from the range."""
     own = problem.labelled
     if own is None or not np.std(own.y) > 0:
         return (problem.low + problem.high) / 2, (problem.high - problem.low) / 2

@@ -19,7 +19,7 @@ MAX_SHOWN = 1000
 
 @dataclass
 class Descent:
-    """Weights (d, k) on their way.
+    """Weights (d, k) during a descent.
 
     Attributes:
         step: what slopes with momentum are multiplied by.
@@ -44,7 +44,7 @@ class Descent:
         self.path.append(self.weights)
 
     def average(self) -> Floats:
-        """Return the average of the last half of its way."""
+        """Return the average of the last half of the steps."""
         averaged: Floats = np.mean(self.path[len(self.path) // 2 :], axis=0)
         return averaged
 
@@ -81,7 +81,7 @@ class HeldOutDescents:
         return cls(own, tuple(folds), feature_map(shown[:MAX_SHOWN]))
 
     def move(self, slope: Floats, question: GradientQuestion, noisy: NoisySum) -> None:
-        """Make a step of each by the noisy mean slope at the asked model."""
+        """Make a step of each descent, by the noisy mean gradient at the asked model."""
         asked = _expect(self.shown @ question.weights, question.target)
         for _, own, descent in self.folds:
             differing = _expect(self.shown @ descent.weights, question.target) - asked
@@ -89,7 +89,7 @@ class HeldOutDescents:
             descent.move(own.join(here, replace(question, weights=descent.weights), noisy))
 
     def score(self, feature_map: FeatureMap) -> Floats:
-        """Return scores (n, k) of own records, each by the descent that it had no part in."""
+        """Return scores (n, k) of own records, each by the descent that left it out."""
         parts = [feature_map(held_out.X) @ descent.average() for held_out, _, descent in self.folds]
         return gather(self.own, parts)
 

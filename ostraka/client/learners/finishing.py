@@ -36,7 +36,7 @@ def units_of(problem: Problem, target: Target) -> Units:
 
 @dataclass(frozen=True)
 class Finished:
-    """A model, and what own records did for it.
+    """A model, and how own records calibrated it.
 
     Attributes:
         calibrated_on: own records by which probabilities were calibrated.
@@ -72,7 +72,7 @@ UNCALIBRATED = "probabilities are not calibrated; only their order is meaningful
 
 
 def tell_uncalibrated(own: OwnRecords | None) -> tuple[str, ...]:
-    """Say why own records cannot calibrate probabilities; nothing where they can."""
+    """Return why own records cannot calibrate probabilities; empty where they can."""
     if own is None:
         return (f"There are no labelled records of your own: {UNCALIBRATED}",)
     if len(own) < MIN_RECORDS:

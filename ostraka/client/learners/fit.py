@@ -25,7 +25,7 @@ LearnerName = Literal["moments", "bins", "boost", "gradients", "network"]
 
 @dataclass(frozen=True)
 class SumPlan:
-    """What a learner will ask, all of it public.
+    """The plan of a learner's questions, which is public.
 
     Attributes:
         learner: whose it is.

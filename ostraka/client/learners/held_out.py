@@ -1,4 +1,4 @@
-"""Own records in parts, each of which is scored by a model that it did not join."""
+"""Cross-validation of own records: each part is scored by a model that did not use it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Intervals of predicted numbers, by how far own records lie from models that they did not join."""
+"""Intervals of predicted numbers, from the errors of own records under models that did not use them."""
 
 import math
 
@@ -13,7 +13,7 @@ MIN_DISTANCES = math.ceil(LEVEL / (1 - LEVEL) - 1e-9)
 
 
 def conformal_half_width(errors: Floats) -> float:
-    """Return within what of a prediction `LEVEL` of further records lie (split conformal: Lei et al. 2018).
+    """Return the half-width that covers `LEVEL` of further records (split conformal: Lei et al. 2018).
 
     Args:
         errors: (n,), how far records lie from a prediction that they had no part in.

@@ -35,7 +35,7 @@ def make_map(problem: Problem, cuts: tuple[Floats, ...] = ()) -> FeatureMap:
 
 
 def all_the_same() -> OstrakaError:
-    """Return the error for a pool that shows no difference between records."""
+    """Return the error for a pool whose records are all equal."""
     return OstrakaError(
         ErrorCode.DATA_TOO_FEW,
         "All or nearly all records of your pool are equal: give a pool of different records.",

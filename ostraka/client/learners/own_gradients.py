@@ -1,4 +1,4 @@
-"""Gradients of own labelled records, which join those of the parties."""
+"""Gradients of own labelled records, which are combined with those of the parties."""
 
 from dataclasses import dataclass, field
 
@@ -26,7 +26,7 @@ class OwnGradients:
 
     @classmethod
     def of(cls, problem: Problem, feature_map: FeatureMap, rounds: int) -> "OwnGradients | None":
-        """Return those of a problem, None without labelled records."""
+        """Return the gradients of a problem's own records, None without labelled records."""
         own = problem.labelled
         if own is None:
             return None
@@ -35,7 +35,7 @@ class OwnGradients:
         return cls(rows, feature_map(own.X if shown is None else shown), rounds)
 
     def join(self, slope: Floats, question: GradientQuestion, noisy: NoisySum) -> Floats:
-        """Return a noisy mean gradient joined by the own one at the same model.
+        """Return a noisy mean gradient combined with the own gradient at the same model.
 
         How far a gradient is off is told by the probabilities that the model itself gives: residuals of the
         few records that it was fitted to are too small.

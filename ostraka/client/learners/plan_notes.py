@@ -1,4 +1,5 @@
-"""What a plan tells the parties of the querying party's records, and what it should know before it buys."""
+"""What a plan reveals to the parties about the querying party's records, and warnings before it is paid
+for."""
 
 from collections.abc import Iterator
 
@@ -13,7 +14,7 @@ TOLD_MODELS = "the models of earlier rounds, on which your own records have an i
 
 
 def tell_map(problem: Problem) -> tuple[str, ...]:
-    """Say what a map tells the parties of the pool."""
+    """Return what a map reveals to the parties about the pool."""
     if problem.told_pool is None:
         return ()
     ends = () if problem.image else ("the range of each column that holds nearly all of your pool",)
@@ -24,12 +25,12 @@ def tell_map(problem: Problem) -> tuple[str, ...]:
 
 
 def tell_models(problem: Problem) -> tuple[str, ...]:
-    """Say what questions of a training after the first tell the parties of own records."""
+    """Return what later questions of a training reveal to the parties about own records."""
     return () if problem.told_features is None else (TOLD_MODELS,)
 
 
 def warn(problem: Problem, feature_map: FeatureMap | None = None) -> Iterator[str]:
-    """Say what is wrong with a plan, as far as the querying party's own records show it.
+    """Return warnings about a plan, as far as the querying party's own records show them.
 
     `feature_map` is None for a learner that has none: nothing is clipped by it.
     """

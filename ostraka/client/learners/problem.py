@@ -1,4 +1,4 @@
-"""What a querying party knows before it asks: what is to be learned, and its own records."""
+"""What a querying party knows before it asks: the task, and its own records."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -147,7 +147,7 @@ def share_of_ones(own: OwnRecords) -> Floats:
 
 
 def loss_target(problem: Problem, center: float = 0.0, scale: float = 1.0) -> Target:
-    """Return what scores of gradients and boosting are held against."""
+    """Return the targets of scores in gradients and boosting."""
     if problem.kind == "number":
         return Target("squared", 1, center, scale)
     if problem.kind == "labels" or problem.binary:

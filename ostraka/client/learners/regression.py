@@ -64,7 +64,7 @@ def own_moments(own: OwnRecords, feature_map: FeatureMap, coding: Coding) -> Mom
 
 
 def join(bought: Moments, own: Moments, covariance: Floats) -> Moments:
-    """Return both weighed by the inverse of their variances, of records of this covariance."""
+    """Return both moments, weighted by the inverse of their variances, for records of this covariance."""
     mean_square = float(np.trace(covariance)) / len(covariance)
     variance = bought.noise + bought.sampling * mean_square
     own_variance = own.sampling * mean_square

@@ -1,4 +1,4 @@
-"""Questions one after the other, until all are answered or nothing more is."""
+"""Rounds of questions, until all are answered or the source stops."""
 
 from dataclasses import dataclass, field
 
@@ -52,7 +52,7 @@ class Rounds:
         return noisy
 
     def notes(self, planned: int) -> tuple[str, ...]:
-        """Say where the training ended, if it did before its plan."""
+        """Return where the training ended, if it ended before its plan."""
         if self.stopped is None:
             return ()
         return (

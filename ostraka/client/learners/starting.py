@@ -28,7 +28,7 @@ def start_scores(problem: Problem) -> Floats:
 
 
 def tell_start(problem: Problem) -> tuple[str, ...]:
-    """Say what the start of a training tells the parties of own records."""
+    """Return what the start of a training reveals to the parties about own records."""
     if problem.labelled is None:
         return ()
     return (TOLD_NUMBERS if problem.kind == "number" else TOLD_SHARES,)

@@ -55,7 +55,7 @@ def _latecomers(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
 
 
 def rounds_table(rounds: Iterable[Mapping[str, Any]], notion: str) -> Table:
-    """Return what each round asked, what all up to it cost, and how good its student is on the whole."""
+    """Return what each round asked, what all rounds up to it cost, and its student's overall accuracy."""
     cost = f"worst-case epsilon so far ({notion})"
     metrics = tuple(METRICS)[:2]
     heads = ("round", "mechanism", "answered", "by student", cost, *(METRICS[metric] for metric in metrics))
@@ -182,7 +182,7 @@ def student(figures: Mapping[str, Any]) -> RenderableType:
 
 
 def verdict(figures: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what a student came to, a sentence each; none where nothing was measured."""
+    """Return a student's results as sentences; none where nothing was measured."""
     gain = read_gain(figures)
     if gain is None:
         return ()

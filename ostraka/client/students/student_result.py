@@ -1,4 +1,4 @@
-"""What retraining came to: a student before and after a run."""
+"""Result of retraining: a student before and after a run."""
 
 import json
 from dataclasses import asdict, dataclass

@@ -24,7 +24,7 @@ _PROBE = 0.01
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Vat(Minimizer):
-    """A network that says the same of an unlabeled record however the record changes a little."""
+    """VAT: a network trained to keep its prediction for an unlabeled record under small changes."""
 
     default_learning = Learning(steps=3000)
 
@@ -101,7 +101,8 @@ class VatObjective:
             return probabilities(net(x), multi_label=self.multi_label)
 
     def perturbation(self, net: nn.Module, x: Tensor, said: Tensor, random: torch.Generator) -> Tensor:
-        """Find what changes `said` of each record of x (n, F) most, (n, F), by power iteration on divergence.
+        """Find the perturbation (n, F) of x (n, F) that changes `said` most, by power iteration on the
+        divergence.
 
         Each is of length `radius`. Parameters and statistics of the network stay as they are.
         """

@@ -1,4 +1,4 @@
-"""How the numbers of a column are written, where somebody says it."""
+"""The stated notation of a column's numbers."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -8,7 +8,7 @@ DecimalMark: TypeAlias = Literal[".", ","]
 
 @dataclass(frozen=True)
 class NumberFormat:
-    """What tells two readings of a number apart.
+    """The notation that decides between two readings of a number.
 
     Attributes:
         decimal: the decimal mark of text; None: whatever the column shows.

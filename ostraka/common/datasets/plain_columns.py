@@ -1,4 +1,4 @@
-"""One way from whatever speaks Arrow to columns of few, plain types, before any value is looked at."""
+"""Conversion of any Arrow table to columns of few, plain types, before any value is read."""
 
 from __future__ import annotations
 

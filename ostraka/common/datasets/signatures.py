@@ -1,4 +1,4 @@
-"""What a file is by its first bytes, whatever its name says."""
+"""Recognition of a file's type by its first bytes, whatever its name says."""
 
 SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\x1f\x8b", "it is packed by gzip; name it so, as records.csv.gz"),

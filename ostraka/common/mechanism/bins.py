@@ -10,7 +10,7 @@ from ostraka.common.mechanism.record_sums import Block, Count, RecordSums
 
 
 class Bins(RecordSums):
-    """Release `Moments` of records whose numbers were put into bins: a 1 in one column of each number's.
+    """Release `Moments` of records whose numbers were put into bins, each bin being a column of 0 and 1.
 
     Attributes:
         columns: values of a mapped record, d: all bins, and a constant.

@@ -50,7 +50,8 @@ class CheckedArgmax(Mechanism):
 
 
 class Confident(CheckedArgmax):
-    """Release GNMax with `sigma2` where the largest count and noise of `sigma1` reach `threshold` votes."""
+    """Release GNMax with `sigma2` where the largest count plus noise of `sigma1` reaches `threshold`
+    votes."""
 
     blind: ClassVar[bool] = True
     gaussian: ClassVar[bool] = True

@@ -26,7 +26,7 @@ class DistributedGnMax(Mechanism):
     kind: Literal["distributed_gnmax"] = "distributed_gnmax"
     sigma: Votes = Field(description="Noise of every count by the honest parties together, in votes.")
     honest: Annotated[int, Field(ge=1, le=MAX_HONEST)] = Field(
-        description="Parties whose noise is relied on: the quorum, less those that may collude and one."
+        description="Parties whose noise counts: the quorum, minus the colluding parties and one."
     )
 
     @model_validator(mode="after")

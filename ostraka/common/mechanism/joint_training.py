@@ -1,4 +1,4 @@
-"""What mechanisms share that release sums of updates: teachers of all parties learn together.
+"""Base of mechanisms that release sums of updates in a joint training.
 
 Dodwadmath and Stich 2022.
 """

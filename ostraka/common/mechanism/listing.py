@@ -1,4 +1,4 @@
-"""What mechanisms that are installed say of themselves: parameters, meaning, defaults, and what they cost."""
+"""Descriptions of installed mechanisms: parameters, meaning, defaults, and costs."""
 
 import inspect
 from collections.abc import Iterator

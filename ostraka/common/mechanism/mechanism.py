@@ -1,4 +1,4 @@
-"""What every mechanism tells about itself: its ballots, noise, worst case, and what it combines with."""
+"""The interface of every mechanism: its ballots, noise, worst case, and what it combines with."""
 
 import math
 from abc import ABC, abstractmethod
@@ -57,7 +57,7 @@ class Value(BaseModel):
 
 
 class Source(Protocol):
-    """What draws noise, in lattice steps of 2^-16 vote."""
+    """A source of noise, in lattice steps of 2^-16 vote."""
 
     def gaussian(self, sigma: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
         """Draw Gaussian noise of `sigma` votes."""
@@ -193,7 +193,7 @@ class Mechanism(Value, ABC):
 
     @abstractmethod
     def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
-        """Return the worst case as `worst_case` does, of arguments that were checked."""
+        """Return the worst case as `worst_case` does, for checked arguments."""
 
     def party_draws(self, rows: int, classes: int) -> list[Draw]:
         """Return the noise that every party adds to its ballots of `rows` queries before it shares them."""

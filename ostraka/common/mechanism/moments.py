@@ -1,4 +1,4 @@
-"""Moments: what records, mapped to vectors, have to do with their labels and with each other."""
+"""Moments: sums of products of mapped records with their labels and with themselves."""
 
 from typing import ClassVar, Literal
 

@@ -1,4 +1,4 @@
-"""What mechanisms share that release sums over records: every party adds up what its own records say.
+"""Base of mechanisms that release sums over records: every party adds a vector of each of its records.
 
 docs/sums.md has the maths, and proves what a sum costs.
 """

@@ -11,7 +11,7 @@ from ostraka.common.sums.sensitivity import move_of_statistics
 
 
 class Statistics(RecordSums):
-    """Release how many records have which values, in bins of public ranges, for several columns at once.
+    """Release counts of records by value or by bin of public ranges, for several columns at once.
 
     Attributes:
         cells: counts of all columns together.

@@ -1,4 +1,4 @@
-"""What a training by DP-SGD promises, and how much noise that needs by privacy loss distributions."""
+"""The guarantee of a training by DP-SGD, and the noise that it needs by privacy loss distributions."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ _ORDERS = (*range(2, 33), 48, 64, 96, 128, 256, 512)
 
 @dataclass(frozen=True)
 class Noise:
-    """What one training draws.
+    """The noise of one training.
 
     Attributes:
         multiplier: deviation of the noise on a batch's sum of gradients, in clipping norms.
@@ -106,7 +106,8 @@ class DpSgdGuarantee:
 
     @classmethod
     def of(cls, noise: Noise, epsilon: float, delta: float, clip: float) -> Self:
-        """Return what noise that was calibrated to `epsilon` promises: less if that holds when rounded up."""
+        """Return the guarantee of noise that was calibrated to `epsilon`; a smaller epsilon if it holds when
+        rounded up."""
         spent = noise.epsilon(delta, grid=GRID * epsilon)
         rounded = math.ceil(_DIGITS * spent) / _DIGITS
         return cls(

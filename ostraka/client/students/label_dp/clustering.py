@@ -1,4 +1,4 @@
-"""Features divided into clusters, without a look at any label."""
+"""Clustering of features, without labels."""
 
 import importlib
 import warnings

@@ -1,4 +1,4 @@
-"""The student that keeps the labels that their cluster agrees with.
+"""The student DenoiseSSL, which keeps labels that agree with the majority of their cluster.
 
 Tang et al. 2022, section 4.3.2, Algorithm 7.
 """
