@@ -37,10 +37,10 @@ def test_it_is_trained_by_a_command_and_told_by_file_screen_and_page(bench: Benc
     assert json.loads((bench.run / "student.json").read_text())["guarantee"] == promised
     said = " ".join(trained.stderr.split())
     assert f"epsilon {promised['epsilon']:g} at delta 1e-5" in said
-    assert "each spends anew" in said
+    assert "spends privacy again" in said
     page = render(report(bench.run))
     assert "What the saved student promises" in page
-    assert "each spends anew" in page
+    assert "spends privacy again" in page
 
 
 @pytest.mark.parametrize(

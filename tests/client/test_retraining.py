@@ -265,7 +265,7 @@ TROUBLES: dict[str, tuple[Callable[[Bench], None], ErrorCode, str]] = {
     "no released labels": (
         lambda bench: rewritten(bench, answers=(None,) * POOL),
         ErrorCode.DATA_TOO_FEW,
-        "gave no label to learn from",
+        "released no label to learn from",
     ),
     "one class only": (one_class, ErrorCode.DATA_TOO_FEW, "at least two classes"),
     "unknown query ids": (
@@ -321,6 +321,6 @@ def test_without_own_labels_released_ones_alone_are_learned(bench: Bench) -> Non
 
 
 def test_nothing_to_learn_from_is_refused(bench: Bench, tmp_path: Path) -> None:
-    with pytest.raises(OstrakaError, match="nothing to learn from") as refused:
+    with pytest.raises(OstrakaError, match="no labels to learn from") as refused:
         retrain(bench.site, None, out=tmp_path / "none.skops")
     assert refused.value.code is ErrorCode.CONFIG_INVALID

@@ -140,7 +140,7 @@ def test_ctrl_c_says_how_to_go_on(federation: Federation, monkeypatch: pytest.Mo
         patched.setattr("ostraka.client.peers.guardian_peer.GuardianPeer.release", interrupt)
         result = label(federation)
     assert result.exit_code == 130
-    assert "run the same command again to go on" in result.stderr
+    assert "run the same command again to continue" in result.stderr
     assert label(federation).exit_code == 0
     assert rows(federation) == right(10)
 

@@ -98,7 +98,7 @@ def test_conditions_mean_what_they_say(text: str, records: list[int]) -> None:
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("age", "no condition"),
+        ("age", "not a condition"),
         ("height>=3", "no column 'height'"),
         ("sex=x", "'x' is not a value of column 'sex': it has f, m"),
         ("ward=icu", "'icu' is not a value of column 'ward': it has ICU, the"),

@@ -77,7 +77,7 @@ def test_a_shifted_pool_is_found_and_left_out() -> None:
     assert found.pool_gram is False
     assert found.pool_check is not None
     assert found.pool_check < ALARM
-    assert "not like" in found.notes[0]
+    assert "differs from" in found.notes[0]
 
 
 def test_a_pool_of_the_same_records_raises_no_alarm() -> None:

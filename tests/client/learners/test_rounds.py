@@ -51,7 +51,7 @@ def test_a_source_that_stops_leaves_the_model_so_far_and_the_report_says_so(lear
     plan = learner.plan(drawn.problem, MUCH)
     fit = learner.fit(drawn.problem, plan, EndingSource(drawn.source(plan), 8))
     assert (fit.report.rounds, fit.report.rounds_planned) == (8, plan.rounds)
-    assert f"after 8 of {plan.rounds} rounds" in fit.report.notes[0]
+    assert f"rounds ended after 8 of {plan.rounds}" in fit.report.notes[0]
     assert "The budget pays for no further round" in fit.report.notes[0]
     assert fit.model.score(drawn.X, drawn.y) > 0.7
 

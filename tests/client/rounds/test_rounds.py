@@ -339,7 +339,7 @@ def test_another_student_learns_from_all_rounds(federation: Federation) -> None:
 def test_no_label_at_all_is_told(federation: Federation) -> None:
     nothing = guardian_pb2.Answer(answered=False)
     federation.guardian.alter_answers = lambda answers: [nothing] * len(answers)
-    with pytest.raises(OstrakaError, match="gave no label") as refused:
+    with pytest.raises(OstrakaError, match="released no label") as refused:
         learn(federation)
     assert refused.value.code is ErrorCode.DATA_TOO_FEW
 

@@ -99,7 +99,7 @@ def test_own_records_find_from_which_votes_on_a_rare_class_is_said(tmp_path: Pat
             "without it",
         ),
         (("--queries", 30, *ASSUMED, "--mechanism", "lnmax"), ErrorCode.PLAN_INVALID, "choose from gnmax"),
-        (("--queries", 30, "--votes", "v.npy"), ErrorCode.CONFIG_INVALID, "give --search"),
+        (("--queries", 30, "--votes", "v.npy"), ErrorCode.CONFIG_INVALID, "works only with --search"),
         (
             ("--queries", 30, "--labelled", "o.npz"),
             ErrorCode.CONFIG_INVALID,

@@ -155,7 +155,7 @@ def test_a_data_dependent_remainder_is_not_shown(tmp_path: Path) -> None:
         figures = site.figures("--queries", 30, *NOISE)
         assert figures["enforce"] == "data_dependent"
         assert [party["fits"] for party in figures["parties"]] == [None] * 3
-        assert "is not told" in " ".join(site.plan("--queries", 30, *NOISE).stdout.split())
+        assert "is not shown" in " ".join(site.plan("--queries", 30, *NOISE).stdout.split())
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_a_kit_without_keys_has_none_to_renew(sites: Sites) -> None:
 
 def test_a_folder_with_everybodys_keys_is_no_kit(tmp_path: Path) -> None:
     folder = provision("demo", ["a"], "q", tmp_path / "local", clock=SystemClock()).parties["a"]
-    with pytest.raises(OstrakaError, match="no kit's") as refusal:
+    with pytest.raises(OstrakaError, match="not a kit's") as refusal:
         renew(folder)
     assert refusal.value.code is ErrorCode.CONFIG_INVALID
 

@@ -129,7 +129,7 @@ def test_a_plan_for_nothing_known_is_refused() -> None:
 
 
 def test_a_party_says_whether_its_teachers_protect_labels_alone(admin: Admin) -> None:
-    assert "protect labels alone" not in admin.text("party", "show", "a")
+    assert "protect only labels" not in admin.text("party", "show", "a")
     admin.calls.register("a", shared_features=True)
-    assert "protect labels alone (label-DP)" in admin.text("party", "show", "a")
+    assert "protect only labels (label-DP)" in admin.text("party", "show", "a")
     assert admin.json("party", "show", "a")["parties"][0]["shared_features"] is True

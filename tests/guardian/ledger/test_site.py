@@ -33,7 +33,7 @@ def test_a_url_may_lie_in_a_file_of_its_own(tmp_path: Path) -> None:
     [
         (f'url = "{URL}"\nurl_file = "secret"', "not both"),
         ('path = "x"', "no such key"),
-        ('address = "here"', "no address"),
+        ('address = "here"', "not an address"),
     ],
 )
 def test_other_settings_are_refused(tmp_path: Path, ledger: str, told: str) -> None:

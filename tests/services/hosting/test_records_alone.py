@@ -219,7 +219,7 @@ def test_votes_are_refused_and_what_records_answer_is_not(tmp_path: Path, thread
     folder = party(tmp_path, CLASSES, '[policy]\nlabel_counts = "record"\n', "teachers = 0\n")
     invoke("train", "--site", folder)
     terms = load(folder, CLASSES, thread).terms
-    with pytest.raises(OstrakaError, match="records and no teachers") as refusal:
+    with pytest.raises(OstrakaError, match="records but no teachers") as refusal:
         terms._check_voters(asked(CLASSES, GnMax(sigma=1)))
     assert refusal.value.code is ErrorCode.PARTY_NO_TEACHERS
     terms._check_voters(asked(CLASSES, NoiseCluster(sigma=1)))

@@ -165,7 +165,7 @@ def test_a_party_that_is_stopped_before_the_end_says_so(noisy: Training, start: 
         assert "protects single records: a person only if max_votes_per_person" in said
         child.process.terminate()
         assert child.process.wait() == ExitStatus.STOPPED
-        assert "run the same command again to go on" in child.log.read_text().removeprefix(said)
+        assert "run the same command again to continue" in child.log.read_text().removeprefix(said)
     assert not (noisy.made.party / "teachers").exists()
 
 
