@@ -137,7 +137,8 @@ def _parts(offers: SumOffers, site_folder: Path) -> Iterator[RenderableType]:
     ]
     yield table_of(head, rows, "For comparison: a model of sums over all records, worst case")
     yield Text(
-        "A model answers any question of its holder, without further charge. Own labelled records, which "
+        "A model answers any question of its holder, for ever, without further charge. Own labelled "
+        "records, which "
         f"this search does not use, improve it. To fit one: ostraka query fit --site {site_folder} --pool "
         "POOL "
         "--labelled OWN --epsilon EPSILON --out RUN"
