@@ -140,6 +140,5 @@ def _parts(offers: SumOffers, site_folder: Path) -> Iterator[RenderableType]:
         "A model answers any question of its holder, for ever, without further charge. Own labelled "
         "records, which "
         f"this search does not use, improve it. To fit one: ostraka query fit --site {site_folder} --pool "
-        "POOL "
-        "--labelled OWN --epsilon EPSILON --out RUN"
+        "POOL --labelled OWN --epsilon EPSILON --out RUN"
     )

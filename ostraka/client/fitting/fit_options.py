@@ -40,8 +40,7 @@ class FitOptions(FrozenModel):
     variant: VARIANT = Field(
         default="none",
         description="How records with smaller budgets take part: weighting (they count less) or "
-        "vanishing (in "
-        "fewer rounds).",
+        "vanishing (in fewer rounds).",
     )
     ballots: Annotated[BALLOTS | None, KEY] = Field(
         default=None,

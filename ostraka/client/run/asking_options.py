@@ -58,8 +58,7 @@ class AskingOptions(FrozenModel):
     align: Annotated[bool, KEY] = Field(
         default=False,
         description="Scale noise and thresholds to the number of votes that the guardian "
-        "expects; give them as "
-        "for teachers that share no records.",
+        "expects; give them as for teachers that share no records.",
     )
     encoding: ENCODING = Field(
         default="plain",
@@ -73,8 +72,7 @@ class AskingOptions(FrozenModel):
     base_transfers: Annotated[BASE_TRANSFERS, KEY] = Field(
         default="ed25519",
         description="Base transfers of garbled circuits: ed25519, or ml-kem, which protects "
-        "recorded messages "
-        "from later quantum computers.",
+        "recorded messages from later quantum computers.",
     )
     ballots: Annotated[BALLOTS | None, KEY] = Field(
         default=None,

@@ -209,8 +209,7 @@ class Revocations:
                 raise OstrakaError(
                     error.code if isinstance(error, OstrakaError) else ErrorCode.IDENTITY_INVALID,
                     f"{path} is not a revocation list of this federation's CA, or cannot be read, so that "
-                    "nobody"
-                    " knows who is revoked; put the CA's newest crl.pem there.",
+                    "nobody knows who is revoked; put the CA's newest crl.pem there.",
                 ) from error
 
     def _keep(self, pem: bytes) -> None:

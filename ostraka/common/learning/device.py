@@ -324,8 +324,7 @@ def memory_full(places: Iterable["torch.device"]) -> OstrakaError:
     return OstrakaError(
         ErrorCode.DEVICE_FULL,
         f"The memory of {' or '.join(map(str, places))} is full: stop other programs on it, name another "
-        "device, "
-        "or take a smaller model, smaller batches or fewer teachers.",
+        "device, or take a smaller model, smaller batches or fewer teachers.",
     )
 
 

@@ -163,8 +163,7 @@ class BudgetSettings(SettingsPart):
     epsilons: NamedNumbers | None = Field(
         default=None,
         description="Epsilon of single parties' budgets, such as party-1=5,party-2=20; all other "
-        "parties have "
-        "--epsilon.",
+        "parties have --epsilon.",
     )
     delta: float = Field(default=1e-5, gt=0, lt=1, description="Delta of every party's budget.")
     enforce: ENFORCE = Field(
@@ -300,8 +299,7 @@ class StudentSettings(SettingsPart):
     learn: Learn = Field(
         default="votes",
         description="What the querying party asks for: votes (default), or sums for the learner "
-        "moments, bins, "
-        "boost or gradients, or for auto, which chooses one.",
+        "moments, bins, boost or gradients, or for auto, which chooses one.",
     )
     student: VotesStudent | None = Field(default=None, description=f"Student: {VOTES_STUDENTS}.")
     second_student: DoubtingStudent | None = Field(

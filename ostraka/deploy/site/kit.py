@@ -45,8 +45,7 @@ class Kit:
             raise OstrakaError(
                 ErrorCode.CONFIG_INVALID,
                 f"{folder / SITE_FILE} keeps its keys in {folder / name}, which is not a kit's; use a kit "
-                "that"
-                " `ostraka provision` made from a federation.toml.",
+                "that `ostraka provision` made from a federation.toml.",
             )
         return kit
 

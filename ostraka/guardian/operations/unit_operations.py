@@ -38,8 +38,7 @@ Filter = Annotated[
     Field(
         title="Filter",
         description="Privacy filter: renyi, or gaussian (for trainings and sums; it has no "
-        "order). Empty: the "
-        "filter that the unit already has, else renyi.",
+        "order). Empty: the filter that the unit already has, else renyi.",
     ),
 ]
 

@@ -155,7 +155,6 @@ def show(figures: Mapping[str, Any]) -> None:
     console.print(
         "The noise is that of each value of a sum, in which a record's part has norm 1; a mean over N "
         "records has this noise divided by N. A model answers any question of its holder, for ever, "
-        "without further "
-        "charge.",
+        "without further charge.",
         soft_wrap=True,
     )

@@ -44,8 +44,7 @@ def _check_model(model: str) -> str:
     names = ", ".join(NETWORKS + ESTIMATORS)
     raise ValueError(
         f"'{model}' is not a model: give one of {names}, a factory as module:function, or file:path of "
-        "exported "
-        "models"
+        "exported models"
     )
 
 

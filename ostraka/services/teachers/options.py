@@ -41,7 +41,6 @@ class TeacherOptions(FrozenModel):
     variant: str | None = Field(
         default=None,
         description="How consent levels are used: none, upsampling, vanishing or weighting. "
-        "Their epsilons are "
-        "in "
+        "Their epsilons are in "
         "[training.consent] of site.toml.",
     )

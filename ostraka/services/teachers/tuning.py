@@ -60,8 +60,7 @@ def require_others(public: Dataset, own: Dataset, task: Task) -> None:
             ErrorCode.CONFIG_INVALID,
             "Some records of threshold_data are this party's own, and all its teachers would learn from "
             "them: leave them out, or tune on each teacher's own slice, without threshold_data in "
-            "[training] of "
-            "site.toml.",
+            "[training] of site.toml.",
         )
 
 

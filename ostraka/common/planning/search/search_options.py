@@ -51,8 +51,7 @@ class SearchOptions(BaseModel):
         ge=0,
         le=1,
         description="With --search: accuracy of this site's own model, which the labels must "
-        "exceed. Give the "
-        "balanced accuracy if one class has more than four fifths of the records.",
+        "exceed. Give the balanced accuracy if one class has more than four fifths of the records.",
     )
 
     def check(self) -> None:
