@@ -22,7 +22,7 @@ BALLOT_MESSAGES = 5  # shares and commitment, challenge, proof, seed, verifier s
 def measure_ballots(_repeats: int) -> Measured:
     """Measure verified ballots of one party, with the point that a batch's parties share; median of 9."""
     layout, counts = draw(ClassCounts(), CLASSES, TEACHERS, BITS)
-    steps = measure_verified((layout, counts))
+    steps = measure_verified(layout, counts)
     return Measured(
         version=ostraka.__version__,
         queries=BATCH,

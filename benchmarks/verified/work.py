@@ -12,13 +12,13 @@ from ostraka.common.mechanism.mechanism import Draw
 from ostraka.common.mechanism.record_sums import Block
 from ostraka.common.noise import ExactNoise
 from ostraka.common.sharing import FRACTION_BITS
-from ostraka.common.sharing.ballots import VOTE, BallotFormat
+from ostraka.common.sharing.ballots import VOTE, BallotFormat, ClassCounts
 from ostraka.common.sharing.prime_field import PrimeField
 from ostraka.common.sharing.ring import Ring
 from ostraka.common.sharing.shares import expand, split
 from ostraka.common.sums.sensitivity import MOVED_CODES
 from ostraka.common.verified.layout import Layout, layout_of
-from ostraka.common.verified.noised_parts import NoisePart, claim_noise
+from ostraka.common.verified.noised_parts import claim_noised, draw_bounded
 from ostraka.common.verified.prover import Prover
 from ostraka.common.verified.querier import Point, count_shares, message
 from ostraka.common.verified.sum_parts import SumPart, claim_norm, largest_norm
@@ -49,14 +49,12 @@ class Steps:
 
 
 Said = tuple[Layout, NDArray[np.int64]]
-"""What a party proves in a part, and its counts."""
+"""What a party proves, and its counts."""
 
 
-def measure_verified(*parts: Said) -> Steps:
+def measure_verified(layout: Layout, counts: NDArray[np.int64]) -> Steps:
     """Measure verified ballots of one party, and check that they are accepted."""
-    layouts = [layout for layout, _ in parts]
-    counts = [matrix for _, matrix in parts]
-    return _median(lambda clock: _run_verified(layouts, counts, clock))
+    return _median(lambda clock: _run_verified([layout], [counts], clock))
 
 
 def measure_plain(counts: NDArray[np.int64]) -> Steps:
@@ -75,11 +73,13 @@ def draw(ballot: BallotFormat, classes: int, teachers: int, bits: int) -> Said:
     return layout_of(statement, PrimeField(bits)), counts.astype(np.int64)
 
 
-def draw_noise(sigma: float, classes: int, bits: int) -> Said:
-    """Return the layout of a party's noise of `sigma` votes, and counts for it."""
-    drawn = Draw.gaussian(sigma, QUERIES, classes)
-    part = NoisePart(drawn, layout_of(claim_noise(drawn), PrimeField(bits)))
-    return part.layout, part.counts(part.draw_noise(ExactNoise()))
+def draw_noised(sigma: float, classes: int, teachers: int, bits: int) -> Said:
+    """Return the layout of ballots for one class with a party's noise of `sigma` votes, and counts for it."""
+    _, counts = draw(ClassCounts(), classes, teachers, bits)
+    drawn = [Draw.gaussian(sigma, QUERIES, classes)]
+    noised = VOTE * (counts + draw_bounded(drawn, ExactNoise()))
+    claim = claim_noised(drawn, QUERIES, teachers * VOTE)
+    return layout_of(claim, PrimeField(bits)), noised.astype(np.int64)
 
 
 def draw_sum(values: int, records: int) -> Said:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,11 +15,12 @@ from ostraka.client.peers.verification import Verification
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import L1, Binary, DistributedGnMax, GnMax, Mechanism, Tau
 from ostraka.common.plan.fields import NONCE_BYTES
+from ostraka.common.privacy.summed_noise import share_sigma
 from ostraka.common.verified.parts import context_of, parts_of
 from ostraka.guardian.ledger.sessions import refused_ballots
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
 from tests.guardian.blind.querying import Querying
-from tests.guardian.federation import PARTIES, Calls, Federation, group, plan, refusal
+from tests.guardian.federation import PARTIES, TEACHERS, Calls, Federation, group, plan, refusal
 from tests.guardian.verified_batch import SIZE, Batch, ledger_away, verified
 
 
@@ -30,8 +32,11 @@ def calls(tmp_path: Path) -> Iterator[Calls]:
 
 
 NOISED = DistributedGnMax(sigma=1.0, honest=2)
-BOUND = 12 * 2**16
+ALONE = DistributedGnMax(sigma=1.0, honest=1)
+BOUND = math.ceil(12 * share_sigma(1.0, 1) * 2**16)
 """Of the noise of each party where one is relied on, in steps."""
+VOTES = TEACHERS * 2**16
+"""That a party's teachers can give one class, in steps."""
 
 
 def refusals(calls: Calls) -> list[str]:
@@ -94,11 +99,16 @@ def test_ballots_with_the_noise_of_parties_are_released(calls: Calls, tally: str
     assert calls.spent("a") > 0
 
 
-@pytest.mark.parametrize("noise", [BOUND + 32, -BOUND - 32, 1000 * BOUND])
-def test_a_party_whose_noise_is_beyond_the_bound_is_left_out_and_named(calls: Calls, noise: int) -> None:
-    batch = Batch(calls, verified(mechanism=DistributedGnMax(sigma=1.0, honest=1)))
-    batch.claim_noise("b", BOUND)
-    batch.claim_noise("c", noise)
+@pytest.mark.parametrize(
+    ("within", "beyond"),
+    [(BOUND + VOTES, BOUND + VOTES + 1), (-BOUND, -BOUND - 1), (BOUND, 1000 * BOUND)],
+)
+def test_a_party_whose_count_no_votes_and_noise_can_be_is_left_out_and_named(
+    calls: Calls, within: int, beyond: int
+) -> None:
+    batch = Batch(calls, verified(mechanism=ALONE))
+    batch.claim("b", within)
+    batch.claim("c", beyond)
     batch.vote()
     assert batch.verify() == ["c"]
     assert list(calls.prepare(batch.session, 1).frozen) == ["a", "b"]

@@ -18,7 +18,7 @@ from ostraka.common.noise import ExactNoise
 from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.sharing.modulus import RingArray
-from ostraka.common.verified.noised_parts import NoisePart
+from ostraka.common.verified.noised_parts import draw_bounded
 from ostraka.common.verified.parts import AnyPart, context_of, join_ballots, parts_of
 from ostraka.common.verified.querier import count_shares
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
@@ -57,14 +57,16 @@ class Batch:
 
     def prover(self, site: str, context: bytes) -> CheatingProver:
         parts = self.parts[site]
-        counts = [part.counts(self.said(part)) for part in parts]
+        ballots = self.noised()
+        counts = [part.counts(ballots) for part in parts]
         return CheatingProver(
             [part.layout for part in parts], counts, context, self.seeds[site], secrets.token_bytes(32)
         )
 
-    def said(self, part: AnyPart) -> NDArray[np.float64]:
-        """Return what a party says in a part: its ballots, or the noise that it draws."""
-        return part.draw_noise(ExactNoise()) if isinstance(part, NoisePart) else self.honest()
+    def noised(self) -> NDArray[np.float64]:
+        """Return the ballots that every party has, with noise of its own where the plan asks for that."""
+        draws = self.plan.mechanism.party_draws(*self.shape)
+        return self.honest() + draw_bounded(draws, ExactNoise()) if draws else self.honest()
 
     def honest(self) -> NDArray[np.float64]:
         """Return the ballots that every party has."""
@@ -149,13 +151,13 @@ class Batch:
         change[: len(changes)] = changes
         self.provers[site].alter(change)
 
-    def claim_noise(self, site: str, steps: int) -> None:
-        """Have a party's noise be so many steps in one count and 0 in others, with the digits for it."""
-        noise = np.zeros(self.shape, np.int64)
-        noise[0, 0] = steps
-        last = len(self.parts[site]) - 1
+    def claim(self, site: str, steps: int) -> None:
+        """Have one count of a party be so many steps and others 0, with the digits for it."""
+        (part,) = self.parts[site]
+        counts = np.zeros(self.shape, np.int64)
+        counts[0, 0] = steps
         prover = self.provers[site]
-        prover.alter(self.parts[site][last].layout.writing.write(noise) - prover._digits[last], last)
+        prover.alter(part.layout.writing.write(counts) - prover._digits[0])
 
     def overstate(self, site: str, *columns: int) -> None:
         """Vote in all of these columns at once, with the digits that an honest party would write."""

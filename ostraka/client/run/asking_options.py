@@ -77,7 +77,8 @@ class AskingOptions(FrozenModel):
     ballots: Annotated[BALLOTS | None, KEY] = Field(
         default=None,
         description="Ballots: verified (guardian and querying party check, without seeing a "
-        "ballot, that it holds valid votes, and that a party's own noise is bounded) or unverified. "
+        "ballot, that it holds valid votes; with a party's own noise, that each count can be "
+        "votes and bounded noise) or unverified. "
         "Default: verified if "
         f"possible and a query has at most {MAX_VERIFIED_WIDTH} counts.",
     )

@@ -63,7 +63,8 @@ class Statement:
         most: the largest count, at least 1.
         total: the sum of every row; None: nothing is claimed of sums.
         norm: of every row, or of all together; None: nothing is claimed of norms.
-        signed: whether counts are as far below 0 as above; of a norm, `most` is then a `reach_of_digits`.
+        signed: whether counts of a norm are as far below 0 as above; `most` is then a `reach_of_digits`.
+        lowest: the smallest count, at most 0, where neither totals nor norms are claimed.
     """
 
     rows: int
@@ -72,16 +73,17 @@ class Statement:
     total: int | None
     norm: Norm | None = None
     signed: bool = False
+    lowest: int = 0
 
     def __post_init__(self) -> None:
         if min(self.rows, self.cells, self.most) < 1:
             raise ValueError("a statement has at least one row, one cell and a largest count of 1")
         if self.total is not None and not 0 <= self.total <= self.cells * self.most:
             raise ValueError(f"{self.cells} counts up to {self.most} never sum to {self.total}")
-        if self.signed and self.total is not None:
-            raise ValueError("rows of signed counts have no total")
-        if self.signed and self.norm is not None and not _is_power(2 * self.most + 1):
-            raise ValueError(f"signed counts of a norm are all numbers that digits of {SIGNED_BASE} write")
+        if self.signed and (self.norm is None or not _is_power(2 * self.most + 1)):
+            raise ValueError(f"signed counts have a norm, and are all that digits of {SIGNED_BASE} write")
+        if self.lowest > 0 or (self.lowest and (self.total is not None or self.norm is not None)):
+            raise ValueError("a lowest count is at most 0, and below that for counts without total or norm")
         if self.norm is not None and (self.total is not None or (self.norm.unit > 1 and not self.signed)):
             raise ValueError(
                 "what has a norm has no total, and only norms of signed counts are of rounded ones"
@@ -90,7 +92,7 @@ class Statement:
     @property
     def least(self) -> int:
         """The smallest count."""
-        return -self.most if self.signed else 0
+        return -self.most if self.signed else self.lowest
 
     @property
     def size(self) -> int:
@@ -101,10 +103,10 @@ class Statement:
     def largest(self) -> int:
         """The largest number that a sum of powers, or norms, come to by digits that are in range.
 
-        Nothing is added up of signed counts without a norm, which only must not wrap around.
+        Nothing is added up of counts below 0 without a norm, which only must not wrap around.
         """
         if self.norm is None:
-            return self.most - self.least if self.signed else self.cells * self.most
+            return self.most - self.least if self.lowest else self.cells * self.most
         highest = (self.most + self.norm.unit // 2) // self.norm.unit
         rows = self.rows if self.norm.joint else 1
         # Of norms that are bounded together the rows' and their sum are written, each up to the bound.

@@ -1,13 +1,14 @@
-"""What a party proves of the noise in its ballots: a part of its own, so that votes are proved as ever.
+"""What a party proves of a ballot with its own noise: that no count lies beyond what votes and noise can be.
 
-What is tallied is the sum of votes and noise. docs/verified-ballots.md says what that proves, and
+Nobody gets a share of votes without their noise. docs/verified-ballots.md says what is proved, and
 docs/accounting-parties.md what it costs that noise is cut off.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from ostraka.common.sharing.modulus import RingArray
 from ostraka.common.sharing.prime_field import PrimeField
 from ostraka.common.sharing.statement import Statement
 from ostraka.common.verified.layout import Layout, layout_of
-from ostraka.common.verified.writing import balance_digits, reach_of
+from ostraka.common.verified.voters import count_voters
 from ostraka.protos.ostraka.v1 import common_pb2
 
 DEVIATIONS = 12
@@ -33,65 +34,86 @@ _EXACT = 2**53
 
 
 @dataclass(frozen=True)
-class NoisePart:
-    """One draw of a party's noise.
+class NoisedPart:
+    """The noised ballot of a party on queries on which its votes can come to the same.
 
     Attributes:
-        draw: its law, and its shape (queries, width).
-        layout: of the proof: counts are in steps of 2^-16 vote, on either side of 0.
+        queries: by index.
+        layout: of the proof: counts are in steps of 2^-16 vote.
     """
 
-    draw: Draw
+    queries: NDArray[np.int64] = field(repr=False)
     layout: Layout
 
-    def draw_noise(self, source: Source) -> NDArray[np.float64]:
-        """Draw the noise within the bound, (queries, width) in votes."""
-        most = self.layout.statement.most
-        return np.ldexp(np.clip(self.draw.of(source), -most, most), -FRACTION_BITS)
-
     def counts(self, ballots: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return noise (queries, width) in votes as the layout has it."""
-        steps: NDArray[np.int64] = (ballots * VOTE).astype(np.int64)
+        """Return the rows of a weighted ballot with noise, (Q, width) in votes, as the layout has them."""
+        steps: NDArray[np.int64] = (ballots[self.queries] * VOTE).astype(np.int64)
         return steps
 
     def ballots(self, counts: RingArray, queries: int, width: int) -> RingArray:
-        """Return a share of the noise, (queries, width), which is that of its counts."""
-        return counts.reshape(queries, width)
+        """Return a share of the noised ballot, (queries, width), that is 0 on others, from one of counts."""
+        total: RingArray = np.zeros((queries, width), dtype=counts.dtype)
+        total[self.queries] = counts
+        return total
 
 
-def noise_parts(plan: Plan, participant: common_pb2.Participant, queries: int) -> tuple[NoisePart, ...]:
-    """Return what a party proves of its noise on so many queries; nothing where the guardian draws it.
+def parts_with_noise(
+    plan: Plan, participant: common_pb2.Participant, present: NDArray[np.bool_]
+) -> tuple[NoisedPart, ...]:
+    """Return what a party proves, of whose cohorts those `present` vote, (cohorts, queries).
 
-    Raises `plan.invalid` where one record or person moves counts too far beside the bound, or noise does not
-    fit the plan's field.
+    A part holds all queries on which votes can come to the same; noise is on all queries. Nothing is returned
+    where the guardian draws the noise.
+
+    Raises `plan.invalid` where one record or person moves counts too far beside the bound, or votes and noise
+    do not fit the plan's field.
     """
-    draws = plan.mechanism.party_draws(queries, plan.classes)
+    draws = plan.mechanism.party_draws(present.shape[1], plan.classes)
+    if not draws:
+        return ()
     for draw in draws:
         _check_moved(participant, draw)
-    return tuple(NoisePart(draw, _layout(plan, draw)) for draw in draws)
+    allowed = [count_voters(plan, [cohort]) * cohort.weight for cohort in participant.cohorts]
+    largest = np.array(allowed, np.int64) @ present
+    alike = {int(votes): np.flatnonzero(largest == votes) for votes in np.unique(largest)}
+    return tuple(
+        NoisedPart(queries, _layout(plan, participant, draws, len(queries), votes))
+        for votes, queries in alike.items()
+    )
 
 
-def claim_noise(draw: Draw) -> Statement:
-    """Return the claim that every number of a draw (rows, cells) is within `DEVIATIONS`, or a little more.
-
-    Digits that write all these numbers write less than 32 steps more.
-    """
-    rows, cells = draw.shape
-    most = reach_of(balance_digits(math.ceil(DEVIATIONS * draw.sigma * VOTE)))
-    return Statement(rows, cells, most, None, signed=True)
+def draw_bounded(draws: Sequence[Draw], source: Source) -> NDArray[np.float64]:
+    """Draw a party's noise, (queries, width) in votes, each draw cut off at its bound."""
+    steps = sum(np.clip(draw.of(source), -find_bound(draw), find_bound(draw)) for draw in draws)
+    return np.ldexp(steps, -FRACTION_BITS)
 
 
-def _layout(plan: Plan, draw: Draw) -> Layout:
-    field = plan.modulus
-    claim = claim_noise(draw)
-    assert isinstance(field, PrimeField)  # noqa: S101 - other plans prove nothing
-    if claim.most >= _EXACT or claim.largest >= field.prime:
+def find_bound(draw: Draw) -> int:
+    """Return where a draw is cut off, in steps of 2^-16 vote on either side of 0."""
+    bound: int = math.ceil(DEVIATIONS * draw.sigma * VOTE)
+    return bound
+
+
+def claim_noised(draws: Sequence[Draw], rows: int, votes: int) -> Statement:
+    """Return the claim of counts that are up to so many `votes`, in steps, and noise within its bounds."""
+    bound = sum(find_bound(draw) for draw in draws)
+    return Statement(rows, draws[0].shape[1], votes + bound, None, lowest=-bound)
+
+
+def _layout(
+    plan: Plan, participant: common_pb2.Participant, draws: Sequence[Draw], rows: int, votes: int
+) -> Layout:
+    modulus = plan.modulus
+    claim = claim_noised(draws, rows, votes)
+    assert isinstance(modulus, PrimeField)  # noqa: S101 - other plans prove nothing
+    if claim.largest >= min(_EXACT, modulus.prime):
         raise OstrakaError(
             ErrorCode.PLAN_INVALID,
-            f"Noise of {draw.sigma:g} votes of each party does not fit a field of {field.bits} bits: ask for"
-            " less noise, or choose ballots unverified.",
+            f"Up to {votes / VOTE:g} votes of party {participant.site} for a class, with noise of"
+            f" {math.hypot(*(draw.sigma for draw in draws)):g} votes, do not fit a field of {modulus.bits}"
+            " bits: ask for less noise, or choose ballots unverified.",
         )
-    return layout_of(claim, field)
+    return layout_of(claim, modulus)
 
 
 def _check_moved(participant: common_pb2.Participant, draw: Draw) -> None:

@@ -1,6 +1,6 @@
 """What a party proves of its ballots in a batch: a part for all cohorts that vote and weigh the same.
 
-`sum_parts` has what it proves of a sum over records, `noised_parts` what of its noise.
+`sum_parts` has what it proves of a sum over records, `noised_parts` what of a ballot with its own noise.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.common.sharing.prime_field import PrimeField
 from ostraka.common.verified.layout import Layout, layout_of
-from ostraka.common.verified.noised_parts import NoisePart, noise_parts
+from ostraka.common.verified.noised_parts import NoisedPart, parts_with_noise
 from ostraka.common.verified.sum_parts import SumPart, sum_parts
+from ostraka.common.verified.voters import count_voters
 from ostraka.protos.ostraka.v1 import common_pb2
 
 _DOMAIN = b"ostraka/v1/verified-ballots\0"
@@ -69,21 +70,23 @@ class Part:
         return total
 
 
-AnyPart = Part | NoisePart | SumPart
-"""What is proved of votes, of the noise added to them, or of a sum over records."""
+AnyPart = Part | NoisedPart | SumPart
+"""What is proved of votes, of votes with noise added to them, or of a sum over records."""
 
 
 def check_parts(plan: Plan, participant: common_pb2.Participant) -> None:
     """Raise `plan.invalid` where a party's ballots do not fit the plan's field, whoever of its cohorts votes.
 
-    So it does where its noise does not fit them, as `noise_parts` says.
+    So it does where its noise does not fit them, as `parts_with_noise` says.
 
     Those of one weight are at most a part together, of the largest batch.
     """
     if plan.mechanism.sums_records:
         sum_parts(plan, participant, np.ones((len(participant.cohorts), 1), dtype=np.bool_))
         return
-    noise_parts(plan, participant, plan.batch_size)
+    everybody = np.ones((len(participant.cohorts), plan.batch_size), dtype=np.bool_)
+    if parts_with_noise(plan, participant, everybody):
+        return
     alike: dict[int, list[int]] = {}
     for place, cohort in enumerate(participant.cohorts):
         alike.setdefault(cohort.weight, []).append(place)
@@ -97,12 +100,11 @@ def parts_of(
 ) -> tuple[AnyPart, ...]:
     """Return what a party proves, of whose cohorts those `present` take part, (cohorts, queries).
 
-    Raises as `vote_parts`, `noise_parts` and `sum_parts`.
+    Raises as `vote_parts`, `parts_with_noise` and `sum_parts`.
     """
     if plan.mechanism.sums_records:
         return sum_parts(plan, participant, present)
-    noise = noise_parts(plan, participant, present.shape[1])
-    return *vote_parts(plan, participant, present), *noise
+    return parts_with_noise(plan, participant, present) or vote_parts(plan, participant, present)
 
 
 def vote_parts(
@@ -141,8 +143,7 @@ def _layout(
     plan: Plan, participant: common_pb2.Participant, places: Sequence[int], queries: int, columns: int
 ) -> Layout:
     cohorts = [participant.cohorts[place] for place in places]
-    by_record = plan.mechanism.by_record
-    voters = sum(sum(cohort.records) if by_record else cohort.teachers for cohort in cohorts)
+    voters = count_voters(plan, cohorts)
     classes = columns if plan.counts_by_label else plan.classes
     statement = plan.mechanism.ballot.claim(queries, classes, voters)
     field = plan.modulus

@@ -65,33 +65,16 @@ def find_signed_digits(most: int) -> tuple[Digit, ...]:
 
 
 @lru_cache(maxsize=256)
-def balance_digits(most: int) -> tuple[Digit, ...]:
-    """Return the digits, the lowest first, of numbers from -most to most at the least cost.
+def shift_digits(least: int, most: int) -> tuple[Digit, ...]:
+    """Return the digits, the lowest first, that write exactly the numbers least..most, of which 0 is one.
 
-    They write no others but the next few, less than half of `_MAX_TOP`, on either side.
+    They are the cheapest of 0..most-least, each less by its share of what writes -least there.
     """
-    return min((_balance(most, top) for top in range(1, _MAX_TOP // 2 + 1)), key=_cost)
-
-
-def reach_of(digits: tuple[Digit, ...]) -> int:
-    """Return the largest number that digits write."""
-    return sum(digit.weight * digit.top for digit in digits)
-
-
-def _balance(most: int, top: int) -> tuple[Digit, ...]:
-    """Return digits from -top to top, and a highest one whose weight and top are as small as can be.
-
-    Lower ones write all numbers up to `low` on either side, so that a weight of 2 low + 1 leaves no gap.
-    """
-    digits: tuple[Digit, ...] = ()
-    low = 0
-    gapless = 1
-    while low + gapless * top < most:
-        digits += (Digit(gapless, top, -top),)
-        low += gapless * top
-        gapless = 2 * low + 1
-    highest = -(-(most - low) // gapless)
-    return (*digits, Digit(-(-(most - low) // highest), highest, -highest))
+    digits = cheapest(most - least)
+    zeros = write(np.array([-least]), digits)[:, 0].tolist()
+    return tuple(
+        Digit(digit.weight, digit.top - zero, -zero) for digit, zero in zip(digits, zeros, strict=True)
+    )
 
 
 def write(counts: NDArray[np.int64], digits: tuple[Digit, ...]) -> NDArray[np.int64]:
@@ -189,8 +172,7 @@ class Writing:
         rows = self.statement.rows
         cells = self.statement.cells
         if self.statement.norm is None:
-            digits = balance_digits if self.statement.signed else cheapest
-            return Lanes(digits(self.statement.most), 1, rows * cells)
+            return Lanes(shift_digits(self.statement.least, self.statement.most), 1, rows * cells)
         if self.statement.signed:
             return Lanes(find_signed_digits(self.statement.most), cells, rows)
         return Lanes(cheapest(self.statement.most, _MAX_FRACTION_TOP), cells, rows)

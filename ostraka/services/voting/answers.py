@@ -58,7 +58,7 @@ class VerifiedBallots:
 
     Attributes:
         parts: what is proved.
-        votes: of the cohorts of each part, or its noise, as it takes them, (queries, width).
+        votes: of the cohorts of each part, or all with their noise, as it takes them, (queries, width).
         random: takes a number of bytes.
     """
 

@@ -15,7 +15,7 @@ from ostraka.common.identity import Identity
 from ostraka.common.noise import NoiseSource, open_exact_noise
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.task import Task
-from ostraka.common.verified.noised_parts import noise_parts
+from ostraka.common.verified.noised_parts import draw_bounded, parts_with_noise
 from ostraka.common.verified.parts import vote_parts
 from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.services.admission.grants import Permission
@@ -95,15 +95,18 @@ class _Batch:
         """Return the ballots of everybody scheduled, ready to be shared as the plan says."""
         permission = self.permission
         everybody = range(len(permission.scheduled))
+        draws = permission.plan.mechanism.party_draws(permission.size, permission.plan.classes)
+        asked = permission.plan, permission.participant, permission.scheduled
         if permission.plan.ballots == "unverified":
-            draws = permission.plan.mechanism.party_draws(permission.size, permission.plan.classes)
             drawn = tuple(draw.of(noise()) for draw in draws)
             return UnverifiedBallots(self._votes(hosted, everybody, random, weighted=True), drawn)
-        parts = vote_parts(permission.plan, permission.participant, permission.scheduled)
-        votes = [self._votes(hosted, part.cohorts, random, weighted=False) for part in parts]
-        noised = noise_parts(permission.plan, permission.participant, permission.size)
-        votes += [part.draw_noise(noise()) for part in noised]
-        return VerifiedBallots((*parts, *noised), tuple(votes), random)
+        if draws:
+            ballots = self._votes(hosted, everybody, random, weighted=True) + draw_bounded(draws, noise())
+            noised = parts_with_noise(*asked)
+            return VerifiedBallots(noised, (ballots,) * len(noised), random)
+        parts = vote_parts(*asked)
+        votes = tuple(self._votes(hosted, part.cohorts, random, weighted=False) for part in parts)
+        return VerifiedBallots(parts, votes, random)
 
     def _votes(
         self, hosted: Hosted, cohorts: Iterable[int], random: Callable[[int], bytes], *, weighted: bool

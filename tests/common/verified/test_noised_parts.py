@@ -1,8 +1,9 @@
-"""Ballots with the noise of their party: valid votes with noise within the bound pass, and no others."""
+"""Ballots with the noise of their party pass where votes and noise within the bound can be them, else not."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,14 +16,19 @@ from ostraka.common.mechanism import DistributedGnMax, GnMax
 from ostraka.common.noise import ExactNoise
 from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.ballots import VOTE
+from ostraka.common.sharing.statement import Statement
 from ostraka.common.verified import querier, verifier
+from ostraka.common.verified.expansion import expand
 from ostraka.common.verified.noised_parts import (
     DEVIATIONS,
-    NoisePart,
-    noise_parts,
+    NoisedPart,
+    claim_noised,
+    draw_bounded,
+    find_bound,
+    parts_with_noise,
 )
-from ostraka.common.verified.parts import AnyPart, Part, check_parts, join_ballots, parts_of
-from ostraka.common.verified.writing import balance_digits, reach_of, write
+from ostraka.common.verified.parts import check_parts, join_ballots, parts_of
+from ostraka.common.verified.writing import cheapest, shift_digits, write
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.common.noise.laws import GAUSSIAN, fits
 from tests.common.plan.test_switches import FIELDS
@@ -32,6 +38,8 @@ QUERIES = 6
 TEACHERS = 7
 SIGMA = 3.0
 CLASSES = 10
+SHAPE = QUERIES, CLASSES
+EVERYBODY = np.ones((1, QUERIES), np.bool_)
 
 
 def plan_of(bits: int = 31, honest: int = 4, sigma: float = SIGMA) -> Plan:
@@ -50,151 +58,166 @@ def participant_of(*weights: int, copies: int = 1, persons: int = 1) -> common_p
 
 
 class Noised(Ballot):
-    """One party's votes and noise, by parts."""
+    """One party's ballots with noise of its own, which it may say are others."""
 
-    def __init__(self, plan: Plan, participant: common_pb2.Participant, seed: int = 0) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        participant: common_pb2.Participant,
+        present: NDArray[np.bool_] = EVERYBODY,
+        steps: NDArray[np.int64] | None = None,
+    ) -> None:
         self.plan = plan
-        everybody = np.ones((len(participant.cohorts), QUERIES), np.bool_)
-        self.parts: tuple[AnyPart, ...] = parts_of(plan, participant, everybody)
-        random = np.random.default_rng(seed)
-        self.drawn = [self._draw(part, random) for part in self.parts]
-        super().__init__(
-            [part.layout for part in self.parts],
-            [part.counts(drawn) for part, drawn in zip(self.parts, self.drawn, strict=True)],
-        )
+        self.parts = parts_with_noise(plan, participant, present)
+        self.steps = self.draw(participant, present) if steps is None else steps
+        super().__init__([part.layout for part in self.parts], self.counts_of(self.steps))
 
-    @property
-    def noise(self) -> NoisePart:
-        part = self.parts[-1]
-        assert isinstance(part, NoisePart)
-        return part
+    def draw(self, participant: common_pb2.Participant, present: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return votes of all who are present, which are for one class, and drawn noise, in steps."""
+        draws = self.plan.mechanism.party_draws(*SHAPE)
+        steps: NDArray[np.int64] = (draw_bounded(draws, ExactNoise()) * VOTE).astype(np.int64)
+        weights = [cohort.weight * TEACHERS for cohort in participant.cohorts]
+        steps[:, 3] += np.array(weights) @ present
+        return steps
 
-    def _draw(self, part: AnyPart, random: np.random.Generator) -> NDArray[np.float64]:
-        if isinstance(part, NoisePart):
-            return part.draw_noise(ExactNoise())
-        assert isinstance(part, Part)
-        voters = TEACHERS * len(part.cohorts)
-        return random.multinomial(voters, [1 / CLASSES] * CLASSES, QUERIES).astype(np.float64)
+    def counts_of(self, steps: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        return [part.counts(steps / VOTE) for part in self.parts]
 
-    def joined(self) -> NDArray[np.int64]:
-        """Return what both sides' shares add up to, in steps."""
-        field = self.plan.modulus
-        sides = (
+    def sides(self) -> tuple[list[NDArray[np.uint64]], list[NDArray[np.uint64]]]:
+        """Return the shares of counts of the querying party and of the guardian."""
+        return (
             querier.count_shares(self.layouts, self.context, self.seed),
             verifier.count_shares(self.layouts, self.submission),
         )
-        shape = QUERIES, CLASSES
-        mine, theirs = (join_ballots(self.parts, counts, field, shape) for counts in sides)
+
+    def joined(self) -> NDArray[np.int64]:
+        """Return what both sides' shares of ballots add up to, in steps."""
+        field = self.plan.modulus
+        mine, theirs = (join_ballots(self.parts, counts, field, SHAPE) for counts in self.sides())
         return field.lift(field.add(mine, theirs))
 
-    def rewrite(self, noise: NDArray[np.int64]) -> None:
-        """Share other noise, in steps, by the digits that an honest party would write."""
-        written = self.noise.layout.writing.write(noise)
-        self.prover.alter(written - self.prover._digits[-1], part=len(self.parts) - 1)
+    def pretend(self, at: tuple[int, int], steps: int) -> None:
+        """Share other steps in one count, by the digits that an honest party would write."""
+        said = self.steps.copy()
+        said[at] = steps
+        for place, (layout, counts) in enumerate(zip(self.layouts, self.counts_of(said), strict=True)):
+            self.prover.alter(layout.writing.write(counts) - self.prover._digits[place], part=place)
 
 
 @pytest.mark.parametrize("bits", [31, 61])
 @pytest.mark.parametrize("weights", [(VOTE,), (VOTE, 50_001, VOTE)])
-def test_votes_and_noise_are_accepted_and_add_up(bits: int, weights: tuple[int, ...]) -> None:
-    made = Noised(plan_of(bits), participant_of(*weights))
+def test_votes_with_noise_are_accepted_and_add_up(bits: int, weights: tuple[int, ...]) -> None:
+    present = np.ones((len(weights), QUERIES), np.bool_)
+    made = Noised(plan_of(bits), participant_of(*weights), present)
     assert made.accepted()
-    expected = sum(
-        np.rint(drawn * (part.weight if isinstance(part, Part) else VOTE)).astype(np.int64)
-        for part, drawn in zip(made.parts, made.drawn, strict=True)
+    assert np.array_equal(made.joined(), made.steps)
+
+
+SCHEDULES = np.array([[1, 1, 0, 0, 1, 0], [1, 0, 1, 0, 1, 0]], np.bool_)
+"""Of two cohorts of different weights: both, either or none of them votes."""
+
+
+def test_queries_on_which_others_vote_are_parts_of_their_own() -> None:
+    made = Noised(plan_of(), participant_of(VOTE, 2 * VOTE), SCHEDULES)
+    found = {tuple(part.queries): part.layout.statement for part in made.parts}
+    votes = {queries: statement.most + statement.least for queries, statement in found.items()}
+    assert votes == {
+        (3, 5): 0,
+        (1,): TEACHERS * VOTE,
+        (2,): 2 * TEACHERS * VOTE,
+        (0, 4): 3 * TEACHERS * VOTE,
+    }
+    assert made.accepted()
+    assert np.array_equal(made.joined(), made.steps)
+
+
+def test_cohorts_that_can_give_the_same_share_a_part() -> None:
+    (part,) = parts_with_noise(
+        plan_of(), participant_of(VOTE, VOTE), np.eye(2, dtype=np.bool_).repeat(3, axis=1)
     )
-    assert np.array_equal(made.joined(), expected)
-
-
-def with_noise(steps: int, bits: int = 31, at: tuple[int, int] = (2, 3)) -> Noised:
-    """Return ballots whose noise in one count is so many steps, and 0 in all others."""
-    made = Noised(plan_of(bits), participant_of())
-    noise = np.zeros((QUERIES, CLASSES), np.int64)
-    noise[at] = steps
-    made.rewrite(noise)
-    return made
+    assert part.layout.statement.rows == QUERIES
 
 
 @pytest.mark.parametrize("bits", [31, 61])
-@pytest.mark.parametrize("sign", [1, -1])
-def test_noise_may_reach_the_bound_and_not_exceed_it_by_a_step(bits: int, sign: int) -> None:
-    (part,) = noise_parts(plan_of(bits), participant_of(), QUERIES)
-    bound = part.layout.statement.most
-    assert with_noise(sign * bound, bits).accepted()
-    assert not with_noise(sign * (bound + 1), bits).accepted()
-
-
-@pytest.mark.parametrize("deviations", [13, -13, 100, 10**4])
-def test_too_much_noise_is_refused(deviations: int) -> None:
-    assert not with_noise(int(deviations * SIGMA / 2 * VOTE)).accepted()
+@pytest.mark.parametrize("query", range(4))
+def test_a_count_may_reach_what_its_query_allows_and_not_exceed_it_by_a_step(bits: int, query: int) -> None:
+    """Nobody's noise excuses a vote more than those give whom the ticket schedules for that query."""
+    votes = np.array([TEACHERS, 2 * TEACHERS]) @ SCHEDULES * VOTE
+    bound = find_bound(plan_of().mechanism.party_draws(*SHAPE)[0])
+    highest = int(votes[query]) + bound
+    at = (query, 2)
+    for within in (-bound, highest):
+        steps = np.zeros(SHAPE, np.int64)
+        steps[at] = within
+        made = Noised(plan_of(bits), participant_of(VOTE, 2 * VOTE), SCHEDULES, steps)
+        assert made.accepted()
+        made.pretend(at, within)
+        assert made.accepted()
+    for beyond in (-bound - 1, highest + 1, 100 * highest, -100 * bound):
+        made = Noised(plan_of(bits), participant_of(VOTE, 2 * VOTE), SCHEDULES, np.zeros(SHAPE, np.int64))
+        made.pretend(at, beyond)
+        assert not made.accepted()
 
 
 @pytest.mark.parametrize("place", [0, 2, -1])
-def test_a_digit_of_noise_beyond_its_top_is_refused_though_the_noise_is_small(place: int) -> None:
+def test_a_digit_beyond_its_top_is_refused_though_the_count_is_in_range(place: int) -> None:
     """The next place, or for the last one the lowest, makes up for it."""
     made = Noised(plan_of(), participant_of())
-    digits = made.noise.layout.writing.counts.digits
+    digits = made.layouts[0].writing.counts.digits
     change = np.zeros((len(digits), QUERIES * CLASSES), np.int64)
     change[place, 0] = digits[place].span + 1
     change[(place + 1) % len(digits), 0] -= 1
-    made.prover.alter(change.ravel(), part=1)
+    made.prover.alter(change.ravel())
     assert not made.accepted()
 
 
-@pytest.mark.parametrize("votes", [1, -1, TEACHERS])
-def test_a_forged_split_is_refused(votes: int) -> None:
-    """Votes that nobody has are taken off the noise, so that what is tallied is as it was."""
-    made = Noised(plan_of(), participant_of())
-    before = made.joined()
-    counts = made.counts[0].copy()
-    counts[0, :2] += votes
-    noise = made.counts[1].copy()
-    noise[0, :2] -= votes * VOTE
-    made.prover.alter(counts.ravel() - made.prover._digits[0])
-    made.rewrite(noise)
-    assert np.array_equal(made.joined(), before)
-    assert not made.accepted()
-
-
-def test_noise_does_not_excuse_votes_beyond_the_teachers() -> None:
-    made = Noised(plan_of(), participant_of())
-    change = np.zeros(QUERIES * CLASSES, np.int64)
-    change[int(made.counts[0].ravel().argmin())] = 1
-    made.prover.alter(change)
-    assert not made.accepted()
+def test_what_both_sides_hold_is_votes_with_their_noise_and_nothing_finer() -> None:
+    """All that a party shares are digits, and these are what writes the noised counts."""
+    made = Noised(plan_of(), participant_of(VOTE, 2 * VOTE), SCHEDULES)
+    assert np.array_equal(made.joined(), made.steps)
+    start = 0
+    for number, part in enumerate(made.parts):
+        writing = part.layout.writing
+        field = part.layout.field
+        end = start + part.layout.share_bytes
+        mine = expand(field, "digits", made.context, number, made.seed, writing.size)
+        (theirs,) = field.from_bytes(made.submission.share[start:end], 1, writing.size)
+        digits = field.lift(field.add(mine, theirs))
+        assert np.array_equal(digits, writing.write(made.steps[part.queries]))
+        start = end
+    assert start == len(made.submission.share)
 
 
 def test_what_belongs_to_another_party_batch_or_part_is_refused() -> None:
-    made, other = (Noised(plan_of(), participant_of(), seed) for seed in (1, 2))
+    made, other = (Noised(plan_of(), participant_of(VOTE, 2 * VOTE), SCHEDULES) for _ in range(2))
     assert made.accepted()
     assert not made.accepted(context=b"another batch")
     assert not made.accepted(proof=other.prover.prove(other.challenge))
     assert not made.accepted(told=other.message)
     assert not made.accepted(submission=other.submission)
     own = made.prover.prove(made.challenge)
-    votes_end = made.layouts[0].proof_bytes
+    first = made.layouts[0].proof_bytes
     theirs = other.prover.prove(other.challenge)
-    assert not made.accepted(proof=own[:votes_end] + theirs[votes_end:])
-    assert not made.accepted(proof=theirs[:votes_end] + own[votes_end:])
+    assert not made.accepted(proof=own[:first] + theirs[first:])
+    assert not made.accepted(proof=theirs[:first] + own[first:])
 
 
 @pytest.mark.parametrize("apart", [1, CLASSES, QUERIES * CLASSES])
 def test_exchanged_coordinates_are_refused(apart: int) -> None:
     """Counts of a query, of two queries, or two places of one number change places after the proof."""
     made = Noised(plan_of(), participant_of())
-    field = made.layouts[1].field
-    start = made.layouts[0].share_bytes
-    share = made.submission.share
-    values = field.from_bytes(share[start:], 1, made.layouts[1].writing.size)
+    field = made.layouts[0].field
+    values = field.from_bytes(made.submission.share, 1, made.layouts[0].writing.size)
     values[0, [0, apart]] = values[0, [apart, 0]]
-    altered = share[:start] + field.to_bytes(values)
-    assert not made.accepted(submission=replace(made.submission, share=altered))
+    assert not made.accepted(submission=replace(made.submission, share=field.to_bytes(values)))
 
 
 def test_noise_is_cut_off_at_the_bound_alone() -> None:
-    (part,) = noise_parts(plan_of(), participant_of(), 2000)
-    scale = part.draw.sigma * VOTE
-    assert part.layout.statement.most == pytest.approx(DEVIATIONS * scale, abs=32)
-    assert fits((part.draw_noise(ExactNoise()).ravel() * VOTE).astype(np.int64), GAUSSIAN, scale)
+    (draw,) = plan_of().mechanism.party_draws(2000, CLASSES)
+    scale = draw.sigma * VOTE
+    bound = find_bound(draw)
+    assert DEVIATIONS * scale <= bound < DEVIATIONS * scale + 1
+    assert fits((draw_bounded([draw], ExactNoise()).ravel() * VOTE).astype(np.int64), GAUSSIAN, scale)
 
     class Far:
         def gaussian(self, sigma: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
@@ -202,29 +225,43 @@ def test_noise_is_cut_off_at_the_bound_alone() -> None:
 
         laplace = gaussian
 
-    drawn = part.draw_noise(Far()) * VOTE
-    assert set(drawn.ravel().tolist()) == {part.layout.statement.most, -part.layout.statement.most, 5.0}
+    drawn = draw_bounded([draw], Far()) * VOTE
+    assert set(drawn.ravel().tolist()) == {bound, -bound, 5.0}
+    twice = draw_bounded([draw, draw], Far()) * VOTE
+    assert twice.max() == 2 * bound == -claim_noised([draw, draw], 1, 0).least
 
 
 @settings(max_examples=60)
-@given(most=st.integers(1, 2**40), share=st.floats(-1, 1))
-def test_balanced_digits_write_every_number_and_few_others(most: int, share: float) -> None:
-    digits = balance_digits(most)
-    assert most <= reach_of(digits) < most + 32
-    assert balance_digits(reach_of(digits)) == digits, "a claim of what digits write is exact"
-    for number in (int(most * share), most, -most):
+@given(below=st.integers(0, 2**40), most=st.integers(1, 2**40), share=st.floats(0, 1))
+def test_every_number_of_a_range_comes_back_from_its_digits(below: int, most: int, share: float) -> None:
+    digits = shift_digits(-below, most)
+    assert write(np.zeros(1, np.int64), digits).any() == 0, "zeros fill wires"
+    for number in (int(share * (most + below)) - below, most, -below):
         written = write(np.array([number]), digits).ravel().tolist()
         assert all(d.least <= value <= d.top for value, d in zip(written, digits, strict=True))
         assert sum(value * d.weight for value, d in zip(written, digits, strict=True)) == number
 
 
-@given(most=st.integers(1, 300))
-def test_balanced_digits_leave_no_gap(most: int) -> None:
+@given(below=st.integers(0, 300), most=st.integers(1, 300))
+def test_digits_write_a_range_and_nothing_else(below: int, most: int) -> None:
+    digits = shift_digits(-below, most)
     sums = {0}
-    for digit in balance_digits(most):
+    for digit in digits:
         sums = {total + digit.weight * value for total in sums for value in range(digit.least, digit.top + 1)}
-    reach = reach_of(balance_digits(most))
-    assert sums == set(range(-reach, reach + 1))
+    assert sums == set(range(-below, most + 1))
+    assert [(digit.weight, digit.span) for digit in digits] == [
+        (digit.weight, digit.span) for digit in cheapest(below + most)
+    ]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"lowest": 1}, {"total": 3}, {"lowest": -1, "signed": True}, {"lowest": 0, "signed": True}],
+    ids=["0 is none of them", "a total", "signed", "signed without a norm"],
+)
+def test_claims_that_no_digits_hold_are_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"lowest|norm"):
+        Statement(**{"rows": 1, "cells": 2, "most": 5, "total": None, "lowest": -4} | changes)
 
 
 @pytest.mark.parametrize(
@@ -250,10 +287,13 @@ def test_a_unit_that_moves_counts_too_far_beside_the_bound_is_refused(
 @pytest.mark.parametrize(("bits", "sigma"), [(31, 1500.0), (61, 2.0**36)])
 def test_noise_beyond_the_field_is_refused(bits: int, sigma: float) -> None:
     with pytest.raises(OstrakaError, match=f"field of {bits} bits") as refused:
-        noise_parts(plan_of(bits, honest=1, sigma=sigma), participant_of(), QUERIES)
+        check_parts(plan_of(bits, honest=1, sigma=sigma), participant_of())
     assert refused.value.code is ErrorCode.PLAN_INVALID
 
 
-def test_where_the_guardian_draws_noise_none_is_proved() -> None:
+def test_where_the_guardian_draws_noise_votes_are_proved_as_ever() -> None:
     plan = plan_of().model_copy(update={"mechanism": GnMax(sigma=SIGMA)})
-    assert noise_parts(plan, participant_of(), QUERIES) == ()
+    assert parts_with_noise(plan, participant_of(), EVERYBODY) == ()
+    (part,) = parts_of(plan, participant_of(), EVERYBODY)
+    assert not isinstance(part, NoisedPart)
+    assert part.layout.statement.total == TEACHERS
