@@ -145,7 +145,7 @@ def test_a_plan_says_who_pays_how_many_vote_and_what_noise_suits_them(site: Site
     assert aligned["mechanism"]["sigma1"] == 10 * plain["scale"]
     assert aligned["mechanism"]["threshold"] == 6 * plain["scale"]
     shown = " ".join(site.plan(*words).stdout.split())
-    assert f"of {4 * TEACHERS} teachers {plain['voters']:g} vote" in shown
+    assert f"{4 * TEACHERS} teachers give {plain['voters']:g} votes" in shown
 
 
 @pytest.mark.heavy
@@ -187,7 +187,7 @@ def test_a_plan_names_parties_whose_votes_carry_no_formal_guarantee(site: Site) 
     site.calls.register("b", task_digest=digest, together="ttac")
     result = site.plan(*asked, "--json", "-")
     assert json.loads(result.stdout)["unguaranteed"] == ["b"]
-    assert "No formal guarantee: teachers of b learned by ttac" in " ".join(result.stderr.split())
+    assert "No formal guarantee: teachers of b were trained by ttac" in " ".join(result.stderr.split())
 
 
 @pytest.mark.parametrize(("threshold", "warned"), [(60, False), (61, True), (300, True)])

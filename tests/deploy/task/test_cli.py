@@ -44,9 +44,9 @@ def test_a_task_is_proposed_completed_checked_and_shown(records: Path, tmp_path:
     told = run("init", records, "--label", "diagnosis", "--out", out)
     for line in (
         "Open ranges: age, crp.",
-        "All whole: age.",
-        "Values are missing: crp.",
-        "--from-public does",
+        "Only whole numbers: age.",
+        "Missing values: crp.",
+        "--from-public does not",
     ):
         assert line in told
     assert "Column 'patient id' is the records' id" in told
@@ -149,7 +149,7 @@ def test_a_draft_of_many_columns_says_how_to_give_them_a_range(tmp_path: Path) -
     path.write_text(f"{header},y\n{rows}")
     out = tmp_path / "task.toml"
     told = run("init", path, "--label", "y", "--out", out)
-    assert "gene18, gene19 and 180 more. Write min" in told
+    assert "gene18, gene19 and 180 more. Write the min" in told
     assert "write them in [input.table.defaults]" in told
     refused("the range of 'gene0', 'gene1'", "check", out, path)
     commented = out.read_text().split("# [input.table.defaults]")[0]
