@@ -41,7 +41,7 @@ def test_label_file_result_and_report_name_the_parties(federation: Federation) -
     files = ("--site", federation.site, "--pool", federation.pool, "--out", run_of(federation))
     labelled = invoke("label", *files, *noise, "--json", "-")
     assert json.loads(labelled.stdout)["unguaranteed"] == ["b", "c"]
-    assert "No formal guarantee: teachers of b, c learned by ttac" in labelled.stderr
+    assert "No formal guarantee: teachers of b, c were trained by ttac" in labelled.stderr
     with (run_of(federation) / "labels.csv").open(newline="") as file:
         assert {row["guarantee"] for row in csv.DictReader(file)} == {MARK}
     reported = invoke("report", "--run", run_of(federation), "--json", "-")

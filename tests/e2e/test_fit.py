@@ -42,7 +42,7 @@ def test_a_model_is_learned_paid_for_once_and_told(sites: Sites, tmp_path: Path)
     assert made.exit_code == 0, made.stderr
     figures = json.loads(made.stdout)
     assert "Learner moments: 1 sum over" in made.stderr
-    assert "of your own records: the mean of your pool" in made.stderr
+    assert "about your own records: the mean of your pool" in made.stderr
     charged = sites.charged()
     for cost in figures["costs"]:
         assert charged[cost["site"]] == pytest.approx(cost["charged_epsilon"]), (

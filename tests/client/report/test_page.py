@@ -111,7 +111,7 @@ def test_every_cost_says_what_it_promises(
 @pytest.mark.heavy
 def test_no_cost_promises_anything_where_ttac_trained(figures: dict[str, Any]) -> None:
     page = render(figures | {"notion": "no formal guarantee", "unguaranteed": ["b"]})
-    assert "protects no record. No formal guarantee: teachers of b learned by ttac" in page
+    assert "protects no record. No formal guarantee: teachers of b were trained by ttac" in page
     assert "DP for records" not in page
 
 
