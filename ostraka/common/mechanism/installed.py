@@ -34,7 +34,7 @@ def entry_point_class(group: str, name: str, base: type[T]) -> type[T] | None:
         ) from exc
     if not isinstance(loaded, type) or not issubclass(loaded, base):
         raise _invalid(
-            f"{_package(point)} registers {point.value} in {group}, which is no {base.__name__}; "
+            f"{_package(point)} registers {point.value} in {group}, which is not a {base.__name__}; "
             "mend or uninstall it"
         )
     return loaded

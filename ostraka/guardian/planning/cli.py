@@ -94,8 +94,9 @@ def plan(
     plot: options.Plot = None,
     json: options.Json = None,
 ) -> None:
-    """Predict the privacy cost of labels or sums for each party, and propose the order of its budget. With
-    --search, find the mechanism, noise and order that give the most correct labels."""
+    """Predict the privacy cost of labels or sums for each party, and propose the order of its budget.
+
+    With --search, find the mechanism, noise and order that give the most correct labels."""
     searched.check()
     _check_budget(asked)
     if searched.search:

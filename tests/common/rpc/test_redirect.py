@@ -159,5 +159,5 @@ def test_a_call_that_finds_a_home_away_begins_at_the_next_one(site: Site) -> Non
 
 
 def test_homes_must_be_addresses(site: Site) -> None:
-    with pytest.raises(OstrakaError, match="no address"):
+    with pytest.raises(OstrakaError, match="is not an address"):
         site.replicas("127.0.0.1:1,nowhere")

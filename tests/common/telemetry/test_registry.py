@@ -63,7 +63,7 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ('metrics = "nowhere"', "no address"),
+        ('metrics = "nowhere"', "is not an address"),
         ('metrics = "192.0.2.1:9100"', "Cannot serve metrics at"),
         ("metric = 1", "no such key"),
     ],

@@ -63,7 +63,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
         (["A"], "q", "guardian", 7000, "cannot be a name"),
         ([], "q", "guardian", 7000, "at least one"),
         (["a"], "q", "guardian", 65535, "port 65535"),
-        (["a"], "q", "guardian", -7, "no address"),
+        (["a"], "q", "guardian", -7, "is not an address"),
     ],
 )
 def test_what_cannot_be_provisioned_leaves_nothing(
