@@ -27,8 +27,10 @@ def describe(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before the charge.")] = False,
     json: Json = None,
 ) -> None:
-    """Count all parties' records by the values of columns, with noise: histograms, means, shares. One release
-    answers for all columns; every further column adds noise to the others."""
+    """Count all parties' records by the values of columns, with noise: histograms, means, shares.
+
+    One release answers for all columns; every further column adds noise to the others.
+    """
     from ostraka.client.describing import tables
     from ostraka.client.querier import Querier
 

@@ -48,9 +48,11 @@ def fit(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before the first charge.")] = False,
     json: Json = None,
 ) -> None:
-    """Learn a model of all parties' records from noisy sums; write model.skops and fit.json into --out. A new
-    run first shows what it reveals to the parties and what it costs them in the worst case; on a terminal it
-    then asks whether to go on."""
+    """Learn a model of all parties' records from noisy sums; write model.skops and fit.json into --out.
+
+    A new run first shows what it reveals to the parties and what it costs them in the worst case; on a
+    terminal it then asks whether to go on.
+    """
     from ostraka.client.fitting import tables
     from ostraka.client.querier import Querier
 

@@ -54,8 +54,10 @@ def label(
     ] = False,
     json: Json = None,
 ) -> None:
-    """Label a pool with the parties' models; write labels.csv and session.json into --out. A new run first
-    shows its worst-case cost; on a terminal it then asks whether to go on."""
+    """Label a pool with the parties' models; write labels.csv and session.json into --out.
+
+    A new run first shows its worst-case cost; on a terminal it then asks whether to go on.
+    """
     from ostraka.client.dependencies import several_runs
     from ostraka.client.dependencies.several_runs import PartedResult
     from ostraka.client.querier import Querier

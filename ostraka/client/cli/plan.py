@@ -47,9 +47,12 @@ def plan(
     plot: options.Plot = None,
     json: options.Json = None,
 ) -> None:
-    """Show the worst-case cost of labelling for every party; no session is opened and nothing is charged.
-    With --search, find the mechanism and noise that give the most correct labels for what is left of the
-    budgets."""
+    """Show the worst-case cost of labelling for every party; no session is opened and nothing is
+    charged.
+
+    With --search, find the mechanism and noise that give the most correct labels for what is left of
+    the budgets.
+    """
     from ostraka.client.querier import Querier
     from ostraka.client.run import planning
     from ostraka.client.run.options import PlanOptions

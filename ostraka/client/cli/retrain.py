@@ -36,8 +36,11 @@ def retrain(
     task: TaskFile = None,
     json: given.Json = None,
 ) -> None:
-    """Train a student on own labels, and a second one on own and released labels; save the second. Without
-    --run and --pool, train only the first and save it to --out, as the first student of interactive."""
+    """Train a student on own labels, and a second one on own and released labels; save the second.
+
+    Without --run and --pool, train only the first and save it to --out, as the first student of
+    interactive.
+    """
     from ostraka.client.querier import Querier
     from ostraka.client.report import tables
     from ostraka.client.students import student_result

@@ -48,9 +48,11 @@ def probe(
     task: TaskFile = None,
     json: given.Json = None,
 ) -> None:
-    """Find parties that vote badly: ask small groups of parties about own labelled records. Each group is a
-    session and is charged as one; the total cost is shown first. The result names parties whose groups agree
-    less with the known labels than the other groups do."""
+    """Find parties that vote badly: ask small groups of parties about own labelled records.
+
+    Each group is a session and is charged as one; the total cost is shown first. The result names
+    parties whose groups agree less with the known labels than the other groups do.
+    """
     from ostraka.client.probing.probe import as_json
     from ostraka.client.probing.probe import probe as ask_groups
     from ostraka.client.run.labelling import LabellingRun

@@ -69,9 +69,11 @@ def learn(
     task: TaskFile = None,
     json: given.Json = None,
 ) -> None:
-    """Label in active-learning rounds; write report.html into --out. Each round trains a student; the next
-    round asks about the records of which that student is least certain. If the budgets do not pay for all
-    rounds, the rounds share them."""
+    """Label in active-learning rounds; write report.html into --out.
+
+    Each round trains a student; the next round asks about the records of which that student is least
+    certain. If the budgets do not pay for all rounds, the rounds share them.
+    """
     from ostraka.client.console import show_progress
     from ostraka.client.report import run_report, tables
     from ostraka.client.report.page import write_page
