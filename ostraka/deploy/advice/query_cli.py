@@ -29,8 +29,10 @@ def advise(
     page: Annotated[Path | None, typer.Option(help="Write a page.")] = None,
     json: Json = None,
 ) -> None:
-    """Estimate what the parties' records would add to your own, for what is left of their budgets. Asks only
-    the guardian; opens no session and charges nothing."""
+    """Estimate what the parties' records would add to your own, for what is left of their budgets.
+
+    Asks only the guardian; opens no session and charges nothing.
+    """
     from ostraka.common.telemetry import progress
     from ostraka.deploy.advice.page import write_page
     from ostraka.deploy.advice.query_advice import advise_query, tell_federation
