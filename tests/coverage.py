@@ -52,6 +52,7 @@ LOWER: Mapping[str, Lower] = {
     "deploy.advice": Lower(50, "trying every way is heavy"),
     "deploy.images": Lower(42, "make targets and `make test-compose` run it"),
     "deploy.reference": Lower(82, "building the site is heavy"),
+    "deploy.release": Lower(70, "`make release` runs it"),
     "deploy.simulation": Lower(75, _CHILDREN),
     "guardian.commands": Lower(86, _CHILDREN),
     "guardian.dashboard": Lower(76, _CHILDREN),

@@ -91,7 +91,7 @@ def test_a_model_is_made_without_a_party_whose_sum_is_too_long(
             result = fit(made.site, made.pool, made.pool, options, made.run, run=FittingRun(retry=QUICK))
         assert result.state.report is not None
         assert (result.state.report.rounds, result.state.report.parties) == (sums, ("a", "c"))
-        assert "unproved" in result.state.left_out["b"]
+        assert "not proved" in result.state.left_out["b"]
         until(lambda: bool(attested(calls)))
         assert set(attested(calls)) == {("b", "party lied")}
         spent = {site: calls.budgets(site)["high"].epsilon_worst_case for site in PARTIES}
@@ -117,7 +117,7 @@ def test_the_audit_log_says_who_lied(
             lying.setattr(liar, lie)
             result = made.label()
         assert result.left_out["b"].code == "batch.ballots_refused"
-        assert "unproved" in result.left_out["b"].message
+        assert "not proved" in result.left_out["b"].message
         assert (result.asked, result.ballots) == (QUERIES, "verified")
         until(lambda: bool(attested(calls)))
         assert set(attested(calls)) == {("b", proved)}

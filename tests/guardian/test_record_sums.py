@@ -125,7 +125,7 @@ def test_of_sums_whose_shares_are_large_few_tickets_are_held(
 def test_records_answer_whose_teachers_learned_without_a_guarantee(tmp_path: Path) -> None:
     with asking(Federation(tmp_path, policy=POLICY)) as querier:
         querier.join_all("ttac")
-        assert refusal(lambda: querier.open(plan()), "learned by ttac") == ErrorCode.POLICY_REFUSED.value
+        assert refusal(lambda: querier.open(plan()), "were trained by ttac") == ErrorCode.POLICY_REFUSED.value
         querier.round(querier.begin(sums()), 1, updates(parameters=WIDTH))
         (budget,) = querier.budgets("a").values()
         assert querier.spent() == epsilon(cost(budget.order, 1), budget.order, budget.delta)
