@@ -188,7 +188,7 @@ def _same_encoder(manifest: TeachersManifest, device: Device) -> Encoder:
 
 
 def accuracy(votes: Votes, y: NDArray[np.int64], classes: int) -> float:
-    """Return the share of queries whose plurality of votes (teachers, Q) is y (Q,); the lower class wins
+    """Return the share of queries whose plurality of votes (teachers, Q) is y (Q,); lower classes win
     ties."""
     counts = np.stack([(votes == label).sum(axis=0) for label in range(classes)])
     return float((counts.argmax(axis=0) == y).mean())
