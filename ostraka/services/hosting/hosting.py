@@ -215,7 +215,7 @@ class Hosting(Generic[H]):
         """Load the first teachers; raises what `load` raises.
 
         `look_after` is called with the current teachers whenever they are registered or reloaded, `make_room`
-        before others are loaded besides them; neither may raise.
+        before new teachers are loaded next to them; neither may raise.
         """
         self._load = load
         self._link = link

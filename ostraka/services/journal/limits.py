@@ -35,8 +35,8 @@ class GroupCharge:
     adjacency: str = "record"
 
     def amount(self, order: float) -> int:
-        """Return worst-case rdp at `order`, an integer multiple of `ostraka.common.privacy.AMOUNT_UNIT`,
-        rounded up."""
+        """Return worst-case rdp at `order` as an integer of `ostraka.common.privacy.AMOUNT_UNIT`, rounded
+        up."""
         cost = self.mechanism.worst_case(order, self.sensitivity, classes=self.classes)
         return cost.reservation(self.queries, self.mechanism.answers(self.classes))
 

@@ -105,7 +105,7 @@ class TimedSubmitter:
             self._guardian.submit(share)
 
     def record_evaluation(self, session_id: str, batch_id: int) -> None:
-        """Record an evaluation through the wrapped submitter."""
+        """Report an evaluation through the wrapped submitter."""
         self._guardian.record_evaluation(session_id, batch_id)
 
 
