@@ -1,4 +1,4 @@
-"""Whether the numbers of a row that is run again are those it had."""
+"""Whether the numbers of a repeated row agree with its earlier ones."""
 
 import math
 import re
@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from benchmarks.reproduce.cell import Figure, Outcome
 
 NEAR = 0.2
-"""Relative distance at which numbers of a single run are alike: noise and weights are drawn anew."""
+"""Relative tolerance for numbers of a single run: noise and weights are drawn anew."""
 DEVIATIONS = 5.0
-"""Of the difference of two means of as many runs; three runs tell little of a deviation."""
+"""Tolerance in deviations of the difference of two means of as many runs; three runs estimate a deviation
+badly."""
 _TIME = re.compile(r"seconds|a second")
 
 
 def disagreements(before: Outcome, after: Outcome) -> Iterator[str]:
-    """Yield a sentence for each number that is another, or gone; times are the machine's, and left out."""
+    """Yield a sentence for each number that differs or is missing; times depend on the machine: skipped."""
     found = {figure.name: figure for figure in after.figures}
     for old in before.figures:
         new = found.get(old.name)
