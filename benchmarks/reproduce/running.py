@@ -1,4 +1,4 @@
-"""Runs cells one after the other: what is there is not run again, and what fails does not stop the others."""
+"""Run cells one after the other: recorded cells are not repeated, and failures do not stop the others."""
 
 import os
 import time
@@ -15,27 +15,27 @@ Tell = Callable[[Cell, Record | None], None]
 
 
 def waiting(cells: Sequence[Cell], store: Store, *, quick: bool) -> list[Cell]:
-    """Return the cells that have something to run and no record yet."""
+    """Return the cells that can run and have no record yet."""
     return [cell for cell in cells if cell.run and store.load(cell, quick=quick) is None]
 
 
 def find_outdated(cells: Sequence[Cell], store: Store) -> list[Cell]:
-    """Return the cells that have whole numbers by older code, those first that take the least."""
+    """Return the cells with whole numbers by older code, the fastest first."""
     shown = ((cell, store.whole(cell)) for cell in cells if cell.run)
     older = [cell for cell, record in shown if record and by_older_code(record, cell)]
     return sorted(older, key=lambda cell: estimate_seconds(cell, store, quick=False))
 
 
 def affordable(cells: Sequence[Cell], store: Store, seconds: float) -> list[Cell]:
-    """Return the first cells that together take no longer than so many seconds, by their estimates."""
+    """Return the first cells that together take at most `seconds`, by their estimates."""
     spent = accumulate(estimate_seconds(cell, store, quick=False) for cell in cells)
     return [cell for cell, until in zip(cells, spent, strict=True) if until <= seconds]
 
 
 def estimate_seconds(cell: Cell, store: Store, *, quick: bool) -> float:
-    """Return the processor seconds of a cell's last whole run, and no less than it takes with nothing kept.
+    """Return the processor seconds of a cell's last whole run, and at least those of a run without a cache.
 
-    A run that found teachers of another cell tells little of what the next takes elsewhere.
+    A run that reused another cell's teachers says little about a run elsewhere.
     """
     last = None if quick else store.whole(cell)
     return max((last and last.processor_seconds) or 0.0, cell.seconds[0 if quick else 1])
@@ -47,12 +47,12 @@ def has_data(cell: Cell) -> bool:
 
 
 def reproduce(cells: Sequence[Cell], store: Store, *, quick: bool, tell: Tell) -> Iterator[Record]:
-    """Yield the records of cells, running those that are not kept, each kept as soon as it has ended.
+    """Yield the records of cells; run the missing ones, and record each as soon as it has ended.
 
-    `tell` hears of each that begins, with no record, and of each that has ended, with its record.
+    `tell` is called when a cell begins, without a record, and when it has ended, with its record.
 
     Raises:
-        OstrakaError: storage.full, which no other cell would survive either.
+        OstrakaError: storage.full, which would affect all other cells as well.
     """
     for cell in cells:
         kept = store.load(cell, quick=quick)
@@ -86,7 +86,7 @@ def _run(cell: Cell, store: Store, quick: bool) -> Record:
 
 
 def _processor_seconds() -> float:
-    """Return what this process and those that it waited for have spent so far."""
+    """Return the processor seconds of this process and of its ended children so far."""
     return sum(os.times()[:4])
 
 
