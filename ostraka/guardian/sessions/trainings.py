@@ -65,7 +65,7 @@ def check_guarantee(plan: Plan, participants: Iterable[common_pb2.Participant], 
         if participant.together == Ttac.together and not policy.allows_unguaranteed:
             raise OstrakaError(
                 ErrorCode.POLICY_REFUSED,
-                f"Teachers of party {participant.site} were trained by ttac, which leaves no formal guarantee,"
-                " and the guardian's policy does not allow that; leave the party out of the plan, or train it"
-                " by dp-ttac.",
+                f"Teachers of party {participant.site} were trained by ttac, which leaves no formal"
+                " guarantee, and the guardian's policy does not allow that; leave the party out of the plan,"
+                " or train it by dp-ttac.",
             )
