@@ -8,9 +8,12 @@ from benchmarks.reproduce.cell import Figure, Outcome
 
 NEAR = 0.2
 """Relative distance at which numbers of a single run are alike: noise and weights are drawn anew."""
+NEAR_POINTS = 8.0
+"""Percentage points at which accuracies of a single run are alike: by chance a student has 13 or 20%."""
 DEVIATIONS = 5.0
 """Of the difference of two means of as many runs; three runs tell little of a deviation."""
-_TIME = re.compile(r"seconds|a second")
+_ACCURACY = re.compile(r"\bright, %$")
+_TIME = re.compile(r"\b(milli)?seconds?\b")
 
 
 def disagreements(before: Outcome, after: Outcome) -> Iterator[str]:
@@ -26,4 +29,5 @@ def disagreements(before: Outcome, after: Outcome) -> Iterator[str]:
 
 def _are_alike(old: Figure, new: Figure) -> bool:
     spread = math.hypot(old.deviation or 0.0, new.deviation or 0.0)
-    return abs(old.mean - new.mean) <= max(NEAR * abs(old.mean), old.close, DEVIATIONS * spread)
+    near = max(NEAR * abs(old.mean), NEAR_POINTS if _ACCURACY.search(old.name) else 0.0)
+    return abs(old.mean - new.mean) <= max(near, old.close, DEVIATIONS * spread)
