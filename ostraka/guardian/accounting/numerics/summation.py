@@ -13,8 +13,7 @@ _SPREAD = 36.0
 """Spread plus two shifts up to which products stay above e^(-36^2/2) = e^-648 where they matter; doubles end
 at e^-708 (docs/accounting.md, exact, reach)."""
 _SHIFT = 8.0
-"""Shifts up to which the factors of two moves, each at most e^(shift (36 + 8.2)), do not overflow together.
-"""
+"""Shifts up to which the factors of two moves, each at most e^(shift (36 + 8.2)), do not overflow jointly."""
 
 
 class Summation(Protocol):
