@@ -129,9 +129,7 @@ class Policy(BaseModel):
 
     @property
     def allows_unguaranteed(self) -> bool:
-        """Whether mechanisms without a formal guarantee may run: ttac, and labelling by teachers that it
-        trained.
-        """
+        """Whether mechanisms without a formal guarantee may run: ttac, and labelling by ttac's teachers."""
         return "ttac" in (self.mechanisms or ())
 
     def freeze_s(self, plan: Plan) -> float:

@@ -17,8 +17,7 @@ from ostraka.guardian.ledger.units import balances
 UNITS = 1000
 """Largest number of units with a budget metric, those with the least left."""
 STEPS = 100
-"""The rest of a budget is reported in whole hundredths, rounded down: a smaller charge mostly does not show.
-"""
+"""The rest of a budget is reported in whole hundredths, rounded down, which hides most smaller charges."""
 
 
 class GuardianMetrics:

@@ -20,8 +20,7 @@ from ostraka.protos.ostraka.v1 import common_pb2
 M = TypeVar("M", bound=Message)
 
 MAX_ASKED = 16
-"""Largest number of refused batches about which a party is asked, the latest; the limit of `RegisterReply`.
-"""
+"""Largest number of refused batches about which a party is asked, the latest; the `RegisterReply` limit."""
 DIGEST_BYTES = 32
 """Length of an attestation in bytes."""
 

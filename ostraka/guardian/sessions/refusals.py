@@ -19,9 +19,7 @@ def check_size(plan: Plan, size: int) -> None:
 
 
 def without_smaller(error: OstrakaError, plan: Plan) -> OstrakaError:
-    """Return the error for a too costly batch of records; a smaller one has the same cost, so none is
-    offered.
-    """
+    """Return the error for a too costly batch of records: a smaller one costs the same and is not offered."""
     by_record = plan.mechanism.by_record and not plan.releases_sums
     if error.code is not ErrorCode.BUDGET_TOO_SMALL or not by_record:
         return error
