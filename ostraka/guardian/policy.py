@@ -53,9 +53,9 @@ class Policy(BaseModel):
         renewal_days: number of days after which a budget starts anew; none: never.
         admission: which parties may answer: all with a certificate ("certified"), or only those that an
             administrator added ("added").
-        mechanisms: mechanisms that plans may name; "votes" stands for all that label queries, "sums" for all
-            that release sums over records. None: votes and joint training, but not ttac, which has no formal
-            guarantee. Teachers that were trained by ttac may vote only if ttac is listed.
+        mechanisms: mechanisms that plans may name; "votes" means all mechanisms that label queries, "sums"
+            all that release sums over records. None: votes and joint training, but not ttac, which has no
+            formal guarantee. Teachers that were trained by ttac may vote only if ttac is listed.
         encodings: encodings of queries that plans may name: "plain", "ckks" (encrypted, to heads `linear` and
             `square`) and "ckks-square" (encrypted, to heads `square-mlp` and `square-cnn`). A querying party
             that may send "ckks-square" is trusted with the models.

@@ -19,9 +19,7 @@ MAX_BINNED = 300
 is as good.
 """
 MAX_ROUNDS = 150
-"""Largest number of sums over all records; a learner that needs more is left out, for tables with many
-columns.
-"""
+"""Largest number of rounds of sums; a learner that needs more is left out, for tables with many columns."""
 
 
 def mu_of(epsilon: float) -> float:

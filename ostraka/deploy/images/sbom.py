@@ -47,7 +47,7 @@ class PackageAudit:
 
 
 def audit(lock: Path) -> PackageAudit:
-    """Look up every package of `lock`; if the database is unreachable, all packages are unknown.
+    """Look up every package of `lock`; if the database is unreachable, the result is empty.
 
     A build for one device, such as torch 2.13.0+cpu, is looked up as its base version.
 

@@ -264,8 +264,7 @@ class Supervisor:
     def run_all(
         self, commands: Sequence[ChildCommand], at_once: int, on_ended: Callable[[int], None] = lambda _: None
     ) -> None:
-        """Run all commands to their end, at most ``at_once`` together; the first failure raises
-        ``process.failed``.
+        """Run all commands to their end, at most ``at_once`` together; a failure raises ``process.failed``.
 
         ``on_ended`` is called with the number of ended commands whenever one ends.
         """

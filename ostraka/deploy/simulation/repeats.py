@@ -47,9 +47,7 @@ class Repeats(FrozenModel):
 def repeat(
     settings: Settings, folder: Path, times: int, run: Callable[[Settings, Path], SimulationReport]
 ) -> Repeats:
-    """Simulate with consecutive seeds from the settings' on, each in folder/seed-N, and summarise the
-    reports.
-    """
+    """Simulate with consecutive seeds from the settings' on, each in folder/seed-N; summarise the reports."""
     seeds = tuple(range(settings.records.seed, settings.records.seed + times))
     reports = [run(settings.model_copy(update={"seed": seed}), folder / f"seed-{seed}") for seed in seeds]
     figures = {name: _spread([getattr(report, name) for report in reports]) for name in FIGURES}

@@ -103,8 +103,7 @@ class Settings(FrozenModel):
 
     @property
     def drawn(self) -> int:
-        """Number of records of querying parties at the start, labelled or as pools, unless pools are shared.
-        """
+        """Number of records of querying parties at the start, labelled or as pools that are not shared."""
         pools = 0 if self.learning.label_dp else self.records.queries * (self.learning.queriers or 1)
         return self.records.labelled + pools
 
@@ -173,7 +172,7 @@ class Settings(FrozenModel):
 
     @property
     def teachers_model(self) -> str | None:
-        """The model of every teacher: the given one, else a default for joint training; None suits the data.
+        """Every teacher's model: the given one, else a default for joint training; None: as suits the data.
         """
         suiting = JOINT_TRAINING_MODEL if self.teaching.joint and self.teachers_head is None else None
         return self.teaching.model or suiting

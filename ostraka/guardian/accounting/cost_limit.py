@@ -28,7 +28,7 @@ def affordable_sets(tally: Tally, sigma: float, influence: Influence = ONE_VOTE)
 def terms(
     outcomes: Floats | int, spread: Floats | float, sigma: float, influence: Influence = ONE_VOTE
 ) -> Floats:
-    """Return about how many logarithms `exact` could compute in the time that a noisy argmax takes.
+    """Return the approximate time of `exact` for a noisy argmax, as a number of logarithms.
 
     Args:
         outcomes: classes, or kinds of label sets.

@@ -113,8 +113,9 @@ class SmoothNoise:
     def by_order(cls, order: float) -> Self:
         """Return the default for units whose largest order is `order`.
 
-        The default beta is half of what would make the divergence infinite; sigma makes the divergence about
-        a quarter. Only the order decides: parameters fitted to the votes would reveal them.
+        The default beta makes (order - 1) (exp(2 beta) - 1) half of 1, at which the divergence becomes
+        infinite; sigma makes the divergence about a quarter. Only the order decides: parameters fitted to the
+        votes would reveal them.
         """
         return cls(math.log1p(1 / (2 * (order - 1))) / 2, 2 * math.sqrt(order))
 

@@ -135,7 +135,7 @@ class SealedCharges(AdminPart):
     def ListSealedCharges(
         self, request: admin_pb2.ListSealedChargesRequest, context: grpc.ServicerContext
     ) -> Iterator[admin_pb2.SealedChargeRows]:
-        """Return the identifier of the key, and every charge: batches, receipts and publications."""
+        """Return a check of the ledger's key, and every charge: batches, receipts and publications."""
         ledger_id, check = self._ledger.read(creation.key_check)
         yield admin_pb2.SealedChargeRows(ledger_id=ledger_id, key_check=check)
         for page in pages(map(_row, recorded_charges.sealed_charges(self._ledger))):

@@ -20,7 +20,7 @@ from ostraka.guardian.sessions.data_dependent import DataDependentCosts
 PERIOD_S = 600.0
 """How often costs are stored. A batch has at least this long to be computed, and at most twice as long."""
 TICK_S = 1.0
-"""How often batches go to the computing process, which determines when their answers have left."""
+"""How often batches go to the computing process; their answers have left by then."""
 MAX_COUNTS = 4_000_000
 """Largest number of histogram counts that one period takes: 32 MB. Further batches keep the worst case."""
 

@@ -118,7 +118,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
     def RecordEvaluation(
         self, request: guardian_pb2.RecordEvaluationRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.RecordEvaluationReply:
-        """Record that a party answers encrypted queries; from now on it pays at most their worst cost."""
+        """Record that a party answers encrypted queries; from now on their cost is due."""
         self._coordinator.ballots.record_evaluation(
             peer_identity(context), request.session_id, request.batch_id
         )

@@ -39,9 +39,9 @@ def lnmax_rdp(
     "worst_case", the bound of two counts with Laplace noise (Mironov 2017, Proposition 6); "theorem6", the
     first PATE paper's data-dependent bound (Papernot et al. 2017, Theorem 3), which bounds D(M(D) || M(D'))
     only; or "exact", the largest divergence in both directions of all e-close pairs that release a class
-    other than the plurality with at most the probability on these votes (own derivation, docs/accounting-
-    mechanisms.md). No bound exceeds the worst case. Other arguments and errors are the same as in
-    `gnmax_rdp`.
+    other than the plurality with at most the probability on these votes (own derivation,
+    docs/accounting-mechanisms.md). No bound exceeds the worst case. Other arguments and errors are the same
+    as in `gnmax_rdp`.
     """
     counts = check_votes(votes)
     at = check_orders(orders)

@@ -48,9 +48,9 @@ def noise_cluster_rdp(
 
     A record lies in one cell of `counts` (clusters, k), so over all clusters it moves at most two counts by
     one. Under adjacency "record" a neighbour's record may lie in another cluster; under "label" it stays in
-    its cluster. `bound` is as for `gnmax_rdp`, over all neighbours (own derivation, docs/accounting-
-    mechanisms.md). Several records of one unit are charged the worst case, and so is "exact" for more than
-    128 classes. Other arguments and errors are the same as in `gnmax_rdp`.
+    its cluster. `bound` is as for `gnmax_rdp`, over all neighbours (own derivation,
+    docs/accounting-mechanisms.md). Several records of one unit are charged the worst case, and so is "exact"
+    for more than 128 classes. Other arguments and errors are the same as in `gnmax_rdp`.
     """
     records = check_matrix("counts", counts, least=2)
     at = check_orders(orders)

@@ -42,8 +42,8 @@ def powerset_rdp(
     `counts` (Q, seen) are the votes of the label sets that received any; entries of 0 are ignored. If ballots
     have a limit, a set contains at most `max_positives` of the `k` labels (Dziedzic et al. 2023, appendix
     I.2). `bound` is as for `gnmax_rdp`: "theorem6" is Proposition B.1 there, and "exact" is an own derivation
-    (docs/accounting- mechanisms.md), which falls back to the worst case for more than 2^256 sets and more
-    than 128 different kinds of counts. Other arguments and errors are the same as in `gnmax_rdp`.
+    (docs/accounting-mechanisms.md), which falls back to the worst case for more than 2^256 sets and more than
+    128 different kinds of counts. Other arguments and errors are the same as in `gnmax_rdp`.
     """
     votes = check_matrix("counts", counts)
     at = check_orders(orders)

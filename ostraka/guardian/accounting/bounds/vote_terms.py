@@ -167,7 +167,7 @@ class Term:
 
 
 def argmax_term(votes: Floats, sigma: float, moves: Moves, cap: float = math.inf) -> Term:
-    """Return GNMax's term of votes (Q, k): k - 1 equal tails at the distance equal their union bound.
+    """Return GNMax's term of votes (Q, k): at its distance, k - 1 equal tails give the union bound.
 
     A query costs at most `cap`, which is valid for all votes.
     """
@@ -241,7 +241,7 @@ def laplace_term(votes: Floats, gamma: float, moves: Moves, cap: float) -> Term:
 
 
 def fits_ring(votes: float) -> bool:
-    """Return whether sums with their noise, at most this many votes from 0, stay below every ring's wrap."""
+    """Return whether sums with their noise, at most this many votes from 0, wrap around in no ring."""
     return votes <= _HALF_RING
 
 

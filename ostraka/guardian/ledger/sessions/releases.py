@@ -35,7 +35,7 @@ def release(
     frozen or withdrawn since the ticket is charged, because its votes are counted. The charge includes the
     earlier charge of the batch's check.
 
-    If a data-dependent budget has no room for the cost of any possible answers, no answer is stored and every
+    If a data-dependent budget has no room for the largest cost of any answers, no answer is stored and every
     budget that was too small is used up. Then the session ends or, with `vanish`, the batch is dead. The stop
     depends on the votes, so a unit may cause only one stop. Otherwise a querying party could shift its sums
     and ask again until one fits, which reveals votes at no cost.

@@ -94,11 +94,12 @@ units = Table(
         name="within_budget",
     ),
 )
-"""Amounts of a unit. `overdrawn_to` is the amount that was committed above the budget when the budget was
-lowered or the unit took over spending. `data_dependent` is the encrypted running total that a data-dependent
-budget is compared with, `level` the consent level whose epsilon the budget is, `agreements` the number of
-used agreements of the owning party, `spent_before` the spending of earlier periods of a renewed budget, and
-`broken_unix_ms` the time since which the guarantee no longer covers the unit's lifetime."""
+"""Amounts of a unit. `overdrawn_to` is the committed amount of a unit that exceeds its budget, because the
+budget was lowered or the unit was charged past spending; else 0. `data_dependent` is the encrypted running
+total that a data-dependent budget is compared with, `level` the consent level whose epsilon the budget is,
+`agreements` the number of used agreements of the owning party, `spent_before` the spending of earlier periods
+of a renewed budget, and `broken_unix_ms` the time since which the guarantee no longer covers the unit's
+lifetime."""
 
 unit_events = Table(
     "unit_events",

@@ -158,7 +158,7 @@ def _add_up(amounts: Iterable[int | None]) -> Spending:
 
 
 def _receipts(connection: Connection, asked: Repriced) -> Iterator[int | None]:
-    """Price batches of a lost history: as charged, if that was at this order or a smaller one of the filter.
+    """Price batches of a lost history as they were charged, for that order or a smaller one of the filter.
 
     Their plans and tickets are lost. For more votes of one person the additional cost is unknown.
     """
