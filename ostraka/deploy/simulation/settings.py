@@ -172,8 +172,7 @@ class Settings(FrozenModel):
 
     @property
     def teachers_model(self) -> str | None:
-        """Every teacher's model: the given one, else a default for joint training; None: as suits the data.
-        """
+        """Every teacher's model: the given one, else the default of joint training; None suits the data."""
         suiting = JOINT_TRAINING_MODEL if self.teaching.joint and self.teachers_head is None else None
         return self.teaching.model or suiting
 
