@@ -38,7 +38,7 @@ LEGEND_UP_TO = 40
 
 
 def accuracy(report: SimulationReport) -> Figure:
-    """Plot the student's accuracy on test records before and after, next to that of labels, if any."""
+    """Plot the student's accuracy on test records before and after, next to the labels' accuracy, if any."""
     names = ["student before", "student after"] if report.queries else ["own data alone", "model of sums"]
     plain: list[float | None] = [report.student_accuracy_before, report.student_accuracy_after]
     balanced: list[float | None] = [

@@ -20,7 +20,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class LabelVotes:
-    """Positives and the number n of votes of each label, with which labels were answered: (Q, k) or (C,)."""
+    """Positives and the number n of votes of each label, and which labels were answered: (Q, k) or (C,)."""
 
     positives: Floats
     n: Floats

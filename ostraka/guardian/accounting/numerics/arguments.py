@@ -59,7 +59,7 @@ def check_scalar(argument: str, value: float, *, positive: bool = True) -> float
 
 
 def check_lattice(lattice: float) -> float:
-    """Return the lattice step in votes; 0 stands for continuous noise."""
+    """Return the lattice step in votes; 0 means continuous noise."""
     if not 0 <= lattice < math.inf:
         raise InputError("lattice", f"must be a finite number, 0 or more, is {lattice}")
     return lattice
