@@ -1,4 +1,4 @@
-"""Noise drawn between a batch's ticket and its release; the time when it is ready does not depend on it."""
+"""Noise drawn between a batch's ticket and its release, ready at times that do not depend on its values."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class BlindTallies:
         return BlindStep(session, step)
 
     def begin(self, step: BlindStep, point: bytes) -> bytes:
-        """Return the base transfers' reply; empty if no query passed: then release without answers.
+        """Return the base transfers' reply; empty if no query passed, and the batch is released unanswered.
 
         Raises:
             OstrakaError: `session.*`, `batch.dead`, `batch.not_frozen`, `batch.out_of_order`,
