@@ -32,7 +32,7 @@ class Findings:
 
     Attributes:
         constant: columns with only one value.
-        telling: columns that alone nearly determine the label, with the label's name if there are several. They
+        telling: columns that alone nearly determine the label, with its name if there are several. They
             may have been recorded after the label, and be unknown in records that need an answer.
         persons: the persons, or other ids, that the records belong to, if the task names an id.
         alike: ids that differ only in their spelling; a person with two of them counts as two.

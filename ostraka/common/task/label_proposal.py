@@ -135,7 +135,7 @@ def require_column(table: pa.Table, label: str, source: str) -> None:
 
 
 def drop_unlabelled(table: pa.Table, labels: Sequence[str], origin: Origin) -> tuple[int, pa.Table, Origin]:
-    """Return the number of records without a class, and the table without them; keep gaps in several labels."""
+    """Return the count of records without a class, and the table without them; several labels keep gaps."""
     if len(labels) > 1:
         return 0, table, origin
     missing = is_missing(texts(table[labels[0]]))
