@@ -101,7 +101,7 @@ class BallotFormat(ABC):
         return int(VOTE)
 
     def claim(self, queries: int, classes: int, voters: int) -> Statement | None:
-        """Return what ballots of so many voters satisfy and verified ballots prove; None if there is no proof.
+        """Return what ballots of so many voters satisfy and verified ones prove; None if there is no proof.
 
         The statement is about unweighted counts in the unit of `verifiable`. If it has one cell a row more
         than the ballots, that cell counts the voters in none of the others.
@@ -302,7 +302,7 @@ def single_label(votes: NDArray[np.integer[Any]], classes: int) -> NDArray[np.in
 
 
 def positives(scores: Scores) -> NDArray[np.int64]:
-    """Return how many teachers say yes to each label, (queries, labels); scores (teachers, queries, labels)."""
+    """Return how many teachers say yes to each label: (queries, labels) from (teachers, queries, labels)."""
     counts: NDArray[np.int64] = (scores >= YES).sum(axis=0, dtype=np.int64)
     return counts
 
@@ -320,7 +320,7 @@ def clip_l2(scores: Scores, tau: float, weight: int = VOTE, step: int = 1) -> ND
 
 
 def clip_l1(scores: Scores, tau1: float, weight: int = VOTE, step: int = 1) -> NDArray[np.float64]:
-    """Return the sum of ballots scaled to an L1 norm of at most `tau1`; each of m yeses counts min(1, tau1/m).
+    """Return the sum of ballots scaled to an L1 norm of at most `tau1`: one of m yeses counts min(1, tau1/m).
 
     Otherwise as in `clip_l2`.
     """
@@ -328,7 +328,7 @@ def clip_l1(scores: Scores, tau1: float, weight: int = VOTE, step: int = 1) -> N
 
 
 def label_sets(scores: Scores, max_positives: int | None) -> NDArray[np.int64]:
-    """Return how many teachers vote for each label set: (queries, sets), ordered as in `label_sets.index_of`.
+    """Return how many teachers vote for each label set, (queries, sets), ordered by `label_sets.index_of`.
 
     If there are more than `max_positives` yeses, those with the highest scores are kept; of equal scores, the
     lower label.
