@@ -65,7 +65,7 @@ class SearchOptions(BaseModel):
     def sample(
         self, votes: Path | None, classes: int, teachers: int | None, *, several: bool | None
     ) -> tuple["VoteSample", int | None]:
-        """Return the votes to search on, and the number of queries in a file, or None; raise `config.invalid`.
+        """Return the votes to search on, and the number of queries in a file or None; raise `config.invalid`.
 
         Args:
             votes: a file of public or simulated votes.
