@@ -93,7 +93,7 @@ class MomentsQuestion:
 
 
 def pack_symmetric(matrix: Floats) -> Floats:
-    """Return a symmetric matrix (d, d) as a vector of equal norm: upper triangle, off-diagonal times sqrt 2."""
+    """Return a symmetric matrix (d, d) as a vector of equal norm: upper half, off-diagonal times sqrt 2."""
     upper = np.triu_indices(len(matrix))
     return matrix[upper] * np.where(upper[0] == upper[1], 1.0, math.sqrt(2))
 

@@ -117,7 +117,7 @@ class LabelSetVotes:
         counts: votes for them, float64 (Q, sets); minus infinity if a query has fewer sets.
         noise: noise of each set, of deviation 1, float64 (draws, Q, sets).
         others: the largest noise of all sets without a vote, (draws, Q).
-        other_bits: bits of one set drawn at random for each of these.
+        other_bits: bits of one set drawn at random for each of these, (draws, Q, labels).
     """
 
     bits: NDArray[np.bool_] = field(repr=False)
