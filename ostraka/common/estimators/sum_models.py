@@ -50,7 +50,7 @@ class LinearScores:
 
 @dataclass(frozen=True)
 class AdditiveScores:
-    """Scores that are sums over features: `AdditiveModel`'s intercept, and a tuple for each field of its terms."""
+    """Scores that are sums over features: `AdditiveModel`'s intercept, and its terms' fields as tuples."""
 
     intercept: Floats = field(repr=False)
     features: tuple[int, ...] = field(repr=False)
