@@ -144,7 +144,7 @@ class CircuitEvaluation:
         return to_bytes(self._output_labels()) if self._circuit.opening == "both" else b""
 
     def _draw_choices(self, random: Callable[[int], bytes]) -> NDArray[np.uint8]:
-        """Draw choices that are uniform residues; draw all again if a word is none, once in 2^word_bits.
+        """Draw choices that are uniform residues; draw all again if a word is not one, once in 2^word_bits.
 
         Any other way to correct a word would make one residue likelier, and the correction would reveal that.
         """

@@ -12,7 +12,7 @@ SIGMA = "Noise of each value, where a record's part has norm 1."
 
 
 class Moments(RecordSums):
-    """Release the sum of x code(y)' over records x of norm 1, and where wanted the sum of x x'.
+    """Release the sum of x code(y)' over records x of norm 1, and, if wanted, the sum of x x'.
 
     Attributes:
         columns: number of values of a mapped record, d.
