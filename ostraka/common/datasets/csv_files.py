@@ -140,9 +140,9 @@ def _decode(raw: bytes, file: Path) -> _Text:
         try:
             return _Text(_compose(raw.decode("utf-16")), "UTF-16")
         except UnicodeDecodeError as exc:
-            raise _unreadable(file, "its text is not UTF-16, as it says; save it as UTF-8") from exc
+            raise _unreadable(file, "it is marked as UTF-16, but its text is not; save it as UTF-8") from exc
     if b"\x00" in raw:
-        raise _unreadable(file, "it holds bytes of 0, which no text has; save it as UTF-8")
+        raise _unreadable(file, "it contains bytes of 0, which text never has; save it as UTF-8")
     data = raw.removeprefix(codecs.BOM_UTF8)
     if data.isascii():
         return _Text(data, "UTF-8")
@@ -161,12 +161,13 @@ def _guess(data: bytes, damage: UnicodeDecodeError, file: Path) -> _Text:
     line = data[: damage.start].count(b"\n") + 1
     if kept >= lost:
         raise _unreadable(
-            file, f"it is UTF-8 but for a byte {data[damage.start]:#04x} in line {line}; correct it there"
+            file,
+            f"it is UTF-8 except for a byte {data[damage.start]:#04x} in line {line}; correct it there",
         )
     try:
         text = data.decode(FALLBACK)
     except UnicodeDecodeError as exc:
-        raise _unreadable(file, "its text is of no encoding that is known; save it as UTF-8") from exc
+        raise _unreadable(file, "the encoding of its text is unknown; save it as UTF-8") from exc
     letters = (run for run in _LETTERS.finditer(text) if not _UMLAUTS.issuperset(run[0]))
     foreign = next(letters, None) or _SIGN.search(text)
     if foreign:
@@ -174,7 +175,7 @@ def _guess(data: bytes, damage: UnicodeDecodeError, file: Path) -> _Text:
         word = foreign[0]
         raise _unreadable(
             file,
-            f"its encoding is neither UTF-8 nor {FALLBACK_NAME}, which makes {word!r} of line {line}; save"
+            f"its encoding is neither UTF-8 nor {FALLBACK_NAME}, which gives {word!r} in line {line}; save"
             " it as UTF-8",
         )
     return _Text(_compose(text), FALLBACK_NAME, guessed=True)
@@ -361,8 +362,7 @@ def _refuse_wide_comments(table: pa.Table, body: memoryview, layout: _Layout, fi
             raise OstrakaError(
                 ErrorCode.DATA_AMBIGUOUS,
                 f"{file} has a line {line} that begins with {COMMENT} and has as many cells as a record,"
-                " which has two readings: a comment, or a record? Take the line out, or put its first cell in"
-                " quotes.",
+                " so it may be a comment or a record: delete the line, or put its first cell in quotes.",
             )
 
 
@@ -371,11 +371,11 @@ def _find_ragged_row(file: Path, layout: _Layout) -> OstrakaError | None:
     expected = len(layout.header)
     for line, row in _rows_by_line(file):
         if len(row) != expected:
-            advice = "add what is missing, if only delimiters, or take the line out if it is no record"
+            advice = "add the missing cells, even if empty, or delete the line if it is not a record"
             if len(row) > expected:
-                advice = "quote text that holds the delimiter, and name every column in the header"
+                advice = "quote text that contains the delimiter, and name every column in the header"
             if len(row) > expected == 1:
-                advice = f"take out what stands above the names of the columns, as {layout.header[0]!r}"
+                advice = f"delete the lines above the column names, such as {layout.header[0]!r}"
             cells = f"{len(row)} column{'s' * (len(row) > 1)}"
             return _unreadable(file, f"line {line} has {cells} and its header {expected}; {advice}")
     return None

@@ -100,7 +100,7 @@ class Dataset:
         if self.numeric:
             raise OstrakaError(
                 ErrorCode.TASK_NUMERIC,
-                "The records have a number each, and classes are needed here: learn numbers from sums with"
+                "The records have a number each, but classes are needed here: learn numbers from sums with"
                 " `ostraka query fit`.",
             )
         return y.astype(np.int64, copy=False)
@@ -116,7 +116,8 @@ class Dataset:
         known = ~np.isnan(self.numbers())
         if not known.any():
             raise OstrakaError(
-                ErrorCode.DATA_NAN, f"No record of {source} has a number to learn: bring some."
+                ErrorCode.DATA_NAN,
+                f"No record of {source} has a number to learn: add records that have one.",
             )
         why = f"{(~known).sum()} of {len(self)} records, which have no number to learn"
         reading = self.reading or Reading()

@@ -72,7 +72,7 @@ def zeros_and_ones(values: NDArray[Any], label: str, source: Origin | str) -> ND
         raise OstrakaError(
             ErrorCode.DATA_LABEL_RANGE,
             f"{source} has {column[row].item()!r} for label '{label}' in {place(source, row)}: give 1"
-            " where a record has the label, 0 where it has not, and nothing where nobody knows.",
+            " if the record has the label and 0 if it does not, or leave it empty if nobody knows.",
             label=label,
             row=str(row),
         )
@@ -202,8 +202,8 @@ def _refuse_places(
     raise OstrakaError(
         ErrorCode.DATA_AMBIGUOUS,
         f"{source} has label {index} in {place(source, row)}, which has two readings: '{classes[index]}'"
-        f" by its place among the classes from 0 on, or '{classes[index - 1 if index else 1]}' by its meaning"
-        " or a place from 1 on? Write the classes' names.",
+        f" if classes are counted from 0, or '{classes[index - 1 if index else 1]}' by its meaning or if they"
+        " are counted from 1? Write the classes' names.",
         row=str(row),
     )
 

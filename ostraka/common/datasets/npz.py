@@ -36,12 +36,12 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     except UnpackingError as exc:
         raise OstrakaError(
             ErrorCode.DATA_UNREADABLE,
-            f"{path} is not read, {exc}: write it with numpy.savez, which does not compress.",
+            f"{path} is not read because {exc}: write it with numpy.savez, which does not compress.",
         ) from exc
     except _DAMAGE as exc:
         raise OstrakaError(
             ErrorCode.DATA_UNREADABLE,
-            f"{path} is no .npz of plain arrays: write it with numpy.savez, without Python objects.",
+            f"{path} is not an .npz of plain arrays: write it with numpy.savez, without Python objects.",
         ) from exc
 
 
@@ -99,8 +99,8 @@ def _refuse_signs(y: NDArray[Any], source: str) -> None:
     if y.dtype.kind in "if" and (y == UNKNOWN).any() and (y == 1).any() and not (y == 0).any():
         raise OstrakaError(
             ErrorCode.DATA_AMBIGUOUS,
-            f"{source} has labels 1 and {UNKNOWN} and none of 0, and {UNKNOWN} has two readings: no, or"
-            " nobody knows? Write 0 for no, and NaN where nobody knows.",
+            f"{source} has labels 1 and {UNKNOWN} but no 0, and {UNKNOWN} has two readings: no, or"
+            " unknown? Write 0 for no, and NaN for unknown.",
         )
 
 

@@ -92,7 +92,7 @@ def _no_table(why: str, source: Origin | str) -> OstrakaError:
     if mixed:
         return OstrakaError(
             ErrorCode.DATA_UNREADABLE,
-            f"{source} has values of several kinds, or of none that is known, in column '{mixed[1]}': make"
+            f"{source} has values of several kinds, or of an unknown kind, in column '{mixed[1]}': make"
             " all of them numbers, or text.",
             column=mixed[1],
         )

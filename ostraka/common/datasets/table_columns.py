@@ -31,7 +31,7 @@ def require_records(table: Table) -> None:
     """Raise `data.too_few` for a table without rows."""
     if not table.columns.num_rows:
         raise OstrakaError(
-            ErrorCode.DATA_TOO_FEW, f"{table.origin} has no records, only names of columns: bring some."
+            ErrorCode.DATA_TOO_FEW, f"{table.origin} has only column names and no records: add records."
         )
 
 

@@ -106,7 +106,7 @@ def read_table(path: Path | str) -> Table:
         return _look_for_commas(Table(*_READERS[kind](file)))
     except UnpackingError as exc:
         raise OstrakaError(
-            ErrorCode.DATA_UNREADABLE, f"{file} is not read, {exc}: write it as .csv or .npz."
+            ErrorCode.DATA_UNREADABLE, f"{file} is not read because {exc}: write it as .csv or .npz."
         ) from exc
     except (pa.ArrowException, OSError, ValueError, BadZipFile) as exc:
         raise OstrakaError(

@@ -73,7 +73,7 @@ def check_target(
     if dataset.y.ndim > 1 or dataset.classes is not None or not dataset.numeric:
         raise OstrakaError(
             ErrorCode.TASK_MISMATCH,
-            f"The task takes a number in '{label}' but the data have classes: bring numbers, or agree on"
+            f"The task takes a number in '{label}' but the data have classes: give numbers, or agree on"
             " a new task.",
         )
     # Compared as float32, like features: a stored float32 0.1 is slightly more than 0.1.
@@ -95,7 +95,7 @@ def require_labels(labels: tuple[str, ...], dataset: Dataset, source: object) ->
     columns = list_words([f"'{label}'" for label in labels])
     raise OstrakaError(
         ErrorCode.DATA_MISSING,
-        f"{name} has no labels: add {columns}, as a task's records have it, or an array y to an .npz.",
+        f"{name} has no labels: add {columns}, or an array y if it is an .npz file.",
     )
 
 
@@ -103,7 +103,7 @@ def _check_kind(multi_label: bool, dataset: Dataset) -> None:
     if dataset.numeric:
         raise OstrakaError(
             ErrorCode.TASK_MISMATCH,
-            "The task takes classes but the data have a number per record: bring classes, or agree on a new"
+            "The task takes classes but the data have a number per record: give classes, or agree on a new"
             " task.",
         )
     if dataset.y is None or dataset.multi_label == multi_label:
@@ -112,7 +112,7 @@ def _check_kind(multi_label: bool, dataset: Dataset) -> None:
     task, data = reversed(kinds) if multi_label else kinds
     raise OstrakaError(
         ErrorCode.TASK_MISMATCH,
-        f"The task takes {task} but the data have {data}: bring other labels, or agree on a new task.",
+        f"The task takes {task} but the data have {data}: give other labels, or agree on a new task.",
     )
 
 

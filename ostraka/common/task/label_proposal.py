@@ -143,7 +143,8 @@ def drop_unlabelled(table: pa.Table, labels: Sequence[str], origin: Origin) -> t
     if unlabelled == len(table):
         raise OstrakaError(
             ErrorCode.DATA_MISSING,
-            f"No record of {origin} has a class in '{labels[0]}': bring some, or name another label column.",
+            f"No record of {origin} has a class in '{labels[0]}': add some that have one, or name another"
+            " label column.",
             column=labels[0],
         )
     labelled = Table(table, origin, Reading()).keep(pc.invert(missing), "")
@@ -194,7 +195,7 @@ def _target_numbers(
     if numbers.min() == numbers.max():
         raise OstrakaError(
             ErrorCode.DATA_LABEL_RANGE,
-            f"{origin} has one number only in '{labels[0]}', {numbers[0]:g}: bring records of other ones, or"
+            f"{origin} has one number only in '{labels[0]}', {numbers[0]:g}: add records with other ones, or"
             " name another label column.",
             column=labels[0],
         )
@@ -234,7 +235,7 @@ def _classes(table: pa.Table, labels: Sequence[str], source: Origin) -> tuple[Se
     if len(names) < 2:
         raise OstrakaError(
             ErrorCode.DATA_LABEL_RANGE,
-            f"{source} has one class only, {', '.join(names)}: bring records of another one, or name"
+            f"{source} has one class only, {', '.join(names)}: add records of another one, or name"
             " another label column.",
             column=labels[0],
         )
@@ -255,8 +256,8 @@ def _no_classes(source: Origin, label: str, different: int, what: str) -> Ostrak
     return OstrakaError(
         ErrorCode.DATA_LABEL_RANGE,
         f"{source} has {different} different values in its label column '{label}': they {what} can be"
-        " learned; name another column, or put the values into groups. If they are numbers, --target number"
-        " says what keeps them from being read as such.",
+        " learned; name another column, or put the values into groups. If they measure or count something,"
+        " give --target number, which names values that cannot be read as numbers.",
         column=label,
     )
 

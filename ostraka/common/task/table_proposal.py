@@ -137,7 +137,7 @@ def propose_task(
 def _require_records(table: pa.Table, labels: Sequence[str], origin: Origin, reading: Reading) -> None:
     """Raise for a table without records, a missing or ambiguous label column, or invalid column names."""
     if not len(table):
-        raise OstrakaError(ErrorCode.DATA_TOO_FEW, f"{origin} has no records: bring some.")
+        raise OstrakaError(ErrorCode.DATA_TOO_FEW, f"{origin} has no records: add some.")
     for label in labels:
         require_column(table, label, str(origin))
     Table(table, origin, reading).require_one_reading(labels)

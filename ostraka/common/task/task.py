@@ -143,7 +143,7 @@ class Task(FrozenModel):
         if self.target is not None:
             raise OstrakaError(
                 ErrorCode.TASK_NUMERIC,
-                f"The task '{self.name}' has a number as its target, and {what} needs classes: learn it from"
+                f"The task '{self.name}' has a number as its target, but {what} needs classes: learn it from"
                 " sums with `ostraka query fit`.",
             )
 
