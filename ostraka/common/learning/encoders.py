@@ -62,7 +62,7 @@ class Encoder:
         return features
 
     def width(self, columns: int) -> int:
-        """Return the number of features of a record with so many columns; may raise as `encode`."""
+        """Return the number of features of a record with this many columns; may raise as `encode`."""
         width: int = self.encode(np.zeros((1, columns), np.float32)).shape[1]
         return width
 

@@ -285,7 +285,7 @@ class Mechanism(Value, ABC):
         return 0.0
 
     def narrowed(self, labels: int) -> Self:
-        """Fit the mechanism to so many of its labels: lower a radius or a count that would have no effect.
+        """Fit the mechanism to this many of its labels: lower a radius or a count that would have no effect.
 
         Both mechanisms count ballots of `labels` labels alike, because their norm never exceeds the lower
         radius.

@@ -101,7 +101,7 @@ class BallotFormat(ABC):
         return int(VOTE)
 
     def claim(self, queries: int, classes: int, voters: int) -> Statement | None:
-        """Return what ballots of so many voters satisfy and verified ones prove; None if there is no proof.
+        """Return what ballots of this many voters satisfy and verified ones prove; None without a proof.
 
         The statement is about unweighted counts in the unit of `verifiable`. If it has one cell a row more
         than the ballots, that cell counts the voters in none of the others.
@@ -351,7 +351,7 @@ def _scale(scores: Scores, radius: float, norm: Literal[1, 2], weight: int, step
 
 
 def _share(yeses: NDArray[np.int64], radius: float, norm: Literal[1, 2], step: int) -> NDArray[np.float64]:
-    """Return what each of so many yeses in a ballot counts, in steps of 2^-16 vote: a multiple of `step`."""
+    """Return what each of `yeses` yeses in a ballot counts, in steps of 2^-16 vote: a multiple of `step`."""
     scale = radius / (np.sqrt(yeses) if norm == 2 else yeses)
     return np.asarray(np.trunc(np.minimum(scale, 1.0) * (VOTE / step)) * step, np.float64)
 

@@ -155,7 +155,7 @@ class Search:
     floor: Floor | None = None
 
     def outcome(self, mechanism: Mechanism, choice: Choice) -> Outcome:
-        """Return what one setting gives."""
+        """Return the outcome of one setting."""
         forecast = self.forecaster.forecast(mechanism)
         rates = [self.rates(mechanism, forecast, allowance) for allowance in choice]
         paid = min(rate.queries(one.rdp) for rate, one in zip(rates, choice, strict=True))

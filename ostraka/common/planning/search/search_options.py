@@ -97,7 +97,7 @@ class SearchOptions(BaseModel):
         return KEPT * forecaster.noiseless()
 
     def floor(self, sample: "VoteSample") -> "Floor":
-        """Return what labels must exceed."""
+        """Return the accuracy that labels must exceed."""
         from ostraka.common.planning.search.floor import Floor
 
         return Floor.of(sample, self.own_accuracy, assumed=self.teacher_accuracy is not None)
