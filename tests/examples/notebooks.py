@@ -1,6 +1,7 @@
 """Notebooks as they are committed: executed, without what differs by machine. `python -m` makes them so."""
 
 import hashlib
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+LOG_LINE = re.compile(r'\{"event": |[IWE]\d{4} ')
+"""How a line of a server's log begins, and one of gRPC's: with a time in it."""
 
 
 def notebooks() -> list[Path]:
@@ -47,9 +50,16 @@ def normalise(notebook: Any) -> None:
     notebook.metadata = METADATA | {"ostraka": {"executed": code_digest(notebook)}}
     for number, cell in enumerate(notebook.cells):
         cell.id, cell.metadata = f"cell-{number}", {}
+    for cell in code_cells(notebook):
+        cell.outputs = [output for output in cell.outputs if not is_log(output)]
     for output in (output for cell in code_cells(notebook) for output in cell.outputs):
         if {"text/html", "image/png"} & output.get("data", {}).keys():
             output["data"].pop("text/plain", None)
+
+
+def is_log(output: Any) -> bool:
+    """Whether a cell's output is lines of logs alone."""
+    return bool(output.get("name") == "stderr" and all(map(LOG_LINE.match, output["text"].splitlines())))
 
 
 def code_cells(notebook: Any) -> list[Any]:
