@@ -118,7 +118,7 @@ def _run_older(cells: Sequence["Cell"], store: "Store", seconds: float | None) -
         f"{len(cells)} rows are by older code; skipped: {len(cells) - len(runnable)} without their data, "
         f"{len(runnable) - len(chosen)} that take longer."
     )
-    before = {cell.id: store.whole(cell) for cell in chosen}
+    before = {cell.id: store.on_page(cell) for cell in chosen}
     _run(chosen, store, quick=False)
     differing = 0
     for cell in chosen:

@@ -8,10 +8,13 @@ from benchmarks.reproduce.cell import Figure, Outcome
 
 NEAR = 0.2
 """Relative tolerance for numbers of a single run: noise and weights are drawn anew."""
+NEAR_POINTS = 8.0
+"""Tolerance in percentage points for accuracies of a single run: a student may have 13 or 20% by chance."""
 DEVIATIONS = 5.0
 """Tolerance in deviations of the difference of two means of as many runs; three runs estimate a deviation
 badly."""
-_TIME = re.compile(r"seconds|a second")
+_ACCURACY = re.compile(r"\bright, %$")
+_TIME = re.compile(r"\b(milli)?seconds?\b")
 
 
 def disagreements(before: Outcome, after: Outcome) -> Iterator[str]:
@@ -27,4 +30,5 @@ def disagreements(before: Outcome, after: Outcome) -> Iterator[str]:
 
 def _are_alike(old: Figure, new: Figure) -> bool:
     spread = math.hypot(old.deviation or 0.0, new.deviation or 0.0)
-    return abs(old.mean - new.mean) <= max(NEAR * abs(old.mean), old.close, DEVIATIONS * spread)
+    near = max(NEAR * abs(old.mean), NEAR_POINTS if _ACCURACY.search(old.name) else 0.0)
+    return abs(old.mean - new.mean) <= max(near, old.close, DEVIATIONS * spread)

@@ -20,15 +20,24 @@ def waiting(cells: Sequence[Cell], store: Store, *, quick: bool) -> list[Cell]:
 
 
 def find_outdated(cells: Sequence[Cell], store: Store) -> list[Cell]:
-    """Return the cells with whole numbers by older code, the fastest first."""
-    shown = ((cell, store.whole(cell)) for cell in cells if cell.run)
+    """Return the cells whose numbers on the page are by older code, the fastest first.
+
+    A cell that was run again since is included: its new numbers must agree until the page shows them.
+    """
+    shown = ((cell, store.on_page(cell)) for cell in cells if cell.run)
     older = [cell for cell, record in shown if record and by_older_code(record, cell)]
     return sorted(older, key=lambda cell: estimate_seconds(cell, store, quick=False))
 
 
 def affordable(cells: Sequence[Cell], store: Store, seconds: float) -> list[Cell]:
-    """Return the first cells that together take at most `seconds`, by their estimates."""
-    spent = accumulate(estimate_seconds(cell, store, quick=False) for cell in cells)
+    """Return the first cells that together take at most `seconds`, by their estimates.
+
+    A cell that is already stored takes no time.
+    """
+    takes = (
+        0.0 if store.load(cell, quick=False) else estimate_seconds(cell, store, quick=False) for cell in cells
+    )
+    spent = accumulate(takes)
     return [cell for cell, until in zip(cells, spent, strict=True) if until <= seconds]
 
 

@@ -92,9 +92,14 @@ class Store:
         return max(records, key=lambda one: (bool(one.outcome), not one.quick, one.ended), default=None)
 
     def whole(self, cell: Cell) -> Record | None:
-        """Return the last whole record, whose numbers are on the page."""
+        """Return the last whole record, which the page shows once it is rewritten."""
         record = self.newest(cell)
         return None if record is None or record.quick or record.outcome is None else record
+
+    def on_page(self, cell: Cell) -> Record | None:
+        """Return the record that the page shows until it is rewritten; the last whole record of a new row."""
+        record = _read(self.shown / f"{cell.id}.json") if self.shown else None
+        return record or self.whole(cell)
 
     def keep(self, record: Record) -> None:
         """Write a record; raises storage.full if there is no room."""

@@ -1,4 +1,4 @@
-"""Clocks, handed in wherever time matters."""
+"""Clocks, passed in wherever time matters."""
 
 import time
 from typing import Protocol
@@ -8,7 +8,7 @@ class Clock(Protocol):
     """Tells the time."""
 
     def now(self) -> float:
-        """Unix seconds."""
+        """Return the time in Unix seconds."""
         ...
 
 
@@ -16,19 +16,19 @@ class SystemClock:
     """The machine's clock."""
 
     def now(self) -> float:
-        """Unix seconds."""
+        """Return the time in Unix seconds."""
         return time.time()
 
 
 class ManualClock:
-    """A clock that stands still until it is moved."""
+    """A clock that only moves when it is told to."""
 
     def __init__(self, start: float) -> None:
-        """Stand at `start` unix seconds."""
+        """Start at `start` Unix seconds."""
         self._now = start
 
     def now(self) -> float:
-        """Unix seconds."""
+        """Return the time in Unix seconds."""
         return self._now
 
     def advance(self, seconds: float) -> None:

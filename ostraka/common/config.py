@@ -14,12 +14,12 @@ from ostraka.common.identity.identity import DnsLabel
 from ostraka.common.validation import first_problem
 
 SITE_FILE = "site.toml"
-# Tables that are read by their owners with `load_section`.
+# Tables that their owners read with `load_section`.
 SECTIONS = frozenset({"ledger", "party", "policy", "query", "relay", "telemetry", "training"})
 
 RoleName = Literal["guardian", "party", "query", "admin", "relay"]
 NoiseName = Literal["ostraka", "opendp"]
-"""What draws a guardian's noise."""
+"""Sampler of a guardian's noise."""
 Model = TypeVar("Model", bound=BaseModel)
 _NAME = re.compile(r"\w([\w.-]{0,251}\w)?", re.ASCII)
 _BRACKETED = re.compile(r"\[([0-9A-Fa-f:.]{2,45})\]")
@@ -27,9 +27,9 @@ _PORT = re.compile(r"[0-9]{1,5}")
 
 
 def split_address(address: str) -> tuple[str, int]:
-    """Host and port of `host:port`; an IPv6 host stands in brackets.
+    """Return host and port of `host:port`; an IPv6 host is written in brackets.
 
-    A host is a name or an IP address, so that it can stand in commands, YAML and URLs as it is.
+    A host is a name or an IP address, so that it can be used unchanged in commands, YAML and URLs.
 
     Raises:
         OstrakaError: config.invalid for anything else.
@@ -54,7 +54,7 @@ def _is_host(host: str) -> bool:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether `address` (host:port) can only be reached from this machine."""
+    """Return whether `address` (host:port) can only be reached from this machine."""
     host = split_address(address)[0]
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -74,7 +74,7 @@ def split_addresses(addresses: str) -> tuple[str, ...]:
     """Return the addresses in `host:port,host:port`, at least one.
 
     Raises:
-        OstrakaError: config.invalid for one that is none.
+        OstrakaError: config.invalid if one is not an address.
     """
     found = tuple(address.strip() for address in addresses.split(","))
     for address in found:
@@ -156,7 +156,7 @@ ROLES = {
 
 
 def require_role(folder: Path, role: RoleName) -> None:
-    """Raise `config.invalid` for a folder that acts in another role, naming the one that is wanted."""
+    """Raise `config.invalid` if a folder has another role; the message names the role that is needed."""
     found = _read(folder).get("role", role)
     if found != role:
         raise OstrakaError(
@@ -165,7 +165,7 @@ def require_role(folder: Path, role: RoleName) -> None:
 
 
 def load_section(folder: Path, name: str, model: type[Model]) -> Model:
-    """Read the table `[name]` of a site's `site.toml` as `model`; a missing table is an empty one.
+    """Read the table `[name]` of a site's `site.toml` as `model`; a missing table counts as empty.
 
     Raises:
         OstrakaError: config.invalid naming the first key that is missing, unknown or wrong.
@@ -174,7 +174,7 @@ def load_section(folder: Path, name: str, model: type[Model]) -> Model:
 
 
 def write_site(site: SiteConfig) -> None:
-    """Write `site.toml` into `site.folder`, which must exist; an existing file is replaced."""
+    """Write `site.toml` into `site.folder`, which must exist; replace an existing file."""
     values = site.model_dump(mode="json", exclude_defaults=True, exclude={"parties"})
     lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
     if site.parties:

@@ -1,4 +1,4 @@
-"""Every error code explained: what it means, what to do, who can do it, and whether a program asks again."""
+"""Explanations of all error codes: meaning, remedy, who can apply it, and whether a program tries again."""
 
 import tomllib
 from collections.abc import Mapping
@@ -14,9 +14,9 @@ class Explanation(BaseModel):
 
     Attributes:
         means: what happened.
-        do: what makes it good.
-        who: who can do that.
-        retry: what a program that made the call does.
+        do: what to do about it.
+        who: who can do it.
+        retry: what the program that made the call does.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -29,14 +29,14 @@ class Explanation(BaseModel):
 
 @cache
 def catalogue() -> Mapping[ErrorCode, Explanation]:
-    """Return the explanation of every code, in the codes' order; raise pydantic's error for a wrong one."""
+    """Return the explanation of every code, in the codes' order; raise pydantic's error if one is wrong."""
     table = tomllib.loads(CATALOGUE.read_text(encoding="utf-8"))
     found = TypeAdapter(dict[ErrorCode, Explanation]).validate_python(table)
     return {code: found[code] for code in ErrorCode if code in found}
 
 
 def page() -> str:
-    """docs/errors.md: every code under its group."""
+    """Return the text of docs/errors.md: every code, by group."""
     groups: dict[str, list[ErrorCode]] = {}
     for code in catalogue():
         groups.setdefault(code.partition(".")[0], []).append(code)

@@ -1,4 +1,4 @@
-"""Errors with stable codes: what was wrong and what to do, in one sentence, on the wire and on the screen."""
+"""Errors with stable codes and a sentence: what was wrong and what to do; for wire and screen."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -6,14 +6,14 @@ from functools import cache
 from pathlib import Path
 
 GAP = " [...] "
-"""Stands for what was left out."""
+"""Marks the place of text that was left out."""
 
 
 def printable(text: str) -> str:
-    r"""`text` with everything escaped that is not printable, as in "\x1b" and "\n".
+    r"""Return `text` with unprintable characters escaped, such as "\x1b" and "\n".
 
-    Control codes would drive a terminal, line breaks begin a line that nobody logged, and marks of direction
-    turn text around.
+    Control codes could operate a terminal, line breaks could fake lines of a log, and direction marks could
+    reverse text.
     """
     if text.isprintable():
         return text
@@ -21,7 +21,7 @@ def printable(text: str) -> str:
 
 
 def shorten(text: str, most: int) -> str:
-    """`text` in at most `most` characters; where it is too long, its beginning and its end."""
+    """Return `text` in at most `most` characters: its beginning and end if it is too long."""
     if len(text) <= most:
         return text
     kept = most - len(GAP)
@@ -29,20 +29,20 @@ def shorten(text: str, most: int) -> str:
 
 
 class Retry(StrEnum):
-    """What a caller does after an error of some code, as long as its run goes on."""
+    """What a caller does after an error, while its run goes on."""
 
     NEVER = "never"
-    """Refused again until somebody has changed what the sentence names."""
+    """Do not try again; it is refused until somebody changes what the sentence names."""
     SAME = "same"
-    """Asked again at once: the same call, or under a new id what a batch that died had asked."""
+    """Try again at once: the same call, or the content of a batch that died under a new id."""
     SMALLER = "smaller"
-    """Asked again for less."""
+    """Try again with smaller requests."""
     LATER = "later"
-    """Asked again in a while; until then the caller goes on without that server, or leaves off."""
+    """Try again later; until then the caller continues without that server, or gives up."""
 
 
 class ErrorCode(StrEnum):
-    """Every code that a person or a program may meet; codes are added, never renamed."""
+    """All codes that a person or a program may meet; codes are added, never renamed."""
 
     AGREEMENT_INVALID = "agreement.invalid"
     BATCH_ALTERED = "batch.altered"
@@ -152,7 +152,7 @@ class ErrorCode(StrEnum):
 
     @property
     def retry(self) -> Retry:
-        """What a caller does after it, as the catalogue says."""
+        """What a caller does after this error, according to the catalogue."""
         return _retries()[self]
 
 
@@ -161,7 +161,7 @@ CATALOGUE = Path(__file__).with_name("error_catalogue.toml")
 
 @cache
 def _retries() -> Mapping[str, Retry]:
-    # Read at the first error that a caller decides about: a start neither parses the file nor imports for it.
+    # Read when a caller first has to decide after an error, so that starting up neither parses nor imports.
     import tomllib
 
     table = tomllib.loads(CATALOGUE.read_text(encoding="utf-8"))
@@ -242,12 +242,12 @@ def status_of(code: ErrorCode) -> str:
 
 
 class OstrakaError(Exception):
-    """A refusal: a stable code, a sentence saying what was wrong and what to do, and public details."""
+    """An error with a stable code, a sentence saying what was wrong and what to do, and public details."""
 
     def __init__(self, code: ErrorCode, message: str, /, **details: str) -> None:
-        """Keep `message` for people and `code` and `details` for programs; all three may cross the wire.
+        """Keep `message` for people and `code` and `details` for programs; all three may be sent to others.
 
-        What callers named, or another server said, may be in the message, so it is kept printable.
+        The message may contain text from callers or other servers, so it is made printable.
         """
         self.message = printable(message)
         super().__init__(self.message)

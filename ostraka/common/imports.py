@@ -1,4 +1,4 @@
-"""Imports of what is used alone, and of much at once."""
+"""Helpers to import lazily, and to import many modules fast."""
 
 import gc
 from collections.abc import Callable, Iterator, Mapping
@@ -8,9 +8,9 @@ from typing import Any
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package; `homes` has the module of each name, below the package.
+    """Return the `__getattr__` of a package; `homes` gives the module of each name, relative to the package.
 
-    A name without one, "", is a module itself.
+    The name of a module itself has the empty string.
     """
 
     def find(name: str) -> Any:
@@ -24,7 +24,7 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Look for no garbage within the block: a quarter of an import is looking, and modules are none."""
+    """Pause garbage collection within the block: it takes a quarter of an import, in vain."""
     collected = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Values that refuse what they do not know, and validation errors as sentences."""
+"""Models that refuse unknown fields, and sentences for validation errors."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class FrozenModel(BaseModel):
-    """A value that never changes, and refuses fields that it does not know."""
+    """An immutable model that refuses unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 @dataclass(frozen=True)
 class OneOf:
-    """Marks a text that is one of `names`, where code makes these; pydantic treats it as a `Literal`."""
+    """Marks a text as one of `names`, for names that code computes; pydantic treats it as a `Literal`."""
 
     names: tuple[str, ...]
 
@@ -63,13 +63,13 @@ WORDS: Mapping[str, str] = {
         "must be a day such as 2026-12-31, is {given}",
     ),
 }
-"""What is said of a kind of error, with what pydantic knows about it."""
+"""Message for each kind of error; pydantic's values are filled in."""
 MAX_SHOWN = 60
-"""Characters that are shown of a value."""
+"""Maximum number of characters shown of a value."""
 
 
 PYDANTICS = frozenset(get_args(core_schema.ErrorType)) - {"value_error", "assertion_error"}
-"""Kinds of errors whose sentences are pydantic's, which nobody is shown; all others are our own."""
+"""Kinds of errors with pydantic's own sentences, which are never shown; all other sentences are Ostraka's."""
 
 
 def first_problem(
@@ -83,11 +83,11 @@ def first_problem(
     """Return the first problem and what to do about it, as the end of a sentence without its full stop.
 
     Args:
-        error: what pydantic raised.
-        table: the table that was validated, where that is not the whole file.
-        known: the keys that there are, of which one is suggested for a key that there is not.
-        data: what was validated, where that holds lists or one of several kinds of things.
-        parts: fields whose keys people write beside each other, without naming the part.
+        error: the error that pydantic raised.
+        table: the table that was validated, if it is not the whole file.
+        known: the known keys; one of them is suggested in place of an unknown key.
+        data: the validated data, if they contain lists or a value of one of several kinds.
+        parts: fields whose keys are written side by side, without the name of the part.
     """
     first = error.errors()[0]
     place = first["loc"][1:] if first["loc"][:1] and first["loc"][0] in parts else first["loc"]
@@ -101,14 +101,14 @@ def first_problem(
 def place_text(error: "ErrorDetails", data: object = None, table: str = "") -> str:
     """Return the place of an error in `data` as its author sees it: keys, and entries counted from 1.
 
-    Parts of the location that pydantic adds, such as which of several kinds a value was held against, are
-    left out. An entry that has a name is called by it: `input.columns, entry 2 ('age'), min`. Without the
-    data every part is told.
+    Parts of the location that pydantic adds, such as the kind that a value was compared with, are left out.
+    An entry with a name is called by it: `input.columns, entry 2 ('age'), min`. Without `data`, every part is
+    shown.
     """
     place = table
     here: Any = data
     location = error["loc"]
-    # Of what is missing the last part names the key, which no data have.
+    # For a missing key the last part of the location is that key, which the data do not have.
     missing = len(location) - 1 if error["type"] == "missing" else None
     unknown = data is None
     for depth, part in enumerate(location):

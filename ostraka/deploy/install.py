@@ -1,7 +1,7 @@
-"""Install this clone, with one of its extras, into the environment whose Python runs this file; by uv.
+"""Install this clone, with one of its extras, into the environment of the running Python; with uv.
 
-`make install` and `make demo` run it before anything is installed, so it imports the standard library alone.
-Modules are compiled where they are first imported: all at once would take longer than the rest together.
+`make install` and `make demo` run it before anything is installed, so it imports only the standard library.
+Modules are compiled at their first import: compiling all at once would take longer than everything else.
 """
 
 import ast
@@ -19,7 +19,7 @@ from urllib.request import urlopen
 ROOT = Path(__file__).parents[2]
 PYPI = "https://pypi.org/simple"
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
-"""Has torch without CUDA, which PyPI's brings on Linux, and takes 5 GB for."""
+"""Index with torch without CUDA; PyPI's torch on Linux includes CUDA, which takes 5 GB."""
 VARIABLES = {
     "index-url": "UV_DEFAULT_INDEX",
     "extra-index-url": "UV_INDEX",
@@ -30,13 +30,13 @@ VARIABLES = {
     "cert": "SSL_CERT_FILE",
     "proxy": "ALL_PROXY",
 }
-"""Settings of pip by which packages are found, with uv's variables for them: uv reads none of pip's."""
+"""pip's settings for finding packages, with uv's variables for them: uv reads none of pip's."""
 SLOW_LINE_S = 10.0
-"""Seconds in which an index that can be reached answers, over a slow line, too."""
+"""Seconds within which a reachable index answers, even over a slow line."""
 
 
 def main(extra: str) -> int:
-    """Install, and say how far it is; return the exit status."""
+    """Install and report progress; return the exit status."""
     uv, *also = (_requirement(name) for name in ("uv", "torch", "mpmath"))
     if find_spec("uv") is None:
         _say(f"Fetching {uv}, which installs the rest.")
@@ -51,9 +51,9 @@ def main(extra: str) -> int:
 
 
 def uv_settings(pip: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
-    """Return pip's settings as variables of uv, which those of the environment override.
+    """Return pip's settings as variables of uv; variables of the environment override them.
 
-    Where neither names an index or wheels, torch is the one for CPUs, or that of the index `TORCH_INDEX`.
+    If neither names an index or wheels, torch is the build for CPUs, or comes from the index `TORCH_INDEX`.
     """
     found = {VARIABLES[name]: value for name, value in pip.items() if name in VARIABLES}
     for variable in ("UV_FIND_LINKS", "UV_CONSTRAINT"):
@@ -63,15 +63,15 @@ def uv_settings(pip: Mapping[str, str], environment: Mapping[str, str]) -> dict[
     torch = environment.get("TORCH_INDEX", "" if own else TORCH_CPU_INDEX)
     if torch:
         found["UV_INDEX"] = f"{found.get('UV_INDEX', '')} {torch}".strip()
-    # As pip chooses: the newest version of all indexes, not what the first one with the name has.
+    # As pip chooses: the newest version of all indexes, not the first index with the name.
     found["UV_INDEX_STRATEGY"] = "unsafe-best-match"
-    # Some packages of OpenTelemetry have had no other releases yet.
+    # Some packages of OpenTelemetry have only pre-releases so far.
     found["UV_PRERELEASE"] = "if-necessary"
     return {variable: value for variable, value in found.items() if variable not in environment}
 
 
 def pip_settings() -> dict[str, str]:
-    """Return pip's settings by name: of its variables, else of its files, of those for `install` first."""
+    """Return pip's settings by name: its variables override its files, and `install` settings others."""
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "config", "list"]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     scopes: dict[str, dict[str, str]] = {"global": {}, "install": {}, ":env:": {}}
@@ -84,7 +84,7 @@ def pip_settings() -> dict[str, str]:
 
 
 def _fails(module: str, *arguments: str) -> bool:
-    """Whether a module's command fails; then say why where no index can be reached."""
+    """Whether a module's command fails; if no index is reachable, say so."""
     settings = uv_settings(pip_settings(), os.environ) if module == "uv" else {}
     ran = subprocess.run([sys.executable, "-m", module, *arguments], env=os.environ | settings, check=False)
     if ran.returncode and not _answers(index := pip_settings().get("index-url", PYPI)):
@@ -106,10 +106,9 @@ def _answers(index: str) -> bool:
 
 
 def _requirement(name: str) -> str:
-    """Return how the extra `dev` names a package.
+    """Return the requirement of a package in the extra `dev`.
 
-    The torch, too, that everybody runs a clone with, and the mpmath without which uv would take a release of
-    sympy before its time.
+    It includes the torch of every clone, and the mpmath without which uv would take a pre-release of sympy.
     """
     stated = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     named: list[str] = stated["project"]["optional-dependencies"]["dev"]

@@ -40,7 +40,7 @@ def _show(listed: Sequence["ListedMechanism"], screen: Screen) -> None:
 
 
 def _form(one: "ListedMechanism") -> str:
-    """Return how the mechanism is written."""
+    """Return how to write the mechanism."""
     needed = [f"{parameter.name}=..." for parameter in one.parameters if parameter.required]
     optional = [f"[{parameter.name}=...]" for parameter in one.parameters if not parameter.required]
     return f"{one.name}:{','.join([*needed, *optional])}" if one.parameters else one.name

@@ -9,7 +9,7 @@ PACKAGE_ROOT = Path(__file__).resolve().parents[1]
 """The folder `ostraka`: stubs register their definitions by their path from here."""
 SOURCES = "protos/ostraka/v1"
 PACKAGE = "protos.ostraka.v1"
-"""What protoc calls the package, by its folder; it is imported from `ostraka`."""
+"""protoc's name of the package, by its folder; it is imported from `ostraka`."""
 
 
 def generate(out: Path, root: Path = PACKAGE_ROOT) -> None:

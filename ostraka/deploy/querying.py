@@ -1,4 +1,4 @@
-"""The group `ostraka query`: a querying party's commands, and advice, which tries what parties do as well."""
+"""The group `ostraka query`: a querying party's commands, and advice, which also tries parties' steps."""
 
 from ostraka.client.cli.query import app
 

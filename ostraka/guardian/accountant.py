@@ -1,4 +1,4 @@
-"""An accountant for votes in the clear: what releasing them costs, step by step."""
+"""An accountant for votes in the clear: it adds up the cost of their release, step by step."""
 
 import math
 from collections.abc import Sequence
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 
 
 class Accountant:
-    """Adds up what releases cost one unit, at one or many Renyi orders; epsilon is that of the best order.
+    """Adds up what releases cost one unit, at one or many Renyi orders; epsilon comes from the best order.
 
     Neighbouring datasets differ in what one unit can change: `influence` votes of a query.
 
-    While all costs are fixed before any answer is seen, the whole curve is composed, and the best order costs
-    nothing to pick. Once a charge followed an answer (a check that refused, a label's own charge), each of m
-    orders has delta / m, and epsilon is a figure of the answers that came; docs/accounting.md, "Costs that
-    follow answers", says what it promises. Give one order, picked before the first query, where charges will
-    follow answers, or answers will say when to stop: it keeps all of delta, and a budget that it never
-    exceeds is a filter (Feldman and Zrnic 2021), as in a federation's ledger.
+    While all costs are fixed before any answer is seen, the whole curve is composed, and choosing the best
+    order costs nothing. Once a charge has followed an answer (a refusal by the check, a charge by label),
+    each of m orders gets delta / m, and epsilon depends on the answers; docs/accounting.md, "Costs that
+    follow answers", says what it then guarantees. Give one order, chosen before the first query, if charges
+    will follow answers or if answers will decide when to stop. That order keeps all of delta, and a budget
+    that it never exceeds is a filter (Feldman and Zrnic 2021), as in a federation's ledger.
 
     Attributes:
-        follows_answers: whether a charge followed an answer so far.
+        follows_answers: whether any charge so far followed an answer.
     """
 
     def __init__(
@@ -59,12 +59,12 @@ class Accountant:
 
         Args:
             classes: number of classes, or of labels of a multi-label task.
-            delta: at which epsilons are told.
-            budget: epsilon that may be spent at `delta`; by default any.
+            delta: the delta of every reported epsilon.
+            budget: epsilon that may be spent at `delta`; unlimited by default.
             influence: votes that one unit can change in a query.
             orders: Renyi orders, each a finite number above 1, fixed before the first answer is seen.
 
-        Raises InputError for another order: what a Gaussian filter adds up is told by `epsilon` alone.
+        Raises InputError for any other order; the total of a Gaussian filter is reported by `epsilon` alone.
         """
         for order in orders:
             if not 1 < order < math.inf:
@@ -79,7 +79,7 @@ class Accountant:
 
     @property
     def rdp(self) -> NDArray[np.float64]:
-        """What was spent at each order, as Renyi divergence."""
+        """The Renyi divergence spent so far at each order."""
         return self._rdp.copy()
 
     def step(
@@ -93,9 +93,9 @@ class Accountant:
 
         Args:
             mechanism: what was released.
-            queries: how many were asked, all of them answered.
-            answered: which answers were given, bool (Q, answers), instead of `queries`; the charge follows
-                them, unless the mechanism has no check and answers all.
+            queries: number of queries asked, all of them answered.
+            answered: which answers were given, bool (Q, answers), instead of `queries`. The charge then
+                follows the answers, unless the mechanism has no check and answers everything.
         """
         if answered is not None:
             self._follow(mechanism, answered)
@@ -116,18 +116,18 @@ class Accountant:
         labels: NDArray[np.int64] | None = None,
         bound: BOUND = "exact",
     ) -> float:
-        """Charge a batch by its votes, and return epsilon so far: a figure that depends on private votes.
+        """Charge a batch by its votes, and return epsilon so far: a number that depends on private votes.
 
-        It must not be published as it is; smooth sensitivity is for that (docs/accounting.md).
+        Do not publish it as it is; smooth sensitivity exists for that (docs/accounting.md).
 
         Args:
             mechanism: what was released.
-            counts: sums of ballots as it counts them, float64 (Q, width).
+            counts: sums of ballots as the mechanism counts them, float64 (Q, width).
             answered: which answers were given, bool (Q, answers).
-            teachers: how many voted on each query.
+            teachers: number of voters on each query.
             scores: a student's probabilities (Q, classes) under Interactive.
-            labels: what was released, int64 (Q, answers); "exact" then charges each label by itself, and the
-                charge follows it.
+            labels: the released labels, int64 (Q, answers); "exact" then charges each label by itself, and
+                the charge follows the label.
             bound: "exact" (both directions), "theorem6" (Papernot et al. 2018), or "worst_case".
         """
         self._follow(mechanism, answered, labels)
@@ -141,7 +141,7 @@ class Accountant:
     def compose(self, event: "DpEvent", count: int = 1) -> float:
         """Charge an event of dp_accounting, `count` times, and return epsilon so far.
 
-        What it protects must be what this accountant protects: the same unit, the same neighbours. Raises
+        The event must protect what this accountant protects: the same unit and the same neighbours. Raises
         `config.invalid` for an event that dp_accounting's RDP accountant does not know.
         """
         from dp_accounting import UnsupportedEventError
@@ -156,20 +156,20 @@ class Accountant:
         return self.epsilon()
 
     def epsilon(self, delta: float | None = None) -> float:
-        """Return what was spent, as epsilon at `delta`, by default the accountant's own."""
+        """Return what was spent, as epsilon at `delta`; the default is the accountant's own delta."""
         convert = epsilon_by_answers if self.follows_answers else epsilon
         return convert(self._rdp.tolist(), self.orders, self.delta if delta is None else delta)
 
     @property
     def left(self) -> float:
-        """What is left of the budget, as epsilon at the accountant's delta; never below 0."""
+        """The remaining budget, as epsilon at the accountant's delta; never below 0."""
         return max(0.0, self.budget - self.epsilon())
 
     def fits(self, mechanism: Mechanism) -> int | None:
-        """Return how many more queries of a mechanism the budget pays for in the worst case, all answered.
+        """Return how many more answered queries of a mechanism the budget covers in the worst case.
 
-        None: any number in one batch. A charge that follows answers afterwards leaves each of several orders
-        less of delta, and so less of the budget. Raises `config.invalid` without a budget.
+        None means any number in one batch. If a later charge follows an answer, each of several orders gets a
+        smaller part of delta, and so a smaller budget. Raises `config.invalid` without a budget.
         """
         if math.isinf(self.budget):
             raise _invalid("The accountant has no budget: make it with budget=10.")
@@ -182,11 +182,11 @@ class Accountant:
         return most
 
     def event(self, mechanism: Mechanism) -> "DpEvent":
-        """Return one answered query (of clusters, one batch) as an event of dp_accounting, in the worst case.
+        """Return one answered query (for clusters, one batch) as a worst-case event of dp_accounting.
 
-        It is the release of all noisy counts, which the answer is made from: composing it gives no less than
-        `step` at any order, and up to half again as much. Raises `config.invalid` for a mechanism that
-        Gaussian noise on counts of classes does not describe (pure guarantees, several labels).
+        The event is the release of all noisy counts, from which the answer is computed. Composing it gives at
+        least the cost of `step` at every order, and up to half again as much. Raises `config.invalid` for
+        mechanisms other than Gaussian noise on counts of classes (pure guarantees, several labels).
         """
         from dp_accounting import ComposedDpEvent, GaussianDpEvent
 
@@ -206,7 +206,7 @@ class Accountant:
         answered: NDArray[np.bool_],
         labels: NDArray[np.int64] | None = None,
     ) -> None:
-        """Take note of charges by answers: without a check a mechanism answers all, whatever the votes."""
+        """Note whether charges follow answers; a mechanism without a check answers everything."""
         checked = mechanism.noisy_check is not None or not answered.all()
         self.follows_answers = self.follows_answers or checked or labels is not None
 

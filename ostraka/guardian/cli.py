@@ -1,4 +1,4 @@
-"""`ostraka guardian`: serve, and every group of administration."""
+"""`ostraka guardian`: the server, and every group of administration."""
 
 from pathlib import Path
 from typing import Annotated

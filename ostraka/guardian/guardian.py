@@ -1,4 +1,4 @@
-"""The privacy guardian from Python: serving it, setting budgets, reading charges and the audit log."""
+"""The privacy guardian from Python: serve it, set budgets, read charges and the audit log."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,17 +21,17 @@ from ostraka.protos.ostraka.v1 import admin_pb2
 
 @dataclass(frozen=True)
 class UnitBudget:
-    """A unit's budget, and what it spent of it in the worst case.
+    """A unit's budget, and its worst-case spending.
 
     Attributes:
-        party: whose records they are; `group` which of them.
+        party: the party that owns the records; `group` names some of its records.
         adjacency: what neighbouring datasets differ in: a "record", or the "label" of one.
-        epsilon: what may be spent at `delta`, kept at Renyi order `order`, 0 by a Gaussian filter.
-        spent: worst-case epsilon of everything released; `reserved` of what is under way.
-        left: what is left of `epsilon`; None where that depends on votes.
+        epsilon: the limit at `delta`, kept at Renyi order `order`, or 0 for a Gaussian filter.
+        spent: worst-case epsilon of everything released; `reserved` is that of batches under way.
+        left: the rest of `epsilon`; None if it depends on votes.
         enforce: which costs count: "worst_case" or "data_dependent".
         state: "active", "frozen" or "withdrawn".
-        unguaranteed: whether something was released that no epsilon covers (ttac).
+        unguaranteed: whether there was a release that no epsilon covers (ttac).
     """
 
     party: str
@@ -49,7 +49,7 @@ class UnitBudget:
 
 
 class Guardian:
-    """A federation's privacy guardian, as its operator runs it and as its administrators see it."""
+    """A federation's privacy guardian, for its operator and its administrators."""
 
     def __init__(self, site: Path | str) -> None:
         """Take a site folder: the guardian's own to serve and audit, an administrator's for budgets."""
@@ -59,7 +59,7 @@ class Guardian:
     def serve(self, *, insecure: bool = False) -> Iterator[str]:
         """Serve sessions within the block, and yield the guardian's address; drain at its end.
 
-        `insecure` is without TLS, for loopback only. Raises `config.invalid`, `ledger.*`, `server.*`.
+        `insecure` serves without TLS, on loopback only. Raises `config.invalid`, `ledger.*`, `server.*`.
         """
         from ostraka.guardian.serving.server import running
 
@@ -68,9 +68,9 @@ class Guardian:
             yield address
 
     def budgets(self, party: str = "") -> tuple[UnitBudget, ...]:
-        """Return every unit's budget, or those of one party, from the guardian that serves.
+        """Return every unit's budget, or the budgets of one party, from the running guardian.
 
-        Raises what the guardian refuses, and `server.unreachable`.
+        Raises the guardian's refusal, and `server.unreachable`.
         """
         request = admin_pb2.ListBudgetsRequest(party=party)
         return tuple(map(_budget, admin_call(self.site, lambda stub: list(stub.ListBudgets(request)))))
@@ -87,21 +87,23 @@ class Guardian:
         reason: str = "",
         new: bool = False,
     ) -> UnitBudget:
-        """Set a unit's budget once, or lower it; raising one takes its party's signature on a command line.
+        """Set a unit's budget for the first time, or lower it.
+
+        Raising a budget needs its party's signature, on the command line.
 
         Args:
-            party: whose records they are.
-            epsilon: what may be spent.
-            delta: at which delta; 0 is the unit's own, else the policy's.
+            party: the party that owns the records.
+            epsilon: the limit.
+            delta: the delta of `epsilon`; 0 means the unit's own, else the policy's.
             group: which of the party's records.
             adjacency: what is charged: a "record", or the "label" of one.
             filter: how costs add up, fixed for good: "gaussian" suits sums and trainings, "renyi" votes; ""
-                is the unit's own, else the guardian's choice.
-            reason: why; kept in the audit log for good.
+                means the unit's own, else the guardian's choice.
+            reason: the reason, kept in the audit log for good.
             new: whether the party may be one that has not registered yet.
 
         Raises:
-            OstrakaError: `party.unknown`, what the guardian refuses, and `server.unreachable`.
+            OstrakaError: `party.unknown`, the guardian's refusal, and `server.unreachable`.
         """
         if not new and (problem := unknown_party(self.site, party)):
             raise OstrakaError(
@@ -122,9 +124,9 @@ class Guardian:
         return _budget(reply.budget)
 
     def charges(self, first: datetime | None = None, last: datetime | None = None) -> Sequence[SessionCharge]:
-        """Return what every session cost every unit at worst, from day `first` to day `last` (UTC).
+        """Return each session's worst-case cost to each unit, from day `first` to day `last` (UTC).
 
-        Raises what the guardian refuses, and `server.unreachable`.
+        Raises the guardian's refusal, and `server.unreachable`.
         """
         return self.report(first, last).charges
 
@@ -136,10 +138,10 @@ class Guardian:
         return admin_call(self.site, lambda stub: read_report(stub, federation, now, begin, end))
 
     def audit(self, heads: Sequence[Path | str] = ()) -> AuditCheck:
-        """Check the ledger's audit log: its chain, signatures and balances; needs no guardian that serves.
+        """Check the ledger's audit log: its chain, signatures and balances; no guardian need be running.
 
         Args:
-            heads: files that parties keep (`ostraka party audit-head`), which must be in the log.
+            heads: files that parties keep (`ostraka party audit-head`), which the log must contain.
 
         Raises:
             OstrakaError: `ledger.tampered` naming the first bad row; other `ledger.*`; `data.missing`.

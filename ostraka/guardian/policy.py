@@ -1,4 +1,4 @@
-"""The federation's policy, which the guardian holds every session to."""
+"""The federation's policy, which the guardian applies to every session."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,18 +18,18 @@ from ostraka.common.validation import place_text, problem_text
 
 DAY_S = 24 * 3600.0
 SHARE_BYTES = 2**31
-"""Of the shares of sums that one querying party's open batches have a guardian hold, about."""
+"""Approximate limit on the shares of sums that a guardian holds for one querying party's open batches."""
 LARGE_BATCHES = 2
-"""Batches with larger shares that it may have open all the same: one is of a run that died."""
+"""Number of batches with larger shares that it may have open all the same: one belongs to a run that died."""
 Seconds = Annotated[float, Field(gt=0, le=366 * DAY_S, allow_inf_nan=False)]
 Epsilon = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, lt=2**32)]
 Level = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")]
 DAY_MS = 24 * 3600 * 1000
 SHARE_S = 0.01
-"""For how much longer a batch waits for each party of its plan: all their shares take time, one by one."""
+"""How much longer a batch waits per party of its plan: the parties' shares arrive one after the other."""
 SLOW = 4
-"""How many times as long as others those batches may take in which parties compute for minutes."""
+"""How many times as long batches may take in which parties compute for minutes."""
 
 
 def _default_bound(given: dict[str, Any]) -> BOUND:
@@ -53,9 +53,9 @@ class Policy(BaseModel):
         renewal_days: number of days after which a budget starts anew; none: never.
         admission: which parties may answer: all with a certificate ("certified"), or only those that an
             administrator added ("added").
-        mechanisms: mechanisms that plans may name; "votes" stands for all that label queries, "sums" for all
-            that release sums over records. None: votes and joint training, but not ttac, which has no formal
-            guarantee. Teachers that were trained by ttac may vote only if ttac is listed.
+        mechanisms: mechanisms that plans may name; "votes" means all mechanisms that label queries, "sums"
+            all that release sums over records. None: votes and joint training, but not ttac, which has no
+            formal guarantee. Teachers that were trained by ttac may vote only if ttac is listed.
         encodings: encodings of queries that plans may name: "plain", "ckks" (encrypted, to heads `linear` and
             `square`) and "ckks-square" (encrypted, to heads `square-mlp` and `square-cnn`). A querying party
             that may send "ckks-square" is trusted with the models.
@@ -129,7 +129,7 @@ class Policy(BaseModel):
 
     @property
     def allows_unguaranteed(self) -> bool:
-        """Whether what has no formal guarantee may run: ttac, and labelling by teachers that it trained."""
+        """Whether mechanisms without a formal guarantee may run: ttac, and labelling by ttac's teachers."""
         return "ttac" in (self.mechanisms or ())
 
     def freeze_s(self, plan: Plan) -> float:
@@ -137,14 +137,14 @@ class Policy(BaseModel):
         return self.freeze_after_s + SHARE_S * len(plan.parties)
 
     def ticket_life_s(self, plan: Plan) -> float:
-        """Seconds that a batch of a plan has until it is frozen, and as many until it is released."""
+        """Seconds until a batch of a plan must be frozen, and again until it must be released."""
         slow = plan.encoding == "ckks" or plan.releases_sums
         return self.ticket_ttl_s * (SLOW if slow else 1)
 
     def open_batches(self, plan: Plan) -> int:
-        """How many tickets a querying party may hold when it asks for one of a plan.
+        """Return how many tickets a querying party may hold when it asks for one of a plan.
 
-        How large sums are is the plan's alone to say, so that of large ones there are fewer.
+        Only the plan says how large its sums are, so fewer batches with large sums are allowed.
         """
         if not plan.releases_sums:
             return self.max_open_batches
@@ -157,7 +157,7 @@ class Policy(BaseModel):
         return allows(mechanism, self.mechanisms)
 
     def bound_of(self, plan: Plan) -> BOUND:
-        """How costs of a plan are computed: at worst where nobody sees a histogram, or there is none."""
+        """How costs of a plan are computed: the worst case if nobody sees a histogram, or there is none."""
         no_histogram = plan.tally == "blind" or plan.noise == "parties" or plan.releases_sums
         return "worst_case" if no_histogram else self.bound
 
@@ -178,7 +178,7 @@ class Applied(Protocol):
 
     @property
     def version(self) -> int:
-        """Its number; a later one has a larger."""
+        """Its number; a later policy has a larger one."""
 
     @property
     def toml(self) -> str:
@@ -186,16 +186,16 @@ class Applied(Protocol):
 
 
 class Policies(Protocol):
-    """Where the policy in force is looked up, at every use."""
+    """Looks up the policy in force, at every use."""
 
     def current(self) -> Policy:
         """Return the policy in force now."""
 
     def of(self, applied: Applied | None) -> Policy:
-        """Return the policy in force where this one was applied last; None where none ever was."""
+        """Return the policy in force if `applied` was applied last; None if none ever was."""
 
     def check(self, policy: Policy) -> None:
-        """Raise where this guardian may not put a policy into force."""
+        """Raise if this guardian may not put a policy into force."""
 
 
 class PolicyInForce:
@@ -204,7 +204,7 @@ class PolicyInForce:
     def __init__(
         self, applied: Callable[[], Applied | None], fallback: Policy, *, votes_may_tell: bool = False
     ) -> None:
-        """Take what finds the policy that was applied last, and what holds until one is.
+        """Take a function that finds the policy applied last, and the policy in force until there is one.
 
         `votes_may_tell` allows policies under which stops and times depend on votes.
         """
@@ -218,13 +218,13 @@ class PolicyInForce:
         return self.of(self._applied())
 
     def of(self, applied: Applied | None) -> Policy:
-        """As `current`, by the policy that was applied last."""
+        """As `current`, for the policy that was applied last."""
         policy = self._fallback if applied is None else self._parse(applied)
         self.check(policy)
         return policy
 
     def check(self, policy: Policy) -> None:
-        """Raise `policy.stops_tell_votes` for one that only guardians started for it serve."""
+        """Raise `policy.stops_tell_votes` for a policy that only guardians started for it serve."""
         if policy.enforce == "data_dependent" and not self._votes_may_tell:
             raise OstrakaError(
                 ErrorCode.POLICY_STOPS_TELL_VOTES,
@@ -237,13 +237,13 @@ class PolicyInForce:
         version, policy = self._read
         if version != applied.version:
             policy = parse_policy(applied.toml)
-            # Replaced whole: a thread that reads it sees no version with another one's policy.
+            # Replaced as a whole, so that no thread sees a version with another version's policy.
             self._read = (applied.version, policy)
         return policy
 
 
 def load_policy(folder: Path) -> Policy:
-    """Read the table `[policy]` of `folder`/site.toml; defaults stand for what it leaves out.
+    """Read the table `[policy]` of `folder`/site.toml, with defaults for missing keys.
 
     Raises:
         OstrakaError: `config.invalid` for an unknown key or a value out of range.
@@ -252,10 +252,10 @@ def load_policy(folder: Path) -> Policy:
 
 
 def parse_policy(text: str) -> Policy:
-    """Return the policy that a TOML file states in whole; defaults stand for what it leaves out.
+    """Return the policy in a TOML file, with defaults for missing keys.
 
     Raises:
-        OstrakaError: `policy.invalid` naming the key that is off.
+        OstrakaError: `policy.invalid` naming the wrong key.
     """
     try:
         stated = parse_toml(text)

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize(("backend", "schedules"), [("sqlite", 12), ("postgresql", 3)])
+@pytest.mark.parametrize(("backend", "schedules"), [("sqlite", 4), ("postgresql", 2)])
 def test_whatever_goes_wrong_every_unit_spent_what_its_answers_cost(backend: str, schedules: int) -> None:
     answered = 0
     for simulation in simulate(backend, range(schedules)):

@@ -2,6 +2,7 @@
 form."""
 
 import hashlib
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+LOG_LINE = re.compile(r'\{"event": |[IWE]\d{4} ')
+"""Beginnings of log lines of a server and of gRPC, which contain times."""
 
 
 def notebooks() -> list[Path]:
@@ -49,9 +52,16 @@ def normalise(notebook: Any) -> None:
     notebook.metadata = METADATA | {"ostraka": {"executed": code_digest(notebook)}}
     for number, cell in enumerate(notebook.cells):
         cell.id, cell.metadata = f"cell-{number}", {}
+    for cell in code_cells(notebook):
+        cell.outputs = [output for output in cell.outputs if not is_log(output)]
     for output in (output for cell in code_cells(notebook) for output in cell.outputs):
         if {"text/html", "image/png"} & output.get("data", {}).keys():
             output["data"].pop("text/plain", None)
+
+
+def is_log(output: Any) -> bool:
+    """Whether a cell's output consists only of log lines."""
+    return bool(output.get("name") == "stderr" and all(map(LOG_LINE.match, output["text"].splitlines())))
 
 
 def code_cells(notebook: Any) -> list[Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.examples.notebooks import code_cells, code_digest, execute, notebooks, read
+from tests.examples.notebooks import code_cells, code_digest, execute, is_log, notebooks, read
 
 LOCAL = re.compile(r"/(tmp|home|root|Users)/|site-packages")
 MOST_BYTES = 400_000
@@ -39,6 +39,7 @@ def test_its_outputs_are_of_its_code_and_of_no_machine(path: Path) -> None:
     assert any("image/png" in output.get("data", {}) for output in outputs)
     assert not [output for output in outputs if LOCAL.search(of_output(output))]
     assert not any(cell.metadata for cell in notebook.cells)
+    assert not any(map(is_log, outputs))
     assert path.stat().st_size < MOST_BYTES
 
 

@@ -1,1 +1,1 @@
-"""What commands share: options, exit statuses, screens and words."""
+"""Code that commands share: options, exit statuses, screens and words."""

@@ -17,33 +17,33 @@ from ostraka.common.files.durable import is_full, room_in, storage_full
 
 
 class ExitStatus(IntEnum):
-    """How a command ended, for scripts."""
+    """How a command ended; for scripts."""
 
     DONE = 0
     INTERNAL = 1
-    """A mistake of Ostraka's own; the sentence asks to report it."""
+    """An error in Ostraka itself; the sentence asks to report it."""
     REFUSED = 2
     """Nothing was done: a wrong option, or an error with a stable code."""
     STOPPED = 3
-    """It did a part and stopped before the end, such as at a budget that is used up; the rest can follow."""
+    """It did a part and stopped early, for instance because a budget is used up; the rest can follow."""
     INTERRUPTED = 130
-    """Somebody pressed Ctrl-C; the same command goes on where it can."""
+    """Somebody pressed Ctrl-C; the same command continues where it can."""
 
 
 _OURS = "ostraka"
 _DISTRIBUTIONS = {"nacl": "pynacl", "sklearn": "scikit-learn"}
-"""Packages whose distributions have other names."""
+"""Distribution names of packages, if they differ."""
 
 
 def missing_package(error: ModuleNotFoundError) -> OstrakaError | None:
-    """Return `config.invalid`, which names the extras that bring a package; None where none brings it."""
+    """Return `config.invalid` naming the extras that install a package; None if no extra does."""
     package = (error.name or "").partition(".")[0]
     extras = _bringing(_DISTRIBUTIONS.get(package, package.replace("_", "-")))
     return not_installed(package, extras) if extras else None
 
 
 def not_installed(package: str | None, extras: Sequence[str]) -> OstrakaError:
-    """Return `config.invalid` for a package that each of these extras brings."""
+    """Return `config.invalid` for a package that each of these extras installs."""
     commands = " or ".join(f"pip install 'ostraka[{extra}]'" for extra in extras)
     return OstrakaError(
         ErrorCode.CONFIG_INVALID, f"This needs {package}, which is not installed; run {commands}."
@@ -52,7 +52,7 @@ def not_installed(package: str | None, extras: Sequence[str]) -> OstrakaError:
 
 def _bringing(distribution: str) -> list[str]:
     """Return the extras that name a distribution."""
-    from importlib.metadata import requires  # slow, and for an error alone
+    from importlib.metadata import requires  # slow, and only needed for an error
 
     stated = re.compile(rf"{re.escape(distribution)}(?![\w.-]).*extra == ['\"](\w+)['\"]")
     found = [matched[1] for line in requires(_OURS) or () if (matched := stated.match(line))]
@@ -60,14 +60,14 @@ def _bringing(distribution: str) -> list[str]:
 
 
 def run(app: typer.Typer, name: str | None = None, prepare: Callable[[], None] | None = None) -> None:
-    """Run `app`, whose help calls it `name`, and leave the process with an `ExitStatus`.
+    """Run `app`, whose help calls it `name`, and end the process with an `ExitStatus`.
 
-    `prepare` is called before the function of a command, by groups of `CommandGroup`, and not for help. An
-    OstrakaError is one line on stderr, and so is a missing package that an extra brings. Anything else
-    that is raised is a mistake of Ostraka's own and ends with where it happened.
+    Groups of class `CommandGroup` call `prepare` before a command's function, but not for help. An
+    OstrakaError is printed as one line on stderr, and so is a missing package that an extra installs. Any
+    other exception is an error in Ostraka itself, and the line ends with the place where it happened.
     """
     for stream in (sys.stdout, sys.stderr):
-        # Words of tables are printed: a terminal that lacks a letter shows its code, and no work is lost.
+        # Words of tables are printed; a terminal that lacks a letter shows its code, and no work is lost.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
@@ -86,7 +86,7 @@ def run(app: typer.Typer, name: str | None = None, prepare: Callable[[], None] |
 
 
 def _leave(code: ErrorCode, message: str, status: ExitStatus) -> NoReturn:
-    """Write the error, in colour where stderr is a terminal and NO_COLOR is not set."""
+    """Write the error, in colour if stderr is a terminal and NO_COLOR is not set."""
     from rich.text import Text
 
     from ostraka.common.console.screen import Screen
@@ -100,7 +100,7 @@ def write_json(obj: Any, target: str | None) -> None:
     """Write `obj` as JSON to the file `target`; `-` is standard output, None writes nothing.
 
     Raises:
-        OstrakaError: config.invalid where the file cannot be written, storage.full where there is no room.
+        OstrakaError: config.invalid if the file cannot be written, storage.full if the disk is full.
     """
     if target is None:
         return
@@ -112,7 +112,7 @@ def write_json(obj: Any, target: str | None) -> None:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file that somebody named; raises as `write_json` does."""
+    """Write a file that the user named; raises as `write_json` does."""
     try:
         with room_in(path.parent):
             path.write_bytes(data)

@@ -1,4 +1,4 @@
-"""Groups of commands, each of which is imported only to call it, to complete it, or to show its help."""
+"""Groups of commands; each command is imported only to call it, to complete it, or to show its help."""
 
 from collections.abc import Callable
 from copy import copy
@@ -18,18 +18,18 @@ class CommandGroup(typer.Typer):
     def __init__(
         self, summary: str, *, cls: type["LazyGroup"] | None = None, completion: bool = False
     ) -> None:
-        """Say what the group is for; `completion` adds the options that install a shell's."""
+        """Take a summary for the help; `completion` adds the options that install shell completion."""
         super().__init__(cls=cls or LazyGroup, help=summary, no_args_is_help=True, add_completion=completion)
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[Any], Any]:
-        """Return the decorator that adds a function as a command, called like it unless a name is given."""
+        """Return the decorator that adds a function as a command, under its own name unless one is given."""
         return super().command(name, **{"cls": Command} | settings)
 
     def add_lazy(self, name: str, target: str, summary: str, extra: str = "") -> None:
-        """Add the group or the function at `target` (`module:attribute`), not imported to list it.
+        """Add the group or function at `target` (`module:attribute`); listing it does not import it.
 
-        `summary` is the first line of its help, which the list shows. `extra` is the one that brings the
-        packages without which not even its help can be shown, where there are any.
+        `summary` is the first line of its help, for the list. `extra` is the extra that installs packages
+        needed even for its help, if there are any.
         """
         placeholder = type("Placeholder", (_Placeholder,), {"target": target, "extra": extra})
         self.command(name, help=summary, cls=placeholder)(_never_called)
@@ -39,7 +39,7 @@ class Command(TyperCommand):
     """A command that first prepares the process, as its program configured, and then calls its function."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Show the help as it is written: a table's name such as [training] is no markup."""
+        """Show the help as it is written: a table's name such as [training] is not markup."""
         from rich.markup import escape
 
         shown = copy(self)
@@ -47,14 +47,14 @@ class Command(TyperCommand):
         super(Command, shown).format_help(ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:
-        """Call the preparation, the context's object, then the function; help never comes here."""
+        """Call the preparation, which is the context's object, then the function; not called for help."""
         if callable(ctx.obj):
             ctx.obj()
         return super().invoke(ctx)
 
 
 def _with_help(param: Any, change: Callable[[str], str]) -> Any:
-    """Return a parameter with its help changed, if it has any."""
+    """Return a parameter with its help changed, if it has a help."""
     text = getattr(param, "help", None)
     if text is None:
         return param
@@ -64,7 +64,7 @@ def _with_help(param: Any, change: Callable[[str], str]) -> Any:
 
 
 class LazyGroup(TyperGroup):
-    """A group whose commands are imported when they are resolved, which their completion does too."""
+    """A group whose commands are imported when they are resolved, which also happens for completion."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name, the imported command and the rest of `args`."""
@@ -76,14 +76,14 @@ class _Placeholder(TyperCommand):
     """Stands for a command in the list of a group."""
 
     target = ""
-    """Module and attribute of the command, as `module:attribute`."""
+    """Module and attribute of the command: `module:attribute`."""
     extra = ""
-    """What brings the packages that its module imports, beside those that every role has."""
+    """The extra that installs the packages of its module, in addition to those of every role."""
 
     def load(self, ctx: Any) -> Any:
-        """Return the command; a usage error where code of ours is not here that it needs.
+        """Return the command; fail with a usage error if code of Ostraka that it needs is not installed.
 
-        Raises `config.invalid` where a package of its extra is not.
+        Raises `config.invalid` if a package of its extra is not installed.
         """
         module, _, attribute = self.target.partition(":")
         try:
@@ -104,12 +104,12 @@ class _Placeholder(TyperCommand):
 
 
 def import_command(command: Any, ctx: Any) -> Any:
-    """Return the command that `command` stands for, itself where it stands for none; raises as `load`."""
+    """Return the command of a placeholder; any other command is returned as it is; raises as `load`."""
     return command.load(ctx) if isinstance(command, _Placeholder) else command
 
 
 def _never_called() -> None:
-    """Stand for a command's own function, which `LazyGroup` imports."""
+    """Take the place of a command's own function, which `LazyGroup` imports."""
 
 
 def _as_app(target: typer.Typer | Callable[..., Any]) -> typer.Typer:

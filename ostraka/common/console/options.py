@@ -23,14 +23,14 @@ from ostraka.common.validation import did_you_mean, problem_text
 Mark = TypeVar("Mark")
 
 _PARSED = (bool, int, float, str, Path)
-"""Types that the command line parses; a value of another type is given as text, which the model parses."""
+"""Types that the command line parses; values of other types are passed as text, which the model parses."""
 
 
 @dataclass(frozen=True)
 class FileContent:
-    """Marks a required field that is given as a file: `read` makes its value of the content.
+    """Marks a required field that is given as a file: `read` makes the value from the file's content.
 
-    `read` also takes what to call the file in an error.
+    The second argument of `read` is the file's name for error messages.
     """
 
     read: Callable[[bytes, str], Any]
@@ -38,14 +38,14 @@ class FileContent:
 
 @dataclass(frozen=True)
 class Completion:
-    """Marks a field whose option a shell completes: `offer` returns what begins with what was typed."""
+    """Marks a field whose option has shell completion: `offer` returns the values with a given beginning."""
 
     offer: Callable[[str], list[str]]
 
 
 @dataclass(frozen=True)
 class SettingsKey:
-    """Marks a field that is rarely given: a key of the settings file, which `--help-all` shows, no option."""
+    """Marks a rarely used field: it is no option, but a key of the settings file, shown by `--help-all`."""
 
 
 KEY = SettingsKey()
@@ -53,14 +53,14 @@ KEY = SettingsKey()
 
 @dataclass(frozen=True)
 class ReadSettings:
-    """Marks the parameter that receives the path of the settings file, whose values options override.
+    """Marks the parameter that receives the path of the settings file; options override its values.
 
     Its keys are the command's options, with _ for -, and the fields marked with `KEY`.
     """
 
 
 SettingsFile = Annotated[Path | None, ReadSettings()]
-"""`--settings` of a command."""
+"""The option `--settings` of a command."""
 
 
 def mark(field: FieldInfo, kind: type[Mark]) -> Mark | None:
@@ -70,16 +70,16 @@ def mark(field: FieldInfo, kind: type[Mark]) -> Mark | None:
 
 @dataclass(frozen=True)
 class OverridesOf:
-    """Marks a parameter that receives, as a mapping, those fields of `model` that were given.
+    """Marks a parameter that receives a mapping of those fields of `model` that were given.
 
     They override values from elsewhere, such as a file. So the options have no defaults, choices or ranges,
-    and a flag can only be set: whoever merges the values has the model check them.
+    and a flag can only be set; the code that merges the values has the model check them.
     """
 
     model: type[BaseModel]
 
     def options(self) -> Iterator[inspect.Parameter]:
-        """Yield one option for every field, None where it is not given."""
+        """Yield one option for every field; its value is None if it is not given."""
         for name, field in _option_fields(self.model).items():
             plain = _without_none(field.annotation)
             kind = plain if plain in _PARSED else str
@@ -92,7 +92,7 @@ class OverridesOf:
             )
 
     def collect(self, values: dict[str, Any], keys: Collection[str]) -> dict[str, Any]:
-        """Return the values that were given; whoever merges them reads the `keys` of a file too."""
+        """Return the values that were given; the code that merges them also reads the `keys` of a file."""
         return {name: value for name, value in values.items() if value is not None}
 
 
@@ -119,11 +119,11 @@ class _InstanceOf:
                 yield _option(name, kind if plain is field.annotation else kind | None, field.default, info)
 
     def collect(self, values: dict[str, Any], keys: Collection[str]) -> BaseModel:
-        """Return the model of these values; raise a usage error that names a refused option.
+        """Return the model of these values; raise a usage error naming an option that it refuses.
 
         Raises:
             OstrakaError: `config.invalid` for a value of one of the settings file's `keys`, `data.missing`
-                for a file that cannot be read, or what its reader raises.
+                for a file that cannot be read, and any error of its reader.
         """
         for name, field in self.model.model_fields.items():
             if content := mark(field, FileContent):
@@ -145,8 +145,8 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
 
     A parameter annotated with a model receives an instance of it, and one annotated with `OverridesOf` a
     mapping. The option's name, type, choices, range, default and help are those of the field. A field
-    annotated with `typer.Argument` is an argument instead, one marked with `KEY` is neither: where there is
-    one, `--help-all` shows it, and a parameter annotated with `SettingsFile` reads it.
+    annotated with `typer.Argument` becomes an argument instead. A field marked with `KEY` becomes neither:
+    `--help-all` shows it, and a parameter annotated with `SettingsFile` reads it.
     """
     options: list[inspect.Parameter] = []
     sources: dict[str, OverridesOf | _InstanceOf] = {}
@@ -174,7 +174,7 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
         for name, source in sources.items():
             fields = flat_fields(source.model)
             given = {field: values.pop(field) for field in fields if field in values}
-            # Keys of the file that this model knows; others' are collected with theirs.
+            # Keys of the file that this model has; those of other models are collected with them.
             given |= {field: value for field, value in read.items() if field in fields}
             made[name] = source.collect(given, keys)
         command(**values, **made)
@@ -188,11 +188,11 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
 _HELP_ALL = "help_all"
 _CONTEXT = "context_of_settings"
 _READ = "ostraka.settings_keys"
-"""Under which name click's context has the keys that a settings file gave."""
+"""Name under which click's context keeps the keys that a settings file gave."""
 
 
 def part_models(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
-    """Return the parts of a model, which are models themselves; one that is given as a file is no part."""
+    """Return the parts of a model that are models themselves, except those that are given as a file."""
     return {
         name: field.annotation
         for name, field in model.model_fields.items()
@@ -203,7 +203,7 @@ def part_models(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
 
 
 def flat_fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """Return the fields of a model by name, those of its parts in place of these."""
+    """Return the fields of a model by name; its parts are replaced by their fields."""
     parts = part_models(model)
     own = {name: field for name, field in model.model_fields.items() if name not in parts}
     return {name: field for part in parts.values() for name, field in part.model_fields.items()} | own
@@ -223,13 +223,13 @@ def _reads_settings(annotation: Any) -> bool:
 
 
 def _settings_option(keys: Mapping[str, FieldInfo]) -> Any:
-    """Return the option that reads the settings file before any other option is."""
+    """Return the option that reads the settings file before any other option is read."""
 
     def read(ctx: typer.Context, path: Path | None) -> Path | None:
         if path is None or ctx.resilient_parsing:
             return path
         values = _read_settings(path)
-        # Those that stand for themselves: a settings file names no other, and asks for no help.
+        # A settings file must not name another settings file or ask for help.
         options = {one.name for one in ctx.command.params} - {"settings", _HELP_ALL}
         for name, value in values.items():
             if name not in options and name not in keys:
@@ -247,7 +247,7 @@ def _settings_option(keys: Mapping[str, FieldInfo]) -> Any:
 
 
 def _as_typed(value: Any) -> Any:
-    """Return a value of a settings file as a command line has it: a list with commas."""
+    """Return a value of a settings file in the form of the command line: a list with commas."""
     return ",".join(map(str, value)) if isinstance(value, list) else value
 
 
@@ -280,7 +280,7 @@ def _help_all_option(keys: Mapping[str, FieldInfo]) -> Any:
 
 
 def key_text(field: FieldInfo) -> str:
-    """Return what a key of the settings file says, with its default."""
+    """Return the description of a key of the settings file, with its default."""
     if field.default is None or "default" in (field.description or ""):
         return field.description or ""
     default = str(field.default).lower() if isinstance(field.default, bool) else field.default
@@ -288,7 +288,7 @@ def key_text(field: FieldInfo) -> str:
 
 
 def _source(annotation: Any) -> OverridesOf | _InstanceOf | None:
-    """Where a parameter's value comes from, if from options of a model."""
+    """Return the source of a parameter's value if it comes from options of a model."""
     if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
         return _InstanceOf(annotation)
     marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
@@ -309,7 +309,7 @@ def _without_none(annotation: Any) -> Any:
 
 
 def _offer(field: FieldInfo) -> Callable[[str], list[str]] | None:
-    """Return what completes a field's option, if it is completed."""
+    """Return the function that completes a field's option, if there is one."""
     completed = mark(field, Completion)
     return None if completed is None else completed.offer
 

@@ -1,4 +1,4 @@
-"""Terminal output of commands, tables included; text of other sites is escaped."""
+"""Terminal output of commands, including tables; text of other sites is escaped."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -13,22 +13,22 @@ from ostraka.common.errors import printable
 
 
 class Screen(Console):
-    """A console that takes no text for markup, shows control codes escaped, and cuts no cell of a table.
+    """A console that does not interpret markup, escapes control codes, and never truncates cells of a table.
 
-    A table that is too wide has its text wrapped at spaces; where numbers and names alone are wider than the
-    terminal, so is the table. Colours are left out where NO_COLOR is set or where this is no terminal.
+    The text of a table that is too wide is wrapped at spaces; if its numbers and names alone are wider than
+    the terminal, the table is too. Colours are left out if NO_COLOR is set or if this is not a terminal.
     """
 
     def __init__(self, *, stderr: bool = False, soft_wrap: bool = False) -> None:
-        """Print to stdout, or to `stderr`; `soft_wrap` leaves long lines to the terminal."""
+        """Print to stdout, or to `stderr`; with `soft_wrap` the terminal breaks long lines."""
         super().__init__(stderr=stderr, soft_wrap=soft_wrap, markup=False, emoji=False)
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print as a `Console` does, lines that are too long included whole."""
+        """Print as a `Console` does, but never crop a long line."""
         super().print(*objects, **{"crop": False} | options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Yield the pieces of text that `renderable` is printed as; line breaks between them stay."""
+        """Yield the printed pieces of text of `renderable`; line breaks between them are kept."""
         options = options or self.options
         if isinstance(renderable, Table):
             options = _with_room(renderable, options, self)
@@ -37,13 +37,13 @@ class Screen(Console):
 
 
 _NUMBER = re.compile(r"-?$|[-+]?[\d.]")
-"""How the cells of a column of numbers begin, those without a value included."""
+"""Pattern for the beginning of cells of a column of numbers, including those without a value."""
 
 
 def table_of(
     head: Sequence[str], rows: Iterable[Sequence[RenderableType]], title: str | None = None
 ) -> Table:
-    """Return a table of these rows; numbers stand to the right of their columns."""
+    """Return a table of these rows; numbers are aligned right."""
     table = Table(*head, title=title)
     shown = list(rows)
     for row in shown:
@@ -55,7 +55,7 @@ def table_of(
 
 
 def _with_room(table: Table, options: ConsoleOptions, console: Console) -> ConsoleOptions:
-    """Keep words of a table whole that is wider than `options` allow, and return options that have room."""
+    """Keep the words of a table whole that is wider than `options` allow; return options with enough room."""
     unlimited = options.update(width=_UNLIMITED)
     if Measurement.get(console, unlimited, table).maximum <= options.max_width:
         return options
@@ -69,7 +69,7 @@ def _with_room(table: Table, options: ConsoleOptions, console: Console) -> Conso
 
 
 _UNLIMITED = 10_000
-"""A width in which every table has room."""
+"""A width that is enough for every table."""
 
 
 def _widths(column: Column, options: ConsoleOptions, console: Console) -> tuple[int, int]:

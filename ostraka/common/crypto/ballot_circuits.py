@@ -2,9 +2,10 @@
 
 Dziedzic et al. 2023, appendix I.2.
 
-A ballot of m yeses counts F(m) for each of them, a public function. Written as F(m) = F(1) + w_1 g_1(m) + ...
-with public weights w_i and functions g_i that are 0 or 1, a label's part of the ballot is its yes, weighing
-F(1), and for every i its yes AND g_i(m), weighing w_i. Weights are applied to the shares, at no cost.
+In a ballot of m yeses each yes counts F(m), a public function. It is written as F(m) = F(1) + w_1 g_1(m) +
+... with public weights w_i and functions g_i that are 0 or 1. A label's part of the ballot is then its yes,
+with weight F(1), and for every i its yes AND g_i(m), with weight w_i. Weights are applied to the shares, at
+no cost.
 """
 
 import math
@@ -22,9 +23,9 @@ from ostraka.common.sharing.label_sets import bits_of, count_sets, index_of
 
 
 def keep_highest(gates: Gates, logits: Wires, most: int) -> Wires:
-    """Keep the `most` highest of the logits that are not negative, the lower label of equal ones.
+    """Keep the `most` highest of the logits that are not negative; of equal ones the lower label.
 
-    Few labels are ranked, many are searched for the highest `most` times: whichever takes fewer ANDs.
+    Few labels are ranked; among many, the highest is searched for `most` times: whichever takes fewer ANDs.
 
     Args:
         gates: how to compute.
@@ -39,16 +40,16 @@ def keep_highest(gates: Gates, logits: Wires, most: int) -> Wires:
 
 
 def label_set(gates: Gates, labels: Wires, max_positives: int | None) -> Wires:
-    """One wire for each set of at most `max_positives` labels, 1 at the set of those labels that are 1.
+    """Return one wire for each set of at most `max_positives` labels, 1 at the set of the labels that are 1.
 
-    The product of a set's labels is 1 where the set lies within the one that is sought. That one is therefore
-    the set at which the products of itself and its supersets add up to 1 over GF(2) (Moebius inversion), and
-    sums are free: the only ANDs are one for each set of two labels or more.
+    The product of a set's labels is 1 if the set lies within the sought set. The sought set is therefore the
+    one for which the products of itself and its supersets add up to 1 over GF(2) (Moebius inversion), and
+    sums are free. The only ANDs are one for each set of two labels or more.
 
     Args:
         gates: how to compute.
-        labels: (instances, labels, label), of which at most `max_positives` (none: any number) are 1.
-        max_positives: the most labels of a set.
+        labels: (instances, labels, label), of which at most `max_positives` (None: any number) are 1.
+        max_positives: maximum number of labels in a set.
 
     Returns:
         Wires (instances, sets, label) in the order of `label_sets.index_of`.
@@ -65,7 +66,7 @@ def label_set(gates: Gates, labels: Wires, max_positives: int | None) -> Wires:
 
 
 def _by_search(gates: Gates, logits: Wires, most: int) -> Wires:
-    """Look for the highest `most` times; what was found turns negative, so that it is not found again."""
+    """Search for the highest `most` times; a found logit becomes negative, so that it is not found again."""
     left = logits.copy()
     kept = np.zeros(logits.shape[1:], np.uint64)
     for _ in range(most):
@@ -91,7 +92,7 @@ def _by_rank(gates: Gates, logits: Wires, most: int) -> Wires:
 def _products(gates: Gates, labels: Wires, sets: NDArray[np.bool_]) -> Wires:
     """Return the product of every set's labels, each the product of a smaller set and one more label.
 
-    That of no labels, which would be 1, is left at 0.
+    The product of no labels, which would be 1, is left at 0.
     """
     count = labels.shape[1]
     products = np.zeros((len(labels), len(sets), labels.shape[-1]), np.uint64)
@@ -110,7 +111,7 @@ class Scaling:
     """How much each yes of a ballot counts.
 
     Attributes:
-        weights: F(1), w_1, ..., w_r in steps of 2^-16 vote, any sign.
+        weights: F(1), w_1, ..., w_r in steps of 2^-16 vote, with any sign.
         functions: g_1, ..., g_r as bits of an integer, for every number of yeses from 0 on.
     """
 
@@ -119,9 +120,10 @@ class Scaling:
 
 
 def scaling(ballot: LabelCounts, labels: int, weight: int) -> Scaling:
-    """Return the exact F of `ostraka.common.sharing.ballots`, by the one of two ways with fewer functions.
+    """Return the exact F of `ostraka.common.sharing.ballots`, in the form that needs fewer functions.
 
-    Either one function for each step of F, which is "m or more", or one for each bit of F(1) - F(m).
+    The forms have either one function for each step of F, which is "m or more", or one for each bit of F(1) -
+    F(m).
     """
     counted = ballot.count(np.tri(labels)[None], labels, weight)[:, 0] * VOTE
     values = [int(value) for value in counted]
@@ -131,12 +133,12 @@ def scaling(ballot: LabelCounts, labels: int, weight: int) -> Scaling:
 
 
 def scale_yeses(gates: Gates, yeses: Wires, how: Scaling) -> Wires:
-    """Return each yes, and it AND each function of the number of yeses: (instances, labels * (1 + r), label).
+    """Return each yes, and each yes AND each function of their number: (instances, labels * (1 + r), label).
 
     Args:
         gates: how to compute.
         yeses: wires (instances, labels, label).
-        how: of the same number of labels.
+        how: the scaling for the same number of labels.
     """
     instances, labels, blocks = yeses.shape
     if len(how.weights) == 1:
@@ -149,7 +151,7 @@ def scale_yeses(gates: Gates, yeses: Wires, how: Scaling) -> Wires:
 
 
 def _by_step(values: list[int]) -> Scaling:
-    """One function for each m > 1 where F(m) differs from F(m - 1): whether there are m yeses or more."""
+    """Return one function for each m > 1 where F(m) differs from F(m - 1): whether at least m say yes."""
     steps = [place for place in range(1, len(values)) if values[place] != values[place - 1]]
     weights = [values[place] - values[place - 1] for place in steps]
     flags = [
@@ -159,7 +161,7 @@ def _by_step(values: list[int]) -> Scaling:
 
 
 def _by_bit(values: list[int]) -> Scaling:
-    """One function for each bit that is 1 in some F(1) - F(m)."""
+    """Return one function for each bit that is 1 in some F(1) - F(m)."""
     missing = [0, *(values[0] - value for value in values)]
     used = [bit for bit in range(max(missing).bit_length()) if any(lack >> bit & 1 for lack in missing)]
     flags = [sum((lack >> bit & 1) << place for place, bit in enumerate(used)) for lack in missing]
@@ -171,12 +173,12 @@ _Votes = Callable[[Gates, Wires], Wires]
 
 @dataclass(frozen=True)
 class BallotCircuit:
-    """A circuit whose output bits, weighted and added up, are one teacher's ballot for one query.
+    """A circuit whose output bits, weighted and summed, are one teacher's ballot for one query.
 
     Attributes:
         circuit: an instance is a teacher and a query; its words are the logits, in two's complement.
-        width: values of the ballot.
-        weights: of the output bits that make up one value, in steps of 2^-16 vote, any sign.
+        width: number of values in the ballot.
+        weights: weights of the output bits that make up one value, in steps of 2^-16 vote, with any sign.
     """
 
     circuit: Circuit
@@ -184,9 +186,9 @@ class BallotCircuit:
     weights: tuple[int, ...]
 
     def combine(self, shares: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """Shares of ballots (instances, width) in Z_2^32 of shares of the output bits (instances, outputs).
+        """Return shares of ballots (instances, width) in Z_2^32 from shares of outputs (instances, outputs).
 
-        The shares of both parties, combined, add up to the ballots in steps of 2^-16 vote.
+        The combined shares of both parties add up to the ballots in steps of 2^-16 vote.
         """
         weights = np.array(self.weights, dtype=np.int64).astype(np.uint32)
         ballots: NDArray[np.uint32] = shares.reshape(-1, self.width, len(weights)) @ weights
@@ -198,9 +200,9 @@ def ballot_circuit(ballot: BallotFormat, classes: int, weight: int, bits: int) -
 
     Args:
         ballot: how votes are counted.
-        classes: number of classes or labels, of one logit each.
-        weight: of the teacher's vote in steps of 2^-16 vote.
-        bits: of a logit.
+        classes: number of classes or labels, with one logit each.
+        weight: weight of the teacher's vote in steps of 2^-16 vote.
+        bits: number of bits of a logit.
 
     Raises:
         ValueError: for a format that does not count teachers' votes.

@@ -1,8 +1,8 @@
 """A party's part of an encrypted batch as one two-party computation, the same for both sides.
 
-Both derive its order from the ticket: cohort, teacher, query. A cohort that votes on no query of the batch is
-left out. Of the others each has a circuit of its own, whose instances are its teachers' votes: teacher by
-teacher, and for each teacher the queries that the cohort is scheduled for, in the order of the batch. The
+Both sides derive its order from the ticket: cohort, teacher, query. A cohort that votes on no query of the
+batch is left out. Each of the others has a circuit of its own, whose instances are its teachers' votes:
+teacher by teacher, and for each teacher the cohort's scheduled queries, in the order of the batch. The
 encrypted logits come for all queries: cohort by cohort, teacher by teacher, class by class.
 """
 
@@ -28,10 +28,10 @@ class CohortVotes:
     """The votes of one cohort in a batch.
 
     Attributes:
-        place: of the cohort in the ticket.
-        teachers: how many vote.
-        weight: of each of their votes, in steps of 2^-16 vote.
-        queries: the places in the batch on which they vote, ascending, at least one.
+        place: the cohort's position in the ticket.
+        teachers: number of voters.
+        weight: weight of each of their votes, in steps of 2^-16 vote.
+        queries: positions in the batch of the queries on which they vote, ascending, at least one.
     """
 
     place: int
@@ -41,7 +41,7 @@ class CohortVotes:
 
     @property
     def instances(self) -> int:
-        """How many votes: one instance of the circuit each."""
+        """Number of votes: one instance of the circuit each."""
         return self.teachers * len(self.queries)
 
     def select(self, logits: NDArray[T]) -> NDArray[T]:
@@ -49,7 +49,7 @@ class CohortVotes:
         return logits[:, self.queries].reshape(self.instances, logits.shape[-1])
 
     def ballots(self, shares: NDArray[np.uint32], size: int) -> NDArray[np.uint32]:
-        """Shares of votes (instances, width) added up by query: (size, width), zero where nobody votes."""
+        """Return shares of votes (instances, width) summed by query: (size, width), zero without a vote."""
         total = np.zeros((size, shares.shape[-1]), np.uint32)
         by_teacher = shares.reshape(self.teachers, len(self.queries), shares.shape[-1])
         total[self.queries] = by_teacher.sum(axis=0, dtype=np.uint32)
@@ -59,10 +59,9 @@ class CohortVotes:
 def cohort_votes(
     participant: common_pb2.Participant, scheduled: NDArray[np.bool_]
 ) -> tuple[CohortVotes, ...]:
-    """Return the votes of a party's cohorts in a batch, in their order.
+    """Return the votes of a party's cohorts in a batch, in order.
 
-    `scheduled` says which cohort votes on which query, (cohorts, size), as `read_schedule`
-    returns it.
+    `scheduled` says which cohort votes on which query, (cohorts, size), as returned by `read_schedule`.
     """
     return tuple(
         CohortVotes(place, cohort.teachers, cohort.weight, np.flatnonzero(votes))
@@ -76,10 +75,10 @@ class BallotComputation:
     """Votes of all cohorts of a party: a circuit for each, because their votes may weigh differently.
 
     Attributes:
-        cohorts: whose votes, in the order in which they are computed.
+        cohorts: the voting cohorts, in the order of computation.
         circuits: how the votes of each cohort are counted.
-        size: queries of the batch.
-        base_transfers: how those of all circuits are made.
+        size: number of queries in the batch.
+        base_transfers: kind of the base transfers of all circuits.
     """
 
     cohorts: tuple[CohortVotes, ...]
@@ -104,7 +103,7 @@ class BallotComputation:
 
     @property
     def teachers(self) -> int:
-        """How many teachers vote, each with a logit for every class."""
+        """Number of voting teachers, each with a logit for every class."""
         return sum(cohort.teachers for cohort in self.cohorts)
 
     def select(self, logits: NDArray[T]) -> NDArray[T]:
@@ -114,10 +113,10 @@ class BallotComputation:
         return np.concatenate([cohort.select(part) for cohort, part in parts])
 
     def ballots(self, shares: list[NDArray[np.uint32]]) -> NDArray[np.uint32]:
-        """One side's shares of the party's ballots (size, width) in Z_2^32, in steps of 2^-16 vote.
+        """Return one side's shares of the party's ballots (size, width) in Z_2^32, in steps of 2^-16 vote.
 
         Args:
-            shares: of each circuit's outputs (instances, outputs).
+            shares: shares of each circuit's outputs (instances, outputs).
         """
         parts = zip(self.cohorts, self.circuits, shares, strict=True)
         ballots = [cohort.ballots(circuit.combine(part), self.size) for cohort, circuit, part in parts]

@@ -1,8 +1,8 @@
-"""128 base oblivious transfers of random keys, from which an extension makes as many as are wanted.
+"""128 base oblivious transfers of random keys, which an extension turns into as many as needed.
 
 The sender opens, the receiver offers one key or point for each of its choices, and the sender answers. Then
-the sender has two keys of every transfer, and the receiver the one of its choice. `curve_ot` and `ml_kem_ot`
-are the two ways.
+the sender has two keys for every transfer, and the receiver the one it chose. `curve_ot` and `ml_kem_ot` are
+the two implementations.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ Random = Callable[[int], bytes]
 
 
 class BaseSender(Protocol):
-    """The side that has both keys of every transfer; good for one offer only."""
+    """The side that has both keys of every transfer; valid for one offer only."""
 
     @property
     def opening(self) -> bytes:
@@ -29,7 +29,7 @@ class BaseSender(Protocol):
     def answer(self, offer: bytes, /) -> tuple[Keys, bytes]:
         """Return both keys of every transfer, (128, 2, 32), uint8, and its second message.
 
-        Raises `message.invalid` for a message of another size, and `crypto.refused` for one that is no offer.
+        Raises `message.invalid` for a message of another size, and `crypto.refused` for an invalid offer.
         """
 
 
@@ -41,7 +41,7 @@ class BaseReceiver(Protocol):
         """Its message."""
 
     def keys(self, answer: bytes, /) -> Keys:
-        """Return the key of its choice of every transfer, (128, 32), uint8.
+        """Return the chosen key of every transfer, (128, 32), uint8.
 
         Raises `message.invalid` for a message of another size.
         """
@@ -49,12 +49,12 @@ class BaseReceiver(Protocol):
 
 @dataclass(frozen=True)
 class Scheme:
-    """One of the two ways, with the bytes of its messages.
+    """One of the two implementations, with the sizes of its messages.
 
     Attributes:
         sender: makes the side that has both keys, from the binding of the computation and random bytes.
         receiver: makes the side with choices, 128 bits, from the sender's opening, the choices, the binding
-            and random bytes; raises `message.invalid` or `crypto.refused` for an opening that is none.
+            and random bytes; raises `message.invalid` or `crypto.refused` for an invalid opening.
     """
 
     sender: Callable[[bytes, Random], BaseSender]

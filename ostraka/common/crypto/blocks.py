@@ -1,4 +1,4 @@
-"""128-bit blocks as NumPy arrays: the labels of garbled wires, and what is done to all of them at once."""
+"""128-bit blocks as NumPy arrays: the labels of garbled wires, and operations on all of them at once."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ _ONE = np.uint64(1)
 
 
 def from_bytes(data: bytes, *shape: int) -> Blocks:
-    """Return the blocks of `shape` + (2,), uint64, little endian, that `data` holds, read-only.
+    """Return the blocks in `data`, of `shape` + (2,), uint64, little endian, read-only.
 
     Raises:
         OstrakaError: `message.invalid` for any other length.
@@ -34,7 +34,7 @@ def from_bytes(data: bytes, *shape: int) -> Blocks:
 
 
 def to_bytes(blocks: Blocks) -> bytes:
-    """Blocks one after another, each 16 bytes, little endian."""
+    """Return the concatenated blocks, each 16 bytes, little endian."""
     return blocks.astype(_WORD, copy=False).tobytes()
 
 
@@ -44,9 +44,9 @@ def colours(blocks: Blocks) -> NDArray[np.uint64]:
 
 
 def spread(bits: NDArray[Any]) -> Blocks:
-    """Blocks that mask others: all ones where a bit is 1 and zero where it is 0.
+    """Return blocks that serve as masks: all ones where a bit is 1 and zero where it is 0.
 
-    A select by such a mask takes the same time and touches the same memory whatever the bit.
+    A selection by such a mask takes the same time and accesses the same memory whatever the bit.
     """
     masks = np.empty((*bits.shape, 2), np.uint64)
     np.negative(bits.astype(np.uint64, copy=False), out=masks[..., 0])
@@ -57,7 +57,7 @@ def spread(bits: NDArray[Any]) -> Blocks:
 def delta_of(block: Blocks) -> Blocks:
     """Return the block (2,) with its colour set: the difference of the two labels of every wire (free XOR).
 
-    Kolesnikov and Schneider 2008; the colour tells the evaluator which row to use, never which bit.
+    Kolesnikov and Schneider 2008. The colour tells the evaluator which row to use, but not the bit.
     """
     coloured = block.copy()
     coloured[0] |= _ONE
@@ -65,5 +65,5 @@ def delta_of(block: Blocks) -> Blocks:
 
 
 def active(false_labels: Blocks, bits: NDArray[Any], delta: Blocks) -> Blocks:
-    """Return the labels that stand for `bits` (0 or 1) on wires whose labels of 0 are `false_labels`."""
+    """Return the labels for `bits` (0 or 1) on wires whose labels of 0 are `false_labels`."""
     return false_labels ^ (spread(bits) & delta)

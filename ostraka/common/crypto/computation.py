@@ -19,7 +19,7 @@ from ostraka.common.plan.choices import BASE_TRANSFERS
 T = TypeVar("T", bound=np.generic)
 
 PART = 256
-"""Instances garbled at a time, a multiple of 8; it bounds the memory that tables take."""
+"""Instances garbled at a time, a multiple of 8; it bounds the memory of the tables."""
 
 
 @dataclass(frozen=True)
@@ -33,26 +33,27 @@ class ComputationPart:
 
     @property
     def instances(self) -> int:
-        """How many they are."""
+        """Number of instances."""
         return self.stop - self.start
 
     @property
     def table_bytes(self) -> int:
-        """Bytes of their tables."""
+        """Number of bytes of their tables."""
         return self.instances * self.circuit.table_bytes
 
     def slice(self, size: int) -> slice:
-        """Where the part lies among things of which every instance has `size`."""
+        """Return the slice of the part in an array with `size` elements per instance."""
         return slice(self.start * size, self.stop * size)
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Bytes of every message of a computation; they depend on nothing secret.
+    """Sizes in bytes of every message of a computation; they depend on nothing secret.
 
     Attributes:
-        point: what opens the base transfers, and `points` what is offered for it, whatever their scheme.
-        extension: the answer to the offer, and behind it the extension of the transfers.
+        point: the opening of the base transfers, whatever their scheme.
+        points: the offer of the base transfers.
+        extension: the answer to the offer, followed by the extension of the transfers.
     """
 
     point: int
@@ -66,14 +67,14 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Computation:
-    """Circuits, each computed so many times, that share their transfers and the garbler's delta.
+    """Circuits, each computed several times, that share their transfers and the garbler's delta.
 
-    Instances are counted through all circuits, in their order.
+    Instances are counted through all circuits, in order.
 
     Args:
-        runs: circuits whose input words are as many and as wide, with how often each is computed. Where
-            there are several they give shares.
-        base_transfers: how the base transfers are made.
+        runs: circuits with the same number and width of input words, and how often each is computed. Several
+            circuits must give shares.
+        base_transfers: kind of the base transfers.
 
     Raises:
         ValueError: for no circuits, or circuits that do not fit together.
@@ -90,12 +91,12 @@ class Computation:
 
     @classmethod
     def of(cls, circuit: Circuit, instances: int, base_transfers: BASE_TRANSFERS = "ed25519") -> Self:
-        """One circuit, computed so many times."""
+        """Return the computation of one circuit, this many times."""
         return cls(((circuit, instances),), base_transfers)
 
     @property
     def scheme(self) -> Scheme:
-        """How the base transfers are made."""
+        """The implementation of the base transfers."""
         return SCHEMES[self.base_transfers]
 
     @property
@@ -105,17 +106,17 @@ class Computation:
 
     @property
     def instances(self) -> int:
-        """How many instances there are of all circuits."""
+        """Number of instances of all circuits."""
         return sum(instances for _, instances in self.runs)
 
     @property
     def transfers(self) -> int:
-        """Labels that the evaluator gets by transfer: one for each bit of its words."""
+        """Number of labels that the evaluator gets by transfer: one for each bit of its words."""
         return self.instances * self.circuit.words * self.circuit.word_bits
 
     @property
     def sizes(self) -> Sizes:
-        """Bytes of every message."""
+        """Sizes in bytes of every message."""
         circuit = self.circuit
         instances = self.instances
         inputs = instances * circuit.garbler_words * circuit.word_bits
@@ -130,7 +131,7 @@ class Computation:
         )
 
     def parts(self) -> Iterator[ComputationPart]:
-        """All instances in order, `PART` of one circuit at a time."""
+        """Yield all instances in order, `PART` of one circuit at a time."""
         number = first = 0
         for circuit, instances in self.runs:
             for start in range(first, first + instances, PART):
@@ -139,7 +140,7 @@ class Computation:
             first += instances
 
     def by_circuit(self, of_parts: Iterable[NDArray[T]]) -> list[NDArray[T]]:
-        """Arrays (instances, ...) of the parts in their order, put together circuit by circuit."""
+        """Return arrays (instances, ...) of the parts, in order, joined by circuit."""
         arrays = iter(of_parts)
         counts = [-(-instances // PART) for _, instances in self.runs]
         return [np.concatenate(list(islice(arrays, count))) for count in counts]
@@ -149,15 +150,15 @@ _WORD = np.dtype("<u4")
 
 
 def extension_context(context: bytes, answer: bytes) -> bytes:
-    """Return what the extension of transfers is bound to: all before it, and the base transfers' answer.
+    """Return the binding of the transfers' extension: everything before it, and the base transfers' answer.
 
-    The evaluator draws keys of the columns anew with every answer, so the check must be keyed by it.
+    The evaluator draws new keys of the columns with every answer, so the check must be keyed by it.
     """
     return derive(context, "extension", answer)
 
 
 def cut(pieces: Sequence[bytes], sizes: Sequence[int]) -> Iterator[bytes]:
-    """Yield the bytes of `pieces`, however they are cut, in pieces of `sizes`, of as many bytes in all."""
+    """Yield the bytes of `pieces`, however they are divided, in pieces of `sizes`, with the same total."""
     waiting = iter(pieces)
     held = b""
     for size in sizes:
@@ -172,7 +173,7 @@ def cut(pieces: Sequence[bytes], sizes: Sequence[int]) -> Iterator[bytes]:
 
 
 def wires_of(rows: Blocks, circuit: Circuit) -> Wires:
-    """Return the evaluator's words, (word_bits, instances, words, 2), from labels in their transfer's order.
+    """Return the evaluator's words, (word_bits, instances, words, 2), from labels in the order of transfer.
 
     They are transferred instance by instance, word by word, from the least significant bit.
     """
@@ -181,12 +182,12 @@ def wires_of(rows: Blocks, circuit: Circuit) -> Wires:
 
 
 def garbler_bytes(circuit: Circuit) -> int:
-    """Bytes of the labels of an instance's words of the garbler."""
+    """Return the number of bytes of the labels of the garbler's words of an instance."""
     return circuit.garbler_words * circuit.word_bits * BLOCK_BYTES
 
 
 def words_of(data: bytes, circuit: Circuit) -> NDArray[np.uint64]:
-    """Read a correction (instances, words), uint64; raise `message.invalid` if it is none of the circuit."""
+    """Read a correction (instances, words), uint64; raise `message.invalid` if a word is too large."""
     words = np.frombuffer(data, _WORD).astype(np.uint64).reshape(-1, circuit.words)
     if (words >= circuit.modulus).any():
         raise OstrakaError(
@@ -197,10 +198,10 @@ def words_of(data: bytes, circuit: Circuit) -> NDArray[np.uint64]:
 
 
 def words_bytes(words: NDArray[np.uint64]) -> bytes:
-    """Write a correction as `words_of` reads it."""
+    """Write a correction in the form that `words_of` reads."""
     return words.astype(_WORD).tobytes()
 
 
 def out_of_order(missing: str) -> OstrakaError:
-    """Return the error of a step before the one it needs."""
+    """Return the error for a step that comes before the one it needs."""
     return OstrakaError(ErrorCode.BATCH_OUT_OF_ORDER, f"This step comes after {missing}: do that first.")

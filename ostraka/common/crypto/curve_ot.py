@@ -1,14 +1,15 @@
 """128 base oblivious transfers of random keys by points of a curve: one point one way, 128 points back.
 
-The receiver gets one key of every pair, by a choice bit that the sender does not learn; the other key stays
-unknown to it (Chou and Orlandi 2015, on Ed25519's subgroup of prime order). With A = aG the sender's point
-and R = bG + cA the receiver's for the choice c, the sender hashes aR and a(R - A), the receiver bA.
+The receiver gets one key of every pair, selected by a choice bit that the sender does not learn; the other
+key stays unknown to it (Chou and Orlandi 2015, on Ed25519's subgroup of prime order). With A = aG the
+sender's point and R = bG + cA the receiver's for the choice c, the sender hashes aR and a(R - A), and the
+receiver bA.
 
 R is uniform in the subgroup whatever c is, so the choices are hidden perfectly, even from a sender that
-deviates: every point that arrives is checked to be of the subgroup and not its identity. The other key hashes
-a point that is as hard to find as Diffie-Hellman's. Keys hash the binding, the place and both points as well,
-so that no two transfers of a batch, and no two computations, have related keys (McQuoid, Rosulek and Roy 2021
-on batches).
+deviates:
+every received point is checked to be in the subgroup and not its identity. The other key hashes a point that
+is as hard to find as in Diffie-Hellman. Keys also hash the binding, the place and both points, so that no two
+transfers of a batch, and no two computations, have related keys (McQuoid, Rosulek and Roy 2021 on batches).
 """
 
 import secrets
@@ -38,7 +39,7 @@ _PURPOSE = "base transfer"
 
 @dataclass(frozen=True)
 class CurveSender:
-    """The side that has both keys of every transfer; good for one receiver's points only.
+    """The side that has both keys of every transfer; valid for one receiver's points only.
 
     Args:
         context: the binding of the computation.
@@ -59,9 +60,9 @@ class CurveSender:
         return crypto_scalarmult_ed25519_base_noclamp(self.scalar)
 
     def answer(self, points: bytes) -> tuple[NDArray[np.uint8], bytes]:
-        """Return both keys of every transfer, (128, 2, 32), and nothing to be sent.
+        """Return both keys of every transfer, (128, 2, 32), and an empty message.
 
-        Raises `message.invalid` for a message of another size, and `crypto.refused` for a point that is none.
+        Raises `message.invalid` for a message of another size, and `crypto.refused` for an invalid point.
         """
         own = self.opening
         shared = crypto_scalarmult_ed25519_noclamp(self.scalar, own)
@@ -99,7 +100,7 @@ class CurveReceiver:
     ) -> "CurveReceiver":
         """Run the receiver's step.
 
-        Both candidates for every point are computed and one is selected by a mask, so that nothing branches
+        Both candidates for every point are computed and one is selected by a mask, so that no branch depends
         on a choice.
 
         Args:
@@ -109,8 +110,8 @@ class CurveReceiver:
             random: makes random bytes; 64 for each transfer, in order.
 
         Raises:
-            OstrakaError: `message.invalid` for a message of another size, `crypto.refused` for no point of
-                the subgroup.
+            OstrakaError: `message.invalid` for a message of another size, `crypto.refused` for a point
+                outside the subgroup.
         """
         (sender,) = _points(opening, 1)
         scalars = [random_scalar(random) for _ in range(TRANSFERS)]
@@ -124,9 +125,9 @@ class CurveReceiver:
         return cls(points, _rows(b"".join(keys)))
 
     def keys(self, answer: bytes) -> NDArray[np.uint8]:
-        """Return the key of its choice of every transfer, (128, 32); the sender answers nothing.
+        """Return the chosen key of every transfer, (128, 32); the sender's answer must be empty.
 
-        Raises `message.invalid` for an answer.
+        Raises `message.invalid` for any other answer.
         """
         check_size("answer of the base transfers", answer, 0)
         return self._keys

@@ -26,12 +26,12 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 class CircuitEvaluation:
-    """One computation of the evaluator: `point`, `extension`, `take`, `correction`, `evaluate`, its result.
+    """One computation of the evaluator: `point`, `extension`, `take`, `correction`, `evaluate`, the result.
 
-    Its transfers choose by the bits of uniform words, which depend on nothing, so the tables can be made and
-    sent before its own words are known; `correction` then tells the difference between the two, which is as
-    uniform (Beaver 1995 corrects transfers so). Words may thus depend on tables: half-gates stay secure then,
-    as what opens outputs comes with the labels (Guo, Yang, Wang, Yu and Liu 2023).
+    Its transfers choose by the bits of independent uniform words. So the tables can be made and sent before
+    its own words are known; `correction` then sends the difference between the two, which is uniform as well
+    (Beaver 1995 corrects transfers in this way). Words may thus depend on tables. Half-gates remain secure
+    then, because the values that open outputs come with the labels (Guo, Yang, Wang, Yu and Liu 2023).
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class CircuitEvaluation:
         binding: bytes,
         random: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
-        """Draw everything random that the computation takes.
+        """Draw all randomness of the computation.
 
         Args:
             computation: what is computed, and how many times.
@@ -67,17 +67,18 @@ class CircuitEvaluation:
         return self._base.opening
 
     def context(self, points: bytes) -> bytes:
-        """Return what everything after these base transfers is bound to (`Garbling.context`)."""
+        """Return the binding of everything after these base transfers (`Garbling.context`)."""
         return derive(self._binding, "transfers", self._base.opening, points)
 
     def extension(self, points: bytes) -> bytes:
         """Return the answer to the garbler's offer and the transfer of labels, the same for every call.
 
         Raises:
-            OstrakaError: `message.invalid` or `crypto.refused` for an offer that is none, or not the first.
+            OstrakaError: `message.invalid` or `crypto.refused` for an invalid offer, or one that is not the
+                first.
         """
         if self._extension:
-            # Another answer would be drawn anew, and refused where the first one was taken.
+            # Another answer would have new randomness, and be refused if the first one was taken.
             self._once_points.admit(points)
             return self._extension
         keys, answer = self._base.answer(points)
@@ -89,7 +90,7 @@ class CircuitEvaluation:
         return self._extension
 
     def take(self, part: bytes) -> None:
-        """Keep tables as they arrive, in pieces of any size; raises `message.invalid` where too many come."""
+        """Store tables as they arrive, in pieces of any size; raise `message.invalid` if too many come."""
         if self._tables_bytes() + len(part) > self._sizes.tables:
             raise OstrakaError(
                 ErrorCode.MESSAGE_INVALID,
@@ -100,8 +101,8 @@ class CircuitEvaluation:
     def correction(self, words: NDArray[np.uint64]) -> bytes:
         """Return what the garbler must add to its words so that they fit the evaluator's, (instances, words).
 
-        Uniform and independent of the words; raises `crypto.refused` for other words than before, since the
-        difference of two corrections is that of the words.
+        It is uniform and independent of the words. Raises `crypto.refused` for other words than before,
+        because the difference of two corrections is that of the words.
         """
         modulus = np.uint64(self._circuit.modulus)
         difference = (words.astype(np.uint64) + (modulus - self._words_of(self._choices))) % modulus
@@ -135,17 +136,17 @@ class CircuitEvaluation:
         return self._computation.by_circuit(outputs.shares for outputs in self._require_outputs())
 
     def bits(self) -> NDArray[np.bool_]:
-        """Return the outputs (instances, outputs), where they open."""
+        """Return the outputs (instances, outputs), if they are opened."""
         return open_bits(self._output_labels(), self._colours)
 
     def labels_to_return(self) -> bytes:
-        """Return the outputs' labels, from which the garbler learns them too, where they open to both."""
+        """Return the outputs' labels, from which the garbler learns them too, if they are opened to both."""
         return to_bytes(self._output_labels()) if self._circuit.opening == "both" else b""
 
     def _draw_choices(self, random: Callable[[int], bytes]) -> NDArray[np.uint8]:
-        """Draw choices that are uniform residues: all again where one word is none, one time in 2^word_bits.
+        """Draw choices that are uniform residues; draw all again if a word is not one, once in 2^word_bits.
 
-        Any other way to mend a word would make one residue likelier, which the correction would tell of.
+        Any other way to correct a word would make one residue likelier, and the correction would reveal that.
         """
         while True:
             choices = ot_extension.random_choices(self._computation.transfers, random)
@@ -186,7 +187,7 @@ class CircuitEvaluation:
 
 @dataclass(frozen=True)
 class _Outputs:
-    """A part's outputs: shares where the circuit gives shares, labels where it opens."""
+    """A part's outputs: shares if the circuit gives shares, labels if it opens them."""
 
     shares: Shares = field(repr=False)
     labels: Wires = field(repr=False)

@@ -1,9 +1,9 @@
 """Garbling and evaluating circuits: half-gates with free XOR, on whole arrays of wires, and outputs.
 
 Zahur, Rosulek and Evans 2015 (two blocks an AND gate), Kolesnikov and Schneider 2008 (XOR and NOT are free).
-A wire has two labels that differ by delta; the garbler holds the label of 0, the evaluator the label of the
-wire's bit and never the other. The lowest bit of a label, its colour, says which table row to use; it is
-independent of the wire's bit, and it selects by masks, never by a branch or an index.
+A wire has two labels that differ by delta. The garbler has the label of 0, and the evaluator only the label
+of the wire's bit. The lowest bit of a label, its colour, selects the table row. It is independent of the
+wire's bit, and it selects by masks, never by a branch or an index.
 
 Own derivation of the shares, from the colour's two cases: `garbler_shares`.
 """
@@ -23,9 +23,9 @@ _PURPOSE = "key of the garbling hash"
 class TweakedHash:
     """TMMO: p(p(x) ^ tweak) ^ p(x), where p is AES-128 (Guo, Katz, Wang and Yu 2020, section 7.4).
 
-    The key of p is public and hashed from what a garbling is bound to, so that work spent on one garbling
-    tells nothing of another, which tweaks alone would not give (Guo, Katz, Wang, Weng and Yu 2020). Every
-    call takes fresh tweaks, counted from 0.
+    The key of p is public and hashed from the binding of a garbling. So work spent on one garbling reveals
+    nothing about another; tweaks alone would not ensure that (Guo, Katz, Wang, Weng and Yu 2020). Every call
+    uses fresh tweaks, counted from 0.
     """
 
     def __init__(self, binding: bytes, part: int) -> None:
@@ -42,7 +42,7 @@ class TweakedHash:
     def __call__(self, blocks: Blocks, tweaks: NDArray[np.uint64]) -> Blocks:
         """Return the hashes of blocks (..., 2) under tweaks, whose shape broadcasts to (...).
 
-        Both labels of a wire are hashed under one tweak, by the garbler alone.
+        Both labels of a wire are hashed under one tweak, but only by the garbler.
         """
         inner = self._permutation(blocks)
         tweaked = inner.copy()
@@ -68,18 +68,18 @@ class Permutation:
 
 
 AND_BLOCKS = 2
-"""Blocks of an AND gate: one for each half-gate (Zahur, Rosulek and Evans 2015)."""
+"""Number of blocks of an AND gate: one for each half-gate (Zahur, Rosulek and Evans 2015)."""
 
 
 class Garbler:
     """Gates on the labels of 0, which leave a table of two blocks for every AND gate.
 
-    A garbling and its part, a run of instances, have a hash of their own: no two may share both `binding`
-    and `part`.
+    Each part of a garbling, a run of instances, has a hash of its own: no two may share both `binding` and
+    `part`.
     """
 
     def __init__(self, delta: Blocks, binding: bytes, part: int) -> None:
-        """Garble under `delta` (2,), whose colour is 1, what `binding` names."""
+        """Garble under `delta` (2,), whose colour is 1, for this `binding`."""
         self.hash = TweakedHash(binding, part)
         self.delta = delta
         self._deltas = delta[None]
@@ -112,17 +112,17 @@ class Garbler:
         return b"".join(rows.data for rows in self._tables)
 
     def _repeat_delta(self, count: int) -> Blocks:
-        """Delta `count` times: adding whole arrays is several times faster than broadcasting two words."""
+        """Return delta `count` times; adding whole arrays is several times faster than broadcasting."""
         if len(self._deltas) < count:
             self._deltas = np.tile(self.delta, (count, 1))
         return self._deltas[:count]
 
 
 class Evaluator:
-    """Gates on the labels that the evaluator holds, one a wire, using up the garbler's tables."""
+    """Gates on the evaluator's labels, one per wire, which consume the garbler's tables."""
 
     def __init__(self, tables: bytes, binding: bytes, part: int) -> None:
-        """Evaluate what `Garbler` with the same binding and part left in `tables`.
+        """Evaluate the `tables` of a `Garbler` with the same binding and part.
 
         Raises:
             OstrakaError: `message.invalid` for tables that do not end with a block.
@@ -163,7 +163,7 @@ def garbler_shares(garbler: Garbler, wires: Wires) -> tuple[Shares, bytes]:
 
     Let p be the colour of the label of 0, and h0 and h1 the hashes of the labels of colours 0 and 1. The
     evaluator's share is h0, or h1 plus the table's entry; the label of colour 0 stands for the bit p. So the
-    garbler's share is p - h0, and the entry 1 - 2p + h0 - h1, which the hash of the other label hides.
+    garbler's share is p - h0, and the entry is 1 - 2p + h0 - h1, which the hash of the other label hides.
     """
     tweaks = garbler.hash.tweaks(wires.size // 2).reshape(wires.shape[:-1])
     zero, one = (_short(garbler.hash(labels, tweaks)) for labels in (wires, garbler.not_(wires)))
@@ -197,14 +197,14 @@ def open_bits(wires: Wires, table: bytes) -> NDArray[np.bool_]:
 
 
 def read_returned_bits(garbler: Garbler, wires: Wires, returned: bytes) -> NDArray[np.bool_]:
-    """Read the bits (instances, outputs) that the evaluator's labels of the garbler's output wires stand for.
+    """Read the bits (instances, outputs) for the evaluator's labels of the garbler's output wires.
 
-    The evaluator holds one label of each wire and cannot make the other (authenticity, Zahur, Rosulek and
-    Evans 2015), so a bit cannot be turned.
+    The evaluator has one label of each wire and cannot make the other (authenticity, Zahur, Rosulek and Evans
+    2015), so it cannot change a bit.
 
     Raises:
-        OstrakaError: `message.invalid` for labels of another number, `crypto.refused` for one that is neither
-            of its wire's; which is not told.
+        OstrakaError: `message.invalid` for another number of labels, `crypto.refused` for a label that is
+            neither of its wire's; the message does not say which.
     """
     labels = from_bytes(returned, *wires.shape[:-1])
     true = _same(labels, garbler.not_(wires))

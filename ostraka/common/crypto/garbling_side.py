@@ -25,8 +25,8 @@ from ostraka.common.crypto.transcripts import Once, check_size, derive
 class Garbling:
     """A computation of the garbler: `points`, `accept`, `tables`, `labels`, then `shares` or `open_outputs`.
 
-    Everything secret is derived from the seed, so what was lost on the way is made again, byte for byte.
-    Every message is answered for one content only: another is refused with `crypto.refused`.
+    Everything secret is derived from the seed, so lost messages are made again, byte for byte. Every message
+    is answered for one content only; any other is refused with `crypto.refused`.
     """
 
     def __init__(self, computation: Computation, seed: bytes, binding: bytes) -> None:
@@ -55,11 +55,11 @@ class Garbling:
 
     @property
     def context(self) -> bytes:
-        """What everything after the base transfers is bound to, 32 bytes.
+        """The binding of everything after the base transfers, 32 bytes.
 
-        A hash of the binding, of what the evaluator opened with and of what the garbler offered, which came
-        after and is uniform, or looks so: the evaluator has no say in it. Raises `batch.out_of_order` before
-        the base transfers.
+        It is a hash of the binding, of the evaluator's opening and of the garbler's offer. The offer came
+        later and is uniform, or looks so, so the evaluator cannot influence the hash. Raises
+        `batch.out_of_order` before the base transfers.
         """
         if self._base is None:
             raise out_of_order("the base transfers")
@@ -69,7 +69,7 @@ class Garbling:
         """Return the base transfers' offer for the evaluator's opening; delta's bits are the choices.
 
         Raises:
-            OstrakaError: `message.invalid` or `crypto.refused` for no valid opening.
+            OstrakaError: `message.invalid` or `crypto.refused` for an invalid opening.
         """
         check_size("opening of the base transfers", point, self._sizes.point)
         self._once_point.admit(point)
@@ -80,11 +80,12 @@ class Garbling:
         return base.offer
 
     def accept(self, extension: bytes) -> None:
-        """Take the transfer of the evaluator's labels, checked to be consistent.
+        """Take the transfer of the evaluator's labels, after a consistency check.
 
         Raises:
             OstrakaError: `message.invalid` for another size, `crypto.refused` for a message that fails the
-                check; no other is taken then, since each try could tell the evaluator a bit of delta.
+                check; no other is accepted then, because each attempt could reveal a bit of delta to the
+                evaluator.
         """
         if self._base is None:
             raise out_of_order("the base transfers")
@@ -100,22 +101,23 @@ class Garbling:
             self._columns = ot_extension.accept(sent, rows, keys, self._delta_bits, context)
 
     def tables(self) -> Iterator[bytes]:
-        """Yield the garbled tables, part after part, made as they are requested."""
+        """Yield the garbled tables, part by part, made on demand."""
         self._require_columns()
         return (self._garble(part) for part in self._computation.parts())
 
     def labels(self, correction: bytes, own: NDArray[np.uint64]) -> bytes:
-        """Return the labels of the garbler's words, the evaluator's correction added to the first of them.
+        """Return the labels of the garbler's words, with the evaluator's correction added to the first ones.
 
-        Behind them the colours of the outputs, where they open: not before the evaluator's words are fixed.
+        If outputs are opened, their colours follow; not earlier, because the evaluator's words must be fixed
+        first.
 
         Args:
             correction: the evaluator's, uniform whatever its words are.
             own: (instances, garbler_words), below 2^word_bits; halves of the evaluator's below the modulus.
 
         Raises:
-            OstrakaError: `message.invalid` for a correction that is none, `crypto.refused` for another than
-                before, or for other words: a second label of a wire would give both away.
+            OstrakaError: `message.invalid` for an invalid correction, `crypto.refused` for a different one,
+                or for different words: a second label of a wire would reveal both words.
         """
         self._require_columns()
         check_size("correction", correction, self._sizes.correction)
@@ -133,11 +135,11 @@ class Garbling:
         return self._computation.by_circuit(self._shares[part.number] for part in self._computation.parts())
 
     def open_outputs(self, returned: bytes) -> NDArray[np.bool_]:
-        """Return the output bits (instances, outputs) for which the evaluator returned its labels.
+        """Return the output bits (instances, outputs) for the evaluator's returned labels.
 
         Raises:
-            OstrakaError: `message.invalid` for another size, `crypto.refused` for a label that is none of its
-                wire's.
+            OstrakaError: `message.invalid` for another size, `crypto.refused` for a label that does not
+                belong to its wire.
         """
         return read_returned_bits(Garbler(self._delta, self._context, 0), self._output_labels(), returned)
 
@@ -147,7 +149,7 @@ class Garbling:
         return self._columns
 
     def _finish(self) -> None:
-        """Garbles what nobody asked the tables of."""
+        """Garble the parts whose tables nobody asked for."""
         self._require_columns()
         kept = self._shares if self._circuit.opening == "shares" else self._outputs
         for part in self._computation.parts():

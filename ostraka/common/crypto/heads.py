@@ -24,7 +24,7 @@ class Affine:
         bias: (outputs,).
 
     Raises:
-        ValueError: where the two have other numbers of outputs, or a value is not finite.
+        ValueError: if the two have different numbers of outputs, or a value is not finite.
     """
 
     weights: scipy.sparse.csr_array = field(repr=False)
@@ -38,21 +38,21 @@ class Affine:
 
     @property
     def inputs(self) -> int:
-        """Values it takes."""
+        """Number of input values."""
         return int(self.weights.shape[1])
 
     @property
     def outputs(self) -> int:
-        """Values it gives."""
+        """Number of output values."""
         return int(self.weights.shape[0])
 
 
 @dataclass(frozen=True)
 class EncryptedHead:
-    """Affine maps in the order in which they apply; every value is squared between two of them.
+    """Affine maps in the order of application; every value is squared between two of them.
 
     Raises:
-        ValueError: without a layer, or where one layer gives other values than the next takes.
+        ValueError: without a layer, or if a layer's outputs do not match the next layer's inputs.
     """
 
     layers: tuple[Affine, ...] = field(repr=False)
@@ -66,22 +66,22 @@ class EncryptedHead:
 
     @property
     def inputs(self) -> int:
-        """Features of a query."""
+        """Number of features of a query."""
         return self.layers[0].inputs
 
     @property
     def outputs(self) -> int:
-        """Logits of a query."""
+        """Number of logits of a query."""
         return self.layers[-1].outputs
 
     def select(self, outputs: Sequence[int]) -> "EncryptedHead":
-        """Return the head of these logits alone, by index and in this order."""
+        """Return the head with only these logits, by index and in this order."""
         *first, last = self.layers
         chosen = list(outputs)
         return EncryptedHead((*first, Affine(last.weights[chosen], last.bias[chosen])))
 
     def plain(self, X: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-        """Logits (queries, outputs) of queries (queries, inputs), in the clear, in double precision."""
+        """Return logits (queries, outputs) of queries (queries, inputs), in the clear, in float64."""
         values = np.asarray(X, dtype=np.float64)
         for index, layer in enumerate(self.layers):
             values = np.asarray((layer.weights @ (values if index == 0 else values**2).T).T) + layer.bias
@@ -89,7 +89,7 @@ class EncryptedHead:
 
 
 def check_weights(maps: Sequence[Affine]) -> None:
-    """Raise `party.not_encrypted` where a weight or a bias is beyond +-2^WEIGHT_BITS."""
+    """Raise `party.not_encrypted` if a weight or a bias is beyond +-2^WEIGHT_BITS."""
     limit = 2**WEIGHT_BITS
     if any((np.abs(values) > limit).any() for one in maps for values in (one.weights.data, one.bias)):
         raise OstrakaError(

@@ -1,4 +1,4 @@
-"""Encrypted inference as both sides see it, whatever the kind of head and the encryption behind it."""
+"""Encrypted inference as both sides see it, whatever the kind of head and the encryption."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,19 +12,19 @@ from ostraka.common.crypto.logits import Head
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 QUERIES = 4096
-"""Queries that are encrypted together at most."""
+"""Maximum number of queries that are encrypted together."""
 FEATURE_LIMIT = 2.0**20
 """Features lie within +-2^20."""
 
 
 @dataclass(frozen=True)
 class MaskedLogits:
-    """What leaves for one head, and what stays.
+    """What is sent for one head, and what stays.
 
     Attributes:
         ciphertexts: `Scheme.logits_bytes` bytes for the querying party.
         shares: this party's shares of the logits, (outputs, instances), modulo 2^LOGIT_BITS, in steps of
-            2^-LOGIT_FRACTION: added to what the other party decrypts they give the logits.
+            2^-LOGIT_FRACTION; added to what the other party decrypts, they give the logits.
     """
 
     ciphertexts: bytes = field(repr=False)
@@ -37,26 +37,26 @@ class QueryKeys(Protocol):
     def public(self, context: bytes) -> bytes:
         """Return what an answering party needs to evaluate and to hide, bound to `context`, 32 bytes.
 
-        That is what both have agreed on before (`two_party.Garbling.context`).
+        Both have agreed on the context before (`two_party.Garbling.context`).
         """
         ...
 
     def encrypt(self, X: NDArray[np.floating[Any]]) -> bytes:
-        """Fresh encryptions of queries (queries, features), `Scheme.queries_bytes` long.
+        """Return fresh encryptions of queries (queries, features), `Scheme.queries_bytes` long.
 
-        Raises `data.shape` and `data.nan` as `check_queries` does.
+        Raises `data.shape` and `data.nan` as `check_queries`.
         """
         ...
 
     def reply_bytes(self, outputs: int, instances: int) -> int:
-        """Bytes of the encrypted logits of a batch of so many queries."""
+        """Return the number of bytes of the encrypted logits of a batch of this many queries."""
         ...
 
     def decrypt(self, data: bytes, instances: int) -> NDArray[np.uint64]:
-        """Shares of logits (outputs, instances) modulo 2^LOGIT_BITS, for as many outputs as were sent.
+        """Return shares of logits (outputs, instances) modulo 2^LOGIT_BITS, for as many outputs as were sent.
 
-        Nothing that depends on them may be told to the party that sent the data. Raises `message.invalid` for
-        bytes that are not whole ciphertexts.
+        Nothing that depends on them may be revealed to the party that sent the data. Raises `message.invalid`
+        for bytes that are not complete ciphertexts.
         """
         ...
 
@@ -67,43 +67,43 @@ class HeadEvaluator(Protocol):
     def logits(
         self, heads: Sequence[EncryptedHead], queries: bytes, seed: bytes, instances: int
     ) -> Iterator[MaskedLogits]:
-        """Masked logits of each head in turn, for the first `instances` queries.
+        """Yield masked logits of each head in turn, for the first `instances` queries.
 
-        The masks are what `seed` (32 bytes, fresh for every batch) stands for.
+        The masks are derived from `seed` (32 bytes, fresh for every batch).
 
         Raises:
-            OstrakaError: `message.invalid` for queries of another size or with values that are none,
+            OstrakaError: `message.invalid` for queries of another size or with invalid values,
                 `crypto.refused` for queries under other parameters, `party.not_encrypted` for a weight that
                 is too large.
-            ValueError: for heads of another depth than the scheme evaluates, or of differing inputs.
+            ValueError: for heads of another depth than the scheme evaluates, or with different inputs.
         """
         ...
 
 
 class Scheme(Protocol):
-    """How heads of one kind are evaluated; both sides take it from the kind and agree on nothing else."""
+    """How heads of one kind are evaluated; both sides derive it from the kind and agree on nothing else."""
 
     def keys(self) -> QueryKeys:
-        """Fresh keys."""
+        """Return fresh keys."""
         ...
 
     def evaluator(self, public: bytes, context: bytes) -> HeadEvaluator:
-        """Return what evaluates under a querying party's `public` keys, made for the same `context`.
+        """Return an evaluator for a querying party's `public` keys, made for the same `context`.
 
-        Raises `message.invalid` or `crypto.refused` for keys that are none.
+        Raises `message.invalid` or `crypto.refused` for invalid keys.
         """
         ...
 
     def queries_bytes(self, inputs: int, instances: int) -> int:
-        """Bytes of a batch of so many encrypted queries, for heads of so many inputs."""
+        """Return the number of bytes of a batch of encrypted queries, for heads with this many inputs."""
         ...
 
     def most_public_bytes(self) -> int:
-        """Bytes of the public keys, at most."""
+        """Return the maximum number of bytes of the public keys."""
         ...
 
     def logits_bytes(self, outputs: int, instances: int) -> int:
-        """Bytes of the encrypted logits of one head for a batch."""
+        """Return the number of bytes of the encrypted logits of one head for a batch."""
         ...
 
 
@@ -130,7 +130,7 @@ def check_queries(X: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
 
 
 def check_heads(heads: Sequence[EncryptedHead], layers: int) -> None:
-    """Raise ValueError unless heads have so many layers and take the same features."""
+    """Raise ValueError unless heads have this many layers and the same number of features."""
     if any(len(head.layers) != layers for head in heads):
         raise ValueError(f"these parameters are for heads of {layers} layers")
     if len({head.inputs for head in heads}) != 1:
@@ -138,7 +138,7 @@ def check_heads(heads: Sequence[EncryptedHead], layers: int) -> None:
 
 
 def groups(heads: Sequence[EncryptedHead], rows: int) -> Iterator[list[EncryptedHead]]:
-    """Heads in their order, as many at once as have `rows` values after their first layer, at least one."""
+    """Yield heads in order, in groups of at least one and at most `rows` values after the first layer."""
     group: list[EncryptedHead] = []
     for head in heads:
         held = sum(member.layers[0].outputs for member in group)
@@ -150,10 +150,9 @@ def groups(heads: Sequence[EncryptedHead], rows: int) -> Iterator[list[Encrypted
 
 
 def scheme_of(head: Head) -> Scheme:
-    """Return the scheme under which heads of this kind run.
+    """Return the scheme for heads of this kind.
 
-    Raises `config.invalid` where the library that square-mlp and square-cnn need is of another version than
-    the one they are written for.
+    Raises `config.invalid` if the library for square-mlp and square-cnn does not have the supported version.
     """
     if head in ("linear", "square"):
         from ostraka.common.crypto.linear.linear_scheme import LinearScheme

@@ -9,11 +9,11 @@ from threadpoolctl import ThreadpoolController
 EXACT_BITS = 53
 """Integers up to 2^53 are exact in double precision."""
 COLUMNS = 2048
-"""Columns that are multiplied at once, so that memory stays bounded."""
+"""Number of columns that are multiplied at once, which bounds the memory."""
 
 
 def split_signed(values: NDArray[np.int64], size: int, bits: int) -> list[NDArray[np.int64]]:
-    """Limbs of values between -2^bits and 2^bits, each at most 2^(size - 1) from zero, the lowest first.
+    """Return limbs of values between -2^bits and 2^bits, each at most 2^(size - 1) from zero, lowest first.
 
     With 63 bits they give the values modulo 2^64.
     """
@@ -28,7 +28,7 @@ def split_signed(values: NDArray[np.int64], size: int, bits: int) -> list[NDArra
 
 @cache
 def blas() -> ThreadpoolController:
-    """One thread multiplies: several, waiting for each other on busy cores, took four times as long."""
+    """Return the controller that limits BLAS to one thread; several on busy cores took four times as long."""
     return ThreadpoolController()
 
 
@@ -38,8 +38,8 @@ _BITS = 64
 def product(weights: NDArray[np.int64], weight_bits: int, values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return the product modulo 2^64 of weights (rows, n) and values (n, columns).
 
-    Both are split into limbs whose products double precision adds up exactly; products of limbs whose place
-    is beyond the modulus are left out. Weights lie within +-2^weight_bits, and time depends on shapes alone.
+    Both are split into limbs whose products double precision sums exactly; products of limbs beyond the
+    modulus are left out. Weights lie within +-2^weight_bits, and the time depends only on shapes.
     """
     size, weight_size = _limb_sizes(weight_bits, weights.shape[1])
     factors = [limb.astype(np.float64) for limb in split_signed(weights, weight_size, weight_bits)]
@@ -58,7 +58,7 @@ def product(weights: NDArray[np.int64], weight_bits: int, values: NDArray[np.uin
 
 
 def _limb_sizes(weight_bits: int, terms: int) -> tuple[int, int]:
-    """Return the sizes of limbs of values and of weights that take the fewest products."""
+    """Return the sizes of limbs of values and of weights that need the fewest products."""
     together = EXACT_BITS + 2 - terms.bit_length()
     sizes = [(size, together - size) for size in range(8, together - 7)]
     return min(sizes, key=lambda pair: _products(pair[0], pair[1], weight_bits))

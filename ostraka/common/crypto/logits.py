@@ -1,4 +1,4 @@
-"""Logits of encrypted queries: of which kinds of heads they are, and how both sides count their shares."""
+"""Logits of encrypted queries: the kinds of heads that give them, and the unit of their shares."""
 
 from typing import Literal, get_args
 

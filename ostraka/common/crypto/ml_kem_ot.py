@@ -1,20 +1,24 @@
-"""128 base oblivious transfers of random keys by ML-KEM-768, which no quantum computer is known to open.
+"""128 base oblivious transfers of random keys by ML-KEM-768, which no known quantum attack breaks.
 
-After Masny and Rindal 2019 (Endemic Oblivious Transfer), whose protocol turns any key encapsulation with keys
-that look uniform in a group into a transfer. A public key of ML-KEM (FIPS 203) is a vector t of 768 residues
+After Masny and Rindal 2019 (Endemic Oblivious Transfer), whose protocol turns any key encapsulation whose
+keys look uniform in a group into a transfer. A public key of ML-KEM (FIPS 203) is a vector t of 768 residues
 modulo 3329 and a seed of its matrix. For its choice c the receiver makes a key (t, seed), draws the residues
 r of the other branch at random, and sends the seed, r and t - H(r), where H hashes to residues. The sender
 adds to each branch the hash of the other one, which gives it two public keys, and encapsulates to both.
 
-- The choice is hidden as long as t looks uniform, which is what ML-KEM's security rests on as well (module
-  learning with errors): both branches are uniform then, and either may be the one that was drawn.
-- The other key stays unknown. Whichever branch is hashed last decides a public key that is uniform for this
-  very seed, context, place and branch; the receiver has no secret key to it, as nobody has to a uniform one.
-- A ciphertext that is none gives the receiver a key that the sender does not know (FIPS 203, implicit
-  rejection). The check of the extension then fails for one value of the choice: a guess of one bit, as with a
-  column of other choices (`ot_extension`).
+- The choice is hidden as long as t looks uniform, on which ML-KEM's security rests as well (module learning
+with
+  errors): both branches are uniform then, and either may be the one that was drawn.
+- The other key stays unknown. Whichever branch is hashed last determines a public key that is uniform for
+this
+  very seed, context, place and branch; the receiver has no secret key for it, as nobody has for a uniform
+      one.
+- An invalid ciphertext gives the receiver a key that the sender does not know (FIPS 203, implicit rejection).
+The
+  check of the extension then fails for one value of the choice: a guess of one bit, as with a column of other
+  choices (`ot_extension`).
 
-Unlike transfers by points of a curve, whose choices nobody can ever open, all rests on one assumption here.
+In transfers by points of a curve, nobody can ever open the choices; here everything rests on one assumption.
 """
 
 import hashlib
@@ -33,19 +37,19 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 PRIME = 3329
 """ML-KEM's q."""
 RESIDUES = 3 * 256
-"""Of ML-KEM-768's vector t."""
+"""Number of residues in ML-KEM-768's vector t."""
 BRANCH_BYTES = RESIDUES * 12 // 8
-"""Of a vector, whose residues take 12 bits each (FIPS 203, ByteEncode12)."""
+"""Number of bytes of a vector, with 12 bits per residue (FIPS 203, ByteEncode12)."""
 SEED_BYTES = 32
 CIPHERTEXT_BYTES = 1088
 NONCE_BYTES = 32
-"""Of the sender's first message, by which nothing that is hashed was hashed before."""
+"""Size of the sender's first message; it ensures that nothing that is hashed was hashed before."""
 OFFER_BYTES = TRANSFERS * (2 * BRANCH_BYTES + SEED_BYTES)
 ANSWER_BYTES = TRANSFERS * 2 * CIPHERTEXT_BYTES
 _PRIVATE_BYTES = 64
-"""A private key as its seed (FIPS 203: d and z)."""
+"""Size of a private key as its seed (FIPS 203: d and z)."""
 _HASHED_BYTES = 1800
-"""1,200 candidates of 12 bits, of which 975 are below q and 768 are needed: fewer come once in 2^160."""
+"""1,200 candidates of 12 bits; 975 are below q and 768 are needed: too few occur once in 2^160."""
 _PURPOSE = "base transfer by ML-KEM"
 
 Residues = NDArray[np.uint16]
@@ -53,7 +57,7 @@ Residues = NDArray[np.uint16]
 
 @dataclass(frozen=True)
 class KemSender:
-    """The side that has both keys of every transfer; good for one receiver's offer only.
+    """The side that has both keys of every transfer; valid for one receiver's offer only.
 
     Attributes:
         context: the binding of the computation.
@@ -71,7 +75,7 @@ class KemSender:
     def answer(self, offer: bytes) -> tuple[NDArray[np.uint8], bytes]:
         """Return both keys of every transfer, (128, 2, 32), uint8, and the ciphertexts for the receiver.
 
-        Each call draws others. Raises `message.invalid` for a message of another size, and `crypto.refused`
+        Each call draws new ones. Raises `message.invalid` for a message of another size, and `crypto.refused`
         for numbers that are not residues.
         """
         context = derive(self.context, _PURPOSE, self.opening, offer)
@@ -91,7 +95,7 @@ class KemReceiver:
     """The side with a choice for every transfer.
 
     Attributes:
-        offer: of every transfer a seed and both branches, for the sender.
+        offer: a seed and both branches for every transfer, for the sender.
     """
 
     offer: bytes
@@ -128,7 +132,7 @@ class KemReceiver:
             other = _expand(random(SEED_BYTES))
             hashed = _hash(context, opening, place, choice, seed, _encode(other))
             own = (_decode(public[:BRANCH_BYTES]) + PRIME - hashed) % PRIME
-            # Both lie beside each other and are taken by place, so that nothing branches on a choice.
+            # Both are adjacent and are selected by index, so that no branch depends on a choice.
             branches = np.stack([own, other])[[choice, 1 - choice]]
             offer += seed + _encode(branches)
             private.append(key)
@@ -137,8 +141,8 @@ class KemReceiver:
     def keys(self, answer: bytes) -> NDArray[np.uint8]:
         """Return the chosen key of every transfer, (128, 32), uint8.
 
-        Raises `message.invalid` for a message of another size; ciphertexts that are none give other keys than
-        the sender has.
+        Raises `message.invalid` for a message of another size; invalid ciphertexts give other keys than the
+        sender has.
         """
         check_size("answer of the base transfers", answer, ANSWER_BYTES)
         pairs = np.frombuffer(answer, np.uint8).reshape(TRANSFERS, 2, CIPHERTEXT_BYTES)
@@ -153,7 +157,7 @@ class KemReceiver:
 
 @dataclass(frozen=True)
 class _Pair:
-    """What a receiver offers for one transfer: a seed, and the residues of both branches, encoded."""
+    """A receiver's offer for one transfer: a seed, and the residues of both branches, encoded."""
 
     seed: bytes
     branches: tuple[bytes, bytes]
@@ -178,13 +182,13 @@ def _read_offer(offer: bytes) -> list[_Pair]:
 
 
 def _hash(context: bytes, nonce: bytes, place: int, branch: int, seed: bytes, other: bytes) -> Residues:
-    """Hash what the other branch is to uniform residues (768,), for this branch."""
+    """Hash the other branch to uniform residues (768,), for this branch."""
     begun = derive(context, _PURPOSE, nonce, place.to_bytes(2, "little"), bytes([branch]), seed, other)
     return _expand(begun)
 
 
 def _expand(seed: bytes) -> Residues:
-    """Return uniform residues (768,): of candidates of 12 bits from SHAKE-256 the first that are below q."""
+    """Return uniform residues (768,): the first candidates of 12 bits from SHAKE-256 that are below q."""
     length = _HASHED_BYTES
     while True:
         candidates = _decode(hashlib.shake_256(seed).digest(length))

@@ -1,23 +1,26 @@
-"""Oblivious transfer of labels that differ by delta: as many as wanted from 128 base transfers.
+"""Oblivious transfer of labels that differ by delta: as many as needed from 128 base transfers.
 
-The sender holds delta and for every row the label of 0; the receiver gets the label of its choice, which is
-the label of 0 plus, where the choice is 1, delta. One message goes from receiver to sender (Ishai, Kilian,
-Nissim and Petrank 2003; with delta as Asharov, Lindell, Schneider and Zohner 2013 use it).
+The sender has delta and the label of 0 for every row. The receiver gets the label of its choice: the label of
+0, plus delta if the choice is 1. One message goes from receiver to sender (Ishai, Kilian, Nissim and Petrank
+2003; with delta as used by Asharov, Lindell, Schneider and Zohner 2013).
 
 A receiver that puts different choices into different columns could learn delta, so the columns are checked
 (Keller, Orsini and Scholl 2015). The proof of their check by rows has a gap, which Roy 2022 (SoftSpokenOT)
-found; this is the check by columns, which has none, as in the later version of their paper: a linear hash H
-of every column, `ColumnHash`, keyed by a hash of the whole message, and of all before it on which the columns
-depend, the base transfers' answer included (Fiat and Shamir 1986). Say column i was made with choices r_i;
-the sender has q_i = t_i + delta_i r_i, the receiver claims x = H(r) and t'_i = H(t_i), and the sender accepts
-if H(q_i) = t'_i + delta_i x for all i. Then (own derivation: docs/confidential-proofs.md):
+found. This is the check by columns, which has none, as in the later version of their paper: a linear hash H
+of every column, `ColumnHash`. It is keyed by a hash of the whole message and of everything before it on which
+the columns depend, including the base transfers' answer (Fiat and Shamir 1986). Say column i was made with
+choices r_i. The sender has q_i = t_i + delta_i r_i, the receiver claims x = H(r) and t'_i = H(t_i), and the
+sender accepts if H(q_i) = t'_i + delta_i x for all i. Then (own derivation: docs/confidential-proofs.md):
 
 - For a column with H(r_i) != x exactly one value of delta_i is accepted, whatever t'_i is. The receiver knows
-  these bits if it passes, and it passes with probability 2^-c for c of them: guessing so is no better than
-  guessing delta.
+these
+  bits if it passes, and with c such columns it passes with probability 2^-c. Such guessing is no better than
+      guessing
+  delta.
 - All other columns have one hash, so one r: with n blocks a column two collide with probability below
   2^13 (n / 2^128)^2, for each message that a receiver tries offline; that is 2^-203 for n = 2^20.
-- Neither columns nor claims say anything of r: the last 256 choices are random and used for nothing else, and
+- Neither columns nor claims reveal anything about r. The last 256 choices are random and used for nothing
+else, and
   they make x uniform; t'_i follows from x and what the sender has.
 """
 
@@ -36,9 +39,9 @@ from ostraka.common.crypto.transcripts import derive
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 TRANSFERS = 128
-"""Base transfers: one for each bit of delta, and so for each column here; 128-bit security."""
+"""Number of base transfers: one for each bit of delta, and so for each column here; 128-bit security."""
 KEY_BYTES = 32
-"""Of a key of a base transfer."""
+"""Number of bytes of a key of a base transfer."""
 HASH_BYTES = 32
 HASH_BITS = 8 * HASH_BYTES
 _NONCE = bytes(12)
@@ -48,10 +51,10 @@ class ColumnHash:
     """Two GHASHes: for each of two keys, the column's blocks as a polynomial at a point of GF(2^128).
 
     The GCM tag of a text that is only authenticated is such a polynomial plus a constant that depends on the
-    key and on the length (NIST SP 800-38D, section 7.1), so a tag plus the tag of zeros is linear over GF(2).
-    For a key drawn after them, two different columns of n blocks collide with probability at most
-    (n / 2^128)^2, and the hash of a column whose last two blocks are uniform is uniform unless the points
-    are equal or zero, which has probability below 2^-125 (own derivation: docs/confidential-proofs.md).
+    key and on the length (NIST SP 800-38D, section 7.1). So a tag plus the tag of zeros is linear over GF(2).
+    For a key drawn after them, two different columns of n blocks collide with probability at most (n /
+    2^128)^2. The hash of a column whose last two blocks are uniform is uniform unless the points are equal or
+    zero, which has probability below 2^-125 (own derivation: docs/confidential-proofs.md).
     """
 
     def __init__(self, key: bytes, column_bytes: int) -> None:
@@ -70,7 +73,7 @@ class ColumnHash:
 
 
 _STEP = 1024
-"""Bytes of each column turned at a time, so that they stay in the cache."""
+"""Number of bytes of each column that are transposed at a time, so that they stay in the cache."""
 
 _SWAPS = (
     (np.uint64(7), np.uint64(0x00AA00AA00AA00AA)),
@@ -80,7 +83,7 @@ _SWAPS = (
 
 
 def rows_of(columns: NDArray[np.uint8]) -> Blocks:
-    """Row j's block has as its bit i the bit j of column i.
+    """Return the transposed columns: bit i of row j's block is bit j of column i.
 
     Args:
         columns: 128 columns of bits, (128, bytes), least significant bit first.
@@ -97,7 +100,7 @@ def rows_of(columns: NDArray[np.uint8]) -> Blocks:
 
 
 def _transpose(columns: NDArray[np.uint8]) -> Blocks:
-    """Squares of 8 by 8 bits turned within a word each (Warren, Hacker's Delight, 7-3), then laid out."""
+    """Transpose squares of 8 by 8 bits in a word each (Warren, Hacker's Delight, 7-3), then arrange them."""
     squares = columns.T.copy().view("<u8")
     for shift, mask in _SWAPS:
         moved = (squares ^ (squares >> shift)) & mask
@@ -110,12 +113,12 @@ _CLAIM_BYTES = (1 + TRANSFERS) * HASH_BYTES
 
 
 def column_bytes(rows: int) -> int:
-    """Bytes of a column: the rows, filled up to whole blocks, and those that hide what the check tells."""
+    """Return the bytes of a column: the rows, padded to whole blocks, and those that hide the check."""
     return -(-rows // BLOCK_BITS) * BLOCK_BYTES + HASH_BITS // 8
 
 
 def extension_bytes(rows: int) -> int:
-    """Bytes of the receiver's message for so many rows."""
+    """Return the number of bytes of the receiver's message for this many rows."""
     return TRANSFERS * column_bytes(rows) + _CLAIM_BYTES
 
 
@@ -125,8 +128,8 @@ class Receiver:
 
     Args:
         keys: both keys of every base transfer, (128, 2, 32).
-        context: what the computation is bound to, base transfers included.
-        choices: a column of bits, uint8, as long as `column_bytes` says, from `random_choices`.
+        context: the binding of the computation, including base transfers.
+        choices: a column of bits, uint8, with the length given by `column_bytes`, from `random_choices`.
     """
 
     keys: NDArray[np.uint8] = field(repr=False)
@@ -151,27 +154,28 @@ class Receiver:
 
 
 def random_choices(rows: int, random: Callable[[int], bytes] = secrets.token_bytes) -> NDArray[np.uint8]:
-    """Uniform choices for a receiver: the first `rows` bits, least significant first, are its rows'."""
+    """Return uniform choices of a receiver; the first `rows` bits, least significant first, are the rows'."""
     return np.frombuffer(random(column_bytes(rows)), np.uint8)
 
 
 def accept(
     message: bytes, rows: int, keys: NDArray[np.uint8], delta: NDArray[np.uint8], context: bytes
 ) -> NDArray[np.uint8]:
-    """Take the sender's step: return the columns (128, bytes) whose rows are the labels of 0.
+    """Run the sender's step: return the columns (128, bytes) whose rows are the labels of 0.
 
-    A sender that refused a message takes no other: each try would tell the receiver something of delta.
+    A sender that refused a message must take no other: each attempt would reveal something about delta to the
+    receiver.
 
     Args:
-        message: the receiver's.
-        rows: how many the sender wants.
-        keys: of each pair of the base transfers the one that delta's bit chose, (128, 32).
+        message: the receiver's message.
+        rows: number of rows that the sender wants.
+        keys: from each pair of the base transfers the one that delta's bit chose, (128, 32).
         delta: its 128 bits, uint8, least significant first.
-        context: what the computation is bound to, base transfers included.
+        context: the binding of the computation, including base transfers.
 
     Raises:
-        OstrakaError: `message.invalid` for a message of another size, `crypto.refused` for one that is not
-            consistent.
+        OstrakaError: `message.invalid` for a message of another size, `crypto.refused` for an inconsistent
+            one.
     """
     if len(message) != extension_bytes(rows):
         raise OstrakaError(

@@ -16,12 +16,12 @@ SEED_BYTES = 32
 class Stream:
     """AES-256 in counter mode, read from the start; the key is HKDF-SHA256 of the seed and the purpose.
 
-    The same seed and purpose give the same stream on any machine; streams of other purposes are independent
+    The same seed and purpose give the same stream on any machine; streams for other purposes are independent
     of it (RFC 5869).
     """
 
     def __init__(self, seed: bytes, purpose: str) -> None:
-        """Start the stream of `purpose`; raises ValueError for a seed that is not 32 bytes."""
+        """Start the stream of `purpose`; raise ValueError for a seed that is not 32 bytes."""
         if len(seed) != SEED_BYTES:
             raise ValueError(f"a seed has {SEED_BYTES} bytes, not {len(seed)}")
         key = HKDFExpand(SHA256(), SEED_BYTES, purpose.encode()).derive(seed)
@@ -38,7 +38,7 @@ class Stream:
     def ring(self, bits: int, *shape: int) -> NDArray[np.uint64]:
         """Return the next uniform values modulo 2^bits, of `shape`, uint64; `bits` is at most 64.
 
-        Each takes 4 bytes of the stream, or 8 where `bits` is above 32.
+        Each takes 4 bytes of the stream, or 8 if `bits` is above 32.
         """
         octets: np.dtype[Any] = np.dtype("<u4" if bits <= 32 else "<u8")
         data = self.octets(_product(shape) * octets.itemsize)

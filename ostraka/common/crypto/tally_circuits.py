@@ -1,7 +1,7 @@
-"""Circuits of a blind tally on two halves of a histogram, modulo 2^32 or, of verified ballots, 2^31 - 1.
+"""Circuits of a blind tally on two halves of a histogram, modulo 2^32 or, for verified ballots, 2^31 - 1.
 
-The guardian adds noise to its half, and public offsets to what a check compares, before they become inputs
-(`ostraka.guardian.blind.circuit_inputs`), so the circuits are the same whatever a mechanism's parameters are.
+Before they become inputs, the guardian adds noise to its half, and public offsets to what a check compares
+(`ostraka.guardian.blind.circuit_inputs`). So the circuits are the same whatever a mechanism's parameters are.
 """
 
 from collections.abc import Callable
@@ -18,13 +18,13 @@ from ostraka.common.sharing.prime_field import PrimeField
 
 Adder = Callable[[Gates, Wires, Wires], Wires]
 HALVED_BITS = 31
-"""Of a number of which only twice its value is looked at, modulo 2^32 or 2^31 - 1."""
+"""Bits of a number of which only twice its value is used, modulo 2^32 or 2^31 - 1."""
 
 
 def check_of(mechanism: Mechanism, classes: int, modulus: Modulus) -> Circuit | None:
     """Return the circuit of a mechanism's check per query, or per label of one; None without a check.
 
-    `modulus` is that of the sums, of 32 bits, or of 31 for verified ballots.
+    `modulus` is that of the sums, with 32 bits, or with 31 for verified ballots.
 
     Raises:
         ValueError: for a mechanism that is not tallied blindly.
@@ -52,7 +52,7 @@ def require_blind(mechanism: Mechanism) -> None:
 
 
 def querying_words(sums: RingArray, circuit: Circuit) -> NDArray[np.uint64]:
-    """Return the querying party's words (instances, words) of its halves (queries, width) of the histogram.
+    """Return the querying party's words (instances, words) from its halves (queries, width) of the histogram.
 
     An instance is a query, or a query and a label, query by query.
     """
@@ -61,16 +61,17 @@ def querying_words(sums: RingArray, circuit: Circuit) -> NDArray[np.uint64]:
 
 
 def labels_of(bits: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the answers (instances,) that the output bits (instances, outputs) of `answers_of` say."""
+    """Return the answers (instances,) in the output bits (instances, outputs) of `answers_of`."""
     labels: NDArray[np.int64] = (bits.astype(np.int64) << np.arange(bits.shape[1])).sum(axis=1)
     return labels
 
 
 def check_circuit(columns: int, modulus: Modulus) -> Circuit:
-    """Whether some column's sum reaches the guardian's last word; the bit opens to both.
+    """Build the circuit for whether some column's sum reaches the guardian's last word; opened to both.
 
-    Sums are compared as unsigned numbers. A last word with its top bit must be exceeded, so that one of ones
-    alone is out of reach, as 0 is always reached. 64 ANDs a column less 1, in the field 93.
+    Sums are compared as unsigned numbers. A last word with its top bit must be exceeded, so that a word of
+    only ones is out of reach, just as 0 is always reached. Takes 64 ANDs per column minus 1, or 93 in the
+    field.
     """
     return Circuit(
         word_bits=modulus.bits,
@@ -84,11 +85,11 @@ def check_circuit(columns: int, modulus: Modulus) -> Circuit:
 
 
 def argmax_circuit(columns: int, modulus: Modulus) -> Circuit:
-    """Build the circuit for the place of the largest folded sum with noise, lowest of equals, low bit first.
+    """Build the circuit for the index of the largest folded sum with noise, the first of equal ones.
 
-    The guardian's last `columns` words are the noise, in two's complement; sums are folded as
-    `Modulus.fold` does. It opens to the evaluator alone. `word_arithmetic` tells the ANDs, to which come 62 a
-    column, in the field 91.
+    The bits of the index come lowest first. The guardian's last `columns` words are the noise, in two's
+    complement; sums are folded as in `Modulus.fold`. The result is opened only to the evaluator.
+    `word_arithmetic` states the ANDs; 62 more per column are needed, or 91 in the field.
     """
     return Circuit(
         word_bits=modulus.bits,
@@ -102,9 +103,9 @@ def argmax_circuit(columns: int, modulus: Modulus) -> Circuit:
 
 
 def sign_circuit(modulus: Modulus) -> Circuit:
-    """Whether a 31-bit sum is 0 or more as a signed number; opens to the evaluator alone. 30 ANDs, or 61.
+    """Build the circuit for whether a signed 31-bit sum is 0 or more, opened to the evaluator. 30 or 61 ANDs.
 
-    Negative are the words with a top bit, in two's complement as in the field of 2^31 - 1.
+    Words with a top bit are negative, both in two's complement and in the field of 2^31 - 1.
     """
     return Circuit(
         word_bits=HALVED_BITS,

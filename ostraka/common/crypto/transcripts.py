@@ -11,10 +11,10 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 
 def binding(*parts: str | int | bytes) -> bytes:
-    """SHA-256 over `parts`, 32 bytes: other parts, in number, order, type or value, give another binding.
+    """Return SHA-256 over `parts`, 32 bytes; different number, order, type or values give another binding.
 
-    Every part is hashed behind its type and its length, so that no two lists are hashed alike. Integers are
-    hashed in decimal.
+    Every part is hashed after its type and its length, so that no two lists have the same hash input.
+    Integers are hashed in decimal.
     """
     digest = hashlib.sha256()
     for part in parts:
@@ -24,7 +24,7 @@ def binding(*parts: str | int | bytes) -> bytes:
 
 
 def derive(context: bytes, purpose: str, *parts: bytes) -> bytes:
-    """32 bytes, a hash of `parts` for one purpose under a binding; equal only where everything is equal."""
+    """Return a 32-byte hash of `parts` for one purpose under a binding; equal only if everything is equal."""
     return binding(context, purpose, *parts)
 
 
@@ -34,22 +34,22 @@ B = TypeVar("B", bytes, memoryview)
 
 
 def ballots_binding(session_id: str, batch_id: int, site: str) -> bytes:
-    """Return what the computation of one party's ballots is bound to; 32 bytes."""
+    """Return the binding of the computation of one party's ballots; 32 bytes."""
     return binding("querier", "party", session_id, batch_id, site, common_pb2.STAGE_BALLOTS)
 
 
 def tally_binding(session_id: str, batch_id: int, stage: common_pb2.Stage) -> bytes:
-    """Return what the circuits of one stage of a blind tally are bound to; 32 bytes."""
+    """Return the binding of the circuits of one stage of a blind tally; 32 bytes."""
     return binding("querier", "guardian", session_id, batch_id, "", stage)
 
 
 def frame_keys(public: bytes) -> bytes:
-    """Return how Evaluate's message begins: public keys after their length (8 bytes); ciphertexts follow."""
+    """Return the start of Evaluate's message: public keys after their length (8 bytes)."""
     return _LENGTH.pack(len(public)) + public
 
 
 def read_encrypted_queries(data: B) -> tuple[B, B]:
-    """Public keys and ciphertexts of Evaluate's message; raises `message.invalid` where keys are cut off."""
+    """Return keys and ciphertexts of Evaluate's message; raise `message.invalid` if the keys are cut off."""
     length = _LENGTH.unpack_from(data)[0] if len(data) >= _LENGTH.size else len(data)
     start = _LENGTH.size
     if start + length > len(data):
@@ -60,7 +60,7 @@ def read_encrypted_queries(data: B) -> tuple[B, B]:
 
 
 def check_size(what: str, data: bytes, size: int) -> None:
-    """Raise `message.invalid` where a message has another size than its computation's."""
+    """Raise `message.invalid` if a message has another size than its computation's."""
     if len(data) != size:
         raise OstrakaError(
             ErrorCode.MESSAGE_INVALID, f"The {what} has {size} bytes, not {len(data)}: send it whole."
@@ -68,9 +68,9 @@ def check_size(what: str, data: bytes, size: int) -> None:
 
 
 class Once:
-    """Lets the first content through, as often as it comes, and refuses every other; safe among threads.
+    """Admits the first content, as often as it comes, and refuses every other; safe to use from many threads.
 
-    A second message in the place of one that was answered could tell a peer both labels of a wire.
+    A second message in the place of an answered one could reveal both labels of a wire to a peer.
     """
 
     def __init__(self, what: str) -> None:
@@ -80,7 +80,7 @@ class Once:
         self._lock = threading.Lock()
 
     def admit(self, *content: bytes) -> None:
-        """Remember this content by its digest; raises `crypto.refused` where another was admitted before."""
+        """Remember this content by its digest; raise `crypto.refused` if another one was admitted before."""
         digest = b"".join(sha256(part).digest() for part in content)
         with self._lock:
             if self._digest is None:

@@ -1,4 +1,4 @@
-"""Two parties compute a circuit on words that both keep secret: what each does, and in which order.
+"""Two parties compute a circuit on words that both keep secret: the steps of each, in order.
 
 | evaluator | message | garbler |
 |---|---|---|
@@ -9,9 +9,9 @@
 | `evaluate` | <- labels | |
 | `labels_to_return` | labels of outputs, where both learn them -> | `open_outputs` |
 
-The first three rows can happen before the evaluator knows its words. Sizes are `Computation.sizes`. The
-evaluator may deviate: then it learns nothing but a result for other words, which it could have given. The
-garbler is trusted to garble the circuit.
+The first three rows can happen before the evaluator knows its words. Sizes are `Computation.sizes`. If the
+evaluator deviates, it learns only a result for other words, which it could have input. The garbler is trusted
+to garble the circuit.
 """
 
 from ostraka.common.crypto.computation import Computation

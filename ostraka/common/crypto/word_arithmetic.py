@@ -1,6 +1,6 @@
-"""Arithmetic on words of wires, with as few AND gates as known; the count is given for words of w bits.
+"""Arithmetic on words of wires, with as few AND gates as known; counts are for words of w bits.
 
-A word is (bits, instances, ..., label), least significant bit first, in two's complement where it has a sign.
+A word is (bits, instances, ..., label), least significant bit first, in two's complement if it has a sign.
 """
 
 from collections.abc import Sequence
@@ -28,10 +28,10 @@ def add_carry(gates: Gates, a: Wires, b: Wires, carry: Wires) -> Wires:
 
 
 def add_in_field(gates: Gates, a: Wires, b: Wires) -> Wires:
-    """Add residues of equal shape modulo 2^w - 1, the sum below it too; 2w - 1 ANDs.
+    """Add residues of equal shape modulo 2^w - 1, with the sum below it too; 2w - 1 ANDs.
 
-    a + b is less than 2^w - 1, or a + b + 1 has a carry out of the word, which is then added: it stands for
-    2^w, of which the residue is 1.
+    Either a + b is less than 2^w - 1, or a + b + 1 has a carry out of the word. The carry is then added: it
+    stands for 2^w, whose residue is 1.
     """
     one = gates.not_(a[0] ^ a[0])
     return add_carry(gates, a, b, _carries(gates, a, b, one)[-1])
@@ -68,7 +68,7 @@ def keep(gates: Gates, choice: Wires, word: Wires) -> Wires:
 
 
 def or_(gates: Gates, a: Wires, b: Wires) -> Wires:
-    """Element by element OR of wires of equal shape; 1 AND each."""
+    """Return the OR of wires of equal shape, element by element; 1 AND each."""
     return a ^ b ^ gates.and_(a, b)
 
 
@@ -88,7 +88,7 @@ def any_of(gates: Gates, wires: Wires) -> Wires:
 
 
 def popcount(gates: Gates, wires: Wires) -> Wires:
-    """How many of the m wires along the first axis are 1, as a word of the bits that m has.
+    """Return the number of 1s among the m wires along the first axis, as a word with as many bits as m.
 
     m - h ANDs, where h is the number of ones in m written in binary (Boyar and Peralta 2005).
     """
@@ -108,9 +108,9 @@ def lookup(gates: Gates, table: Sequence[int], bits: int, index: Wires) -> Wires
 
     Args:
         gates: how to compute.
-        table: entries from 0 to 2^bits - 1; an index beyond the table gives some entry or other value.
-        bits: of the result.
-        index: a word of at least as many bits as the last index of the table has; higher bits are ignored.
+        table: entries from 0 to 2^bits - 1; an index beyond the table gives an arbitrary value.
+        bits: number of bits of the result.
+        index: a word with at least as many bits as the last index of the table; higher bits are ignored.
     """
     monomials = _monomials(gates, index, len(table))
     coefficients = _normal_form(table)
@@ -125,7 +125,7 @@ def lookup(gates: Gates, table: Sequence[int], bits: int, index: Wires) -> Wires
 
 
 def _carries(gates: Gates, a: Wires, b: Wires, carry: Wires | None = None) -> list[Wires]:
-    """Return the carry out of every bit of a + b + carry; one AND a bit.
+    """Return the carry out of every bit of a + b + carry; one AND per bit.
 
     The majority of x, y and c is c ^ (x ^ c)(y ^ c).
     """
@@ -137,12 +137,12 @@ def _carries(gates: Gates, a: Wires, b: Wires, carry: Wires | None = None) -> li
 
 
 def _sign_inverted(gates: Gates, word: Wires) -> Wires:
-    """Two's complement shifted up by half the range, so that unsigned order is the signed one."""
+    """Return two's complement shifted up by half the range, so that unsigned order is the signed one."""
     return np.concatenate([word[:-1], gates.not_(word[-1:])])
 
 
 def _column_sum(gates: Gates, column: Wires) -> tuple[Wires, Wires]:
-    """Return the sum bit of wires of one weight, and their carries, which weigh twice as much."""
+    """Return the sum bit of wires of one weight, and their carries, which have twice the weight."""
     carries = [column[:0]]
     while len(column) > 2:
         triples = len(column) // 3
@@ -156,7 +156,7 @@ def _column_sum(gates: Gates, column: Wires) -> tuple[Wires, Wires]:
 
 
 def _monomials(gates: Gates, index: Wires, entries: int) -> Wires:
-    """Products of the index's bits: term s, from 1 to entries - 1, of the bits that s has; at s - 1."""
+    """Return products of the index's bits: term s, from 1 to entries - 1, of the bits in s; at s - 1."""
     terms = index[: min(1, entries - 1)]
     for place in range(1, (entries - 1).bit_length()):
         bit = index[place : place + 1]
@@ -168,8 +168,8 @@ def _monomials(gates: Gates, index: Wires, entries: int) -> Wires:
 def _normal_form(table: Sequence[int]) -> list[int]:
     """Return the coefficients over GF(2), one bit of each for each bit of the entries (Moebius inversion).
 
-    The coefficient of term s depends on entries at s and below only; those of terms beyond the table are
-    left out, which fixes what an index beyond the table gives.
+    The coefficient of term s depends only on entries at s and below; those of terms beyond the table are left
+    out, which determines the result for an index beyond the table.
     """
     coefficients = list(table)
     for step in (1 << place for place in range((len(table) - 1).bit_length())):
@@ -180,14 +180,14 @@ def _normal_form(table: Sequence[int]) -> list[int]:
 
 
 def argmax(gates: Gates, words: Wires) -> Wires:
-    """One wire for each of k signed words, 1 at the largest of an instance and at the first of equal ones.
+    """Return one wire for each of k signed words, 1 at the largest of an instance, the first of equal ones.
 
-    A tournament of neighbours, so that of equal words the one before wins. For words of w bits it takes
-    k - 1 comparisons, k - 2 selections and k - 2 ANDs to tell the way back: w (2k - 3) + k - 2 ANDs.
+    A tournament of neighbours, in which the earlier of equal words wins. For words of w bits it takes k - 1
+    comparisons, k - 2 selections and k - 2 ANDs for the way back: w (2k - 3) + k - 2 ANDs.
 
     Args:
         gates: how to compute.
-        words: (w, instances, k, label), two or more an instance, in two's complement.
+        words: (w, instances, k, label), two or more per instance, in two's complement.
 
     Returns:
         Wires (instances, k, label), of which exactly one is 1 whatever the words are.
@@ -209,9 +209,9 @@ def argmax(gates: Gates, words: Wires) -> Wires:
 
 
 def index(one_hot: Wires) -> Wires:
-    """Return the place of the only 1 among k wires, as a word; no ANDs.
+    """Return the index of the only 1 among k wires, as a word; no ANDs.
 
-    A bit of the place is 1 where one of the places that have it is chosen, and at most one is.
+    A bit of the index is 1 if one of the places with that bit is chosen, and at most one is.
 
     Args:
         one_hot: (instances, k, label).

@@ -1,4 +1,4 @@
-"""Records as arrays: read from files, split, written."""
+"""Loading, splitting and saving records as arrays."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -15,7 +15,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 __all__ = ["Dataset", "digits", "from_arrays", "load", "load_splits", "save"]
 
 TEST_FRACTION = 0.2
-"""Held out of a file that says no split: four fifths are left to learn from."""
+"""Share of the test records where the file has no split of its own: four fifths remain for training."""
 
 
 def load(
@@ -28,26 +28,29 @@ def load(
     incomplete: bool = False,
     target: NumberFormat | None = None,
 ) -> Dataset:
-    """Load the records of one file: an .npz (X, y), or a table; unlabelled without a y or label column.
+    """Load the records of one file: an .npz (X, y) or a table.
 
-    An .npz whose y has two axes, (records, labels), is multi-label whatever is asked for. Its array
-    `consent`, where there is one, holds a consent level for every record.
+    The records are unlabelled if the .npz has no y, or the table has no label column. An .npz whose y has two
+    axes, (records, labels), is always multi-label. If it has an array `consent`, that array contains a
+    consent level for every record.
 
     Args:
-        path: the file; its suffix says its kind.
-        label: name of the label column of a table; for multi-label records the names of all labels, each of
-            which is a column of 0 and 1 in a table.
-        classes: the task's class names, which labels of one column are then looked up in.
-        consent: whether a table's column `consent`, where there is one, holds consent levels; otherwise it
-            is a feature.
-        ignored: labels of multi-label records that are 0 whatever the file holds, also where it lacks them.
-        incomplete: whether NaN in an .npz stands for a missing value, instead of being refused.
-        target: how the label column, or y, writes a number for each record, which it then holds instead of a
-            class, NaN where it is missing; None: it holds classes.
+        path: the file; its suffix determines its kind.
+        label: the name of a table's label column; for multi-label records the names of all labels. In a table
+            each of them is a column of 0 and 1.
+        classes: the class names of the task; the labels of a single label column must be among them.
+        consent: whether a table's column `consent`, if it exists, contains consent levels; otherwise it is a
+            feature.
+        ignored: labels of multi-label records that are set to 0 whatever the file contains, even if it has no
+            column for them.
+        incomplete: whether NaN in an .npz means a missing value; otherwise NaN is refused.
+        target: the number format of the label column, or of y, if it contains a number for each record
+            instead of a class, with NaN where the number is missing. None means that it contains classes.
 
     Raises:
         OstrakaError: `data.missing`, `data.unreadable`, `data.shape`, `data.nan`, `data.not_numeric` or
-            `data.label_range`, naming the file, and the column and the row, or line, where there is one.
+            `data.label_range`. The message names the file and, where applicable, the column and the row or
+            line.
     """
     file = _existing(path)
     if table_files.kind_of(file) == ".npz":
@@ -74,10 +77,10 @@ def load_splits(
     *,
     target: NumberFormat | None = None,
 ) -> tuple[Dataset, Dataset]:
-    """Training and test records of one labelled file, as in `load`; records without a number are left out.
+    """Return the training and test records of one labelled file, read as in `load`.
 
-    An .npz with X_train, y_train, X_test and y_test is split already; of anything else a fifth, drawn by
-    `seed`, is for testing.
+    An .npz with X_train, y_train, X_test and y_test is already split. From any other file, a fifth of the
+    records is drawn with `seed` for testing. Numeric records without a number are left out.
     """
     file = _existing(path)
     if table_files.kind_of(file) == ".npz":
@@ -92,12 +95,12 @@ def load_splits(
 
 
 def save(dataset: Dataset, path: Path | str) -> None:
-    """Write an .npz that `load` reads back the same."""
+    """Write an .npz from which `load` reads the same dataset."""
     npz.write(dataset, Path(path))
 
 
 def digits() -> Dataset:
-    """scikit-learn's 1,797 handwritten digits: 8x8 pixels of 0..16, ten classes; comes with the package."""
+    """scikit-learn's 1,797 handwritten digits: 8x8 pixels of 0..16, ten classes; included in the package."""
     from sklearn.datasets import load_digits
 
     data = load_digits()

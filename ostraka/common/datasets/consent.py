@@ -1,4 +1,4 @@
-"""Consent levels of records: which level each record's person agreed to, a word and never a number."""
+"""Consent levels of records: the level that each record's person agreed to, as a word."""
 
 import re
 from typing import Annotated, Any
@@ -10,17 +10,17 @@ from ostraka.common.datasets.reading import Origin, place
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 COLUMN = "consent"
-"""Name of a table's column, and of an .npz's array, that holds the levels."""
+"""Name of the table column, and of the .npz array, that contains the levels."""
 LEVEL = r"[a-z0-9][a-z0-9-]{0,31}"
 Level = Annotated[str, Field(pattern=f"^{LEVEL}$")]
-"""A level's name."""
+"""The name of a level."""
 
 
 def consent_levels(values: NDArray[Any], records: int, source: Origin | str) -> tuple[str, ...]:
     """Return the level of each record, from an array (N,) of words or whole numbers.
 
-    Raises `data.shape` for another number of levels than `records`, `data.missing` naming the first record
-    without one, and `data.unreadable` for what is no level's name.
+    Raises `data.shape` if the number of levels is not `records`, `data.missing` naming the first record
+    without a level, and `data.unreadable` for an invalid level name.
     """
     if values.shape != (records,):
         raise OstrakaError(

@@ -1,4 +1,4 @@
-"""Tables in files of text: .csv, .tsv, .txt, packed by gzip or not; every cell is read as text."""
+"""Tables in text files: .csv, .tsv, .txt, optionally packed by gzip; every cell is read as text."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from ostraka.common.files.archives import MAX_UNPACKED_BYTES, UnpackingError, ch
 
 DELIMITERS = ",;\t|"
 SAMPLE_ROWS = 50
-"""Rows that tell a file's delimiter: enough that most agree, and read at once."""
+"""Number of rows from which the delimiter is inferred: enough for a majority, and quick to read."""
 COMMENT = "#"
 FALLBACK = "cp1252"
-"""What spreadsheets of western Europe write."""
+"""The encoding that spreadsheets in western Europe write."""
 FALLBACK_NAME = "Windows-1252"
 _SEPARATOR = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
-"""The line that tells Excel the delimiter."""
+"""The line that tells Excel which delimiter the file uses."""
 _LETTERS = re.compile(r"[À-ÖØ-öø-ÿ]{3,}")
-"""Three letters beyond ASCII in a row, which no word of western Europe has, but for umlauts."""
+"""Three letters beyond ASCII in a row; words of western Europe have these only with umlauts."""
 _UMLAUTS = frozenset("äöüÄÖÜßåÅ")
 _SIGN = re.compile(
     r"[^\W\d_][„”…†‡ˆ‰‹›™¢£¤¥¦§¨©¬®¯¶¸¿¹²³][^\W\d_]|[^\W\d_][ŠŽŒ][a-zß-ÿ]|[a-zß-ÿ][ŠŽŒŸ]|Ÿ[a-zß-ÿ]|(?<!\w)[³¹][^\W\d_]"
 )
-"""A sign inside a word, or a capital beside small letters, which is a letter in another encoding."""
+"""A sign inside a word, or a capital after or before small letters: evidence of another encoding."""
 _SMALL_BLOCK = 1 << 20
-"""Bytes that Arrow parses at a time, at least; a quoted cell may not be longer than a block."""
+"""Minimum number of bytes that Arrow parses at a time; a quoted cell must not be longer than a block."""
 
 
 @dataclass(frozen=True)
 class _Text:
-    """A file as UTF-8 in composed letters (NFC), without a byte-order mark."""
+    """A file's text as UTF-8 in composed letters (NFC), without a byte-order mark."""
 
     data: bytes
     encoding: str
@@ -54,14 +54,15 @@ class _Text:
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where a text's rows begin, and how its cells are parted.
+    """Where a text's rows begin, and which delimiter separates its cells.
 
     Attributes:
-        delimiter: between cells.
-        header: the columns' names; a nameless one for each cell that rows have beyond the header, all empty.
-        lines: before the first row, the header among them.
-        start: bytes before the first row.
-        comments: lines of comments among those before the header.
+        delimiter: the character between cells.
+        header: the column names, plus an empty name for each cell that all rows have beyond the header; those
+            cells are empty.
+        lines: number of lines before the first row, including the header.
+        start: number of bytes before the first row.
+        comments: number of comment lines before the header.
     """
 
     delimiter: str
@@ -72,11 +73,11 @@ class _Layout:
 
 
 def read_csv(file: Path) -> tuple[pa.Table, Origin, Reading]:
-    """Return a file's columns of text, where its rows stand, and what was guessed.
+    """Return a file's columns as text, the positions of its rows, and what was guessed.
 
     Raises:
-        OstrakaError: `data.unreadable` for text of no known encoding, a row of too many or too few cells,
-            and a quote that is not closed, naming the line; `data.shape` as `name_columns`.
+        OstrakaError: `data.unreadable` for an unknown encoding, a row with too many or too few cells, and an
+            unclosed quote, naming the line; `data.shape` as in `name_columns`.
     """
     try:
         return _read(file)
@@ -126,7 +127,7 @@ def _read_bytes(file: Path) -> bytes:
 
 
 def _require_text(raw: bytes, file: Path) -> bytes:
-    """Return what is nothing else under the name of a file of text."""
+    """Return the bytes; refuse another kind of file that has the name of a text file."""
     other = tell_content(raw[:HEAD])
     if other:
         raise _unreadable(file, other)
@@ -134,14 +135,14 @@ def _require_text(raw: bytes, file: Path) -> bytes:
 
 
 def _decode(raw: bytes, file: Path) -> _Text:
-    """Return a file's text by its byte-order mark, else as UTF-8, else as Windows-1252 where that fits."""
+    """Return a file's text: decoded by its byte-order mark, as UTF-8, or as Windows-1252 if plausible."""
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not raw.startswith(codecs.BOM_UTF32_LE):
         try:
             return _Text(_compose(raw.decode("utf-16")), "UTF-16")
         except UnicodeDecodeError as exc:
-            raise _unreadable(file, "its text is not UTF-16, as it says; save it as UTF-8") from exc
+            raise _unreadable(file, "it is marked as UTF-16, but its text is not; save it as UTF-8") from exc
     if b"\x00" in raw:
-        raise _unreadable(file, "it holds bytes of 0, which no text has; save it as UTF-8")
+        raise _unreadable(file, "it contains bytes of 0, which text never has; save it as UTF-8")
     data = raw.removeprefix(codecs.BOM_UTF8)
     if data.isascii():
         return _Text(data, "UTF-8")
@@ -153,19 +154,20 @@ def _decode(raw: bytes, file: Path) -> _Text:
 
 
 def _guess(data: bytes, damage: UnicodeDecodeError, file: Path) -> _Text:
-    """Return text that is not UTF-8 as Windows-1252; refuse UTF-8 with damage, and foreign text."""
+    """Decode text that is not UTF-8 as Windows-1252; refuse damaged UTF-8 and text in other encodings."""
     replaced = data.decode(errors="replace")
     lost = replaced.count("\ufffd")
     kept = sum(map(len, re.findall(r"[^\x00-\x7f\ufffd]+", replaced)))
     line = data[: damage.start].count(b"\n") + 1
     if kept >= lost:
         raise _unreadable(
-            file, f"it is UTF-8 but for a byte {data[damage.start]:#04x} in line {line}; correct it there"
+            file,
+            f"it is UTF-8 except for a byte {data[damage.start]:#04x} in line {line}; correct it there",
         )
     try:
         text = data.decode(FALLBACK)
     except UnicodeDecodeError as exc:
-        raise _unreadable(file, "its text is of no encoding that is known; save it as UTF-8") from exc
+        raise _unreadable(file, "the encoding of its text is unknown; save it as UTF-8") from exc
     letters = (run for run in _LETTERS.finditer(text) if not _UMLAUTS.issuperset(run[0]))
     foreign = next(letters, None) or _SIGN.search(text)
     if foreign:
@@ -173,7 +175,7 @@ def _guess(data: bytes, damage: UnicodeDecodeError, file: Path) -> _Text:
         word = foreign[0]
         raise _unreadable(
             file,
-            f"its encoding is neither UTF-8 nor {FALLBACK_NAME}, which makes {word!r} of line {line}; save"
+            f"its encoding is neither UTF-8 nor {FALLBACK_NAME}, which gives {word!r} in line {line}; save"
             " it as UTF-8",
         )
     return _Text(_compose(text), FALLBACK_NAME, guessed=True)
@@ -184,12 +186,12 @@ def _compose(text: str) -> bytes:
 
 
 def _lines(data: bytes | memoryview) -> io.TextIOWrapper:
-    """Return the lines of a text with their ends, as `csv` takes them."""
+    """Return the lines of a text with their line ends, as `csv` expects them."""
     return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
 
 
 def _find_layout(data: bytes, file: Path) -> _Layout:
-    """Tell where the table begins and how its cells are parted, from its first rows."""
+    """Find where the table begins and which delimiter it uses, from its first rows."""
     lines = _lines(data)
     before = 0
     start = 0
@@ -208,7 +210,7 @@ def _find_layout(data: bytes, file: Path) -> _Layout:
         before += 1
         start += len(line.encode())
     if comments and _is_header(comments[-1], ahead, delimiter):
-        # The last line that begins with the sign of comments names the columns.
+        # The last line that begins with the comment sign contains the column names.
         line = comments.pop()
         ahead = [line, *ahead]
         before -= 1
@@ -223,15 +225,15 @@ def _find_layout(data: bytes, file: Path) -> _Layout:
         raise _unreadable(file, f"a quote of its header, in line {before + 1}, is not closed") from exc
     before += len(taken)
     start += sum(len(line.encode()) for line in taken)
-    # The last line of the sample may be a part of a row.
+    # The last line of the sample may be an incomplete row.
     rows = list(_rows(ahead[len(taken) :], delimiter))[: SAMPLE_ROWS - 1]
     return _Layout(delimiter, (*header, *_beyond(header, rows)), before, start, len(comments))
 
 
 def _is_header(comment: str, rows: list[str], delimiter: str) -> bool:
-    """Whether a line that begins with the sign of comments names the columns of the rows that follow it.
+    """Whether a line that begins with the comment sign contains the column names of the rows after it.
 
-    It does not where the first of these does, or where it holds a number.
+    It does not if the first of these rows looks like a header, or if the line contains a number.
     """
     if comment.startswith(f"{COMMENT} "):
         return False
@@ -244,7 +246,7 @@ def _is_header(comment: str, rows: list[str], delimiter: str) -> bool:
 
 
 def _has_names(records: list[list[str]]) -> bool:
-    """Whether the first row has a word above numbers alone."""
+    """Whether the first row has a word in a column that otherwise contains only numbers."""
     if not records:
         return False
     first, *others = records
@@ -263,12 +265,12 @@ def _keep(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
 
 
 def _rows(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
-    """Yield the rows that are not blank."""
+    """Yield the rows; skip blank ones."""
     return (row for row in csv.reader(lines, delimiter=delimiter) if row)
 
 
 def _beyond(header: list[str], rows: list[list[str]]) -> list[str]:
-    """Return a nameless column for each delimiter that all rows have at their end and the header has not."""
+    """Return an empty column name for each empty cell that all rows have beyond the end of the header."""
     widths = {len(row) for row in rows}
     more = min(widths, default=0) - len(header)
     if len(widths) != 1 or more < 1 or any(cell.strip() for row in rows for cell in row[len(header) :]):
@@ -277,7 +279,7 @@ def _beyond(header: list[str], rows: list[list[str]]) -> list[str]:
 
 
 def _count_blank(body: memoryview, layout: _Layout) -> int:
-    """Count the blank lines between the rows of one column, which may be gaps."""
+    """Count the blank lines between the rows of a one-column table; they may be missing values."""
     if len(layout.header) > 1:
         return 0
     rows = list(csv.reader(_lines(bytes(body).rstrip()), delimiter=layout.delimiter))
@@ -289,14 +291,14 @@ def _tell_delimiter(lines: list[str]) -> str:
 
 
 def _columns(lines: list[str], delimiter: str) -> int:
-    """Return the columns of the header where there are several, and most rows have as many; else 0."""
+    """Return the header's number of columns if it is above 1 and most rows have at least as many; else 0."""
     rows = list(_rows(lines, delimiter))
     agreeing = sum(len(row) >= len(rows[0]) for row in rows)
     return len(rows[0]) if 2 * agreeing > len(rows) and len(rows[0]) > 1 else 0
 
 
 def _check_quotes(data: bytes, layout: _Layout, file: Path) -> None:
-    """Refuse quotes that are not closed: they would make one cell of many rows."""
+    """Refuse unclosed quotes: they would merge many rows into one cell."""
     rows = csv.reader(_lines(data[layout.start :]), delimiter=layout.delimiter, strict=True)
     begun = 0
     try:
@@ -317,7 +319,7 @@ def _check_quotes(data: bytes, layout: _Layout, file: Path) -> None:
 
 
 def _parse(body: memoryview, layout: _Layout, file: Path) -> tuple[pa.Table, int]:
-    """Return numbered columns of text, and the lines of comments among the rows."""
+    """Return columns of text named by number, and the count of comment lines among the rows."""
     names = [str(at) for at in range(len(layout.header))]
     if not body:
         return pa.table({name: pa.array([], pa.string()) for name in names}), 0
@@ -347,7 +349,11 @@ def _parse(body: memoryview, layout: _Layout, file: Path) -> tuple[pa.Table, int
 
 
 def _refuse_wide_comments(table: pa.Table, body: memoryview, layout: _Layout, file: Path) -> None:
-    """Refuse rows that begin with the sign of comments where others do not: they may be taken out, or not."""
+    """Refuse lines that begin with the comment sign and have as many cells as a record.
+
+    Only tables in which some but not all rows begin with it are checked: such a line is a comment or a
+    record.
+    """
     marked = pc.fill_null(pc.starts_with(table.column(0), COMMENT), False)
     if pc.sum(marked).as_py() in (None, 0, len(marked)) or not re.search(rb"^#", body, re.MULTILINE):
         return
@@ -356,28 +362,27 @@ def _refuse_wide_comments(table: pa.Table, body: memoryview, layout: _Layout, fi
             raise OstrakaError(
                 ErrorCode.DATA_AMBIGUOUS,
                 f"{file} has a line {line} that begins with {COMMENT} and has as many cells as a record,"
-                " which has two readings: a comment, or a record? Take the line out, or put its first cell in"
-                " quotes.",
+                " so it may be a comment or a record: delete the line, or put its first cell in quotes.",
             )
 
 
 def _find_ragged_row(file: Path, layout: _Layout) -> OstrakaError | None:
-    """Return the refusal of the first row whose cells are not as many as the header's."""
+    """Return the refusal of the first row whose number of cells differs from the header's."""
     expected = len(layout.header)
     for line, row in _rows_by_line(file):
         if len(row) != expected:
-            advice = "add what is missing, if only delimiters, or take the line out if it is no record"
+            advice = "add the missing cells, even if empty, or delete the line if it is not a record"
             if len(row) > expected:
-                advice = "quote text that holds the delimiter, and name every column in the header"
+                advice = "quote text that contains the delimiter, and name every column in the header"
             if len(row) > expected == 1:
-                advice = f"take out what stands above the names of the columns, as {layout.header[0]!r}"
+                advice = f"delete the lines above the column names, such as {layout.header[0]!r}"
             cells = f"{len(row)} column{'s' * (len(row) > 1)}"
             return _unreadable(file, f"line {line} has {cells} and its header {expected}; {advice}")
     return None
 
 
 def _rows_by_line(file: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows with the lines in which they begin, comments left out."""
+    """Yield the line in which each row begins, and the row; leave comments out."""
     data = _decode(_read_bytes(file), file).data
     layout = _find_layout(data, file)
     rows = csv.reader(_lines(data[layout.start :]), delimiter=layout.delimiter)
@@ -391,7 +396,7 @@ def _rows_by_line(file: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _line_of(file: Path, row: int) -> int:
-    """Return the line in which a row begins; read again, as only a refusal asks."""
+    """Return the line in which a row begins; the file is read again, because only refusals need the line."""
     return next(islice((line for line, _ in _rows_by_line(file)), row, None), 0)
 
 

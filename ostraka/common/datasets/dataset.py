@@ -15,18 +15,19 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Records with their columns and, where they are labelled, their classes or labels.
+    """Records with their columns and, if they are labelled, their classes, labels or numbers.
 
     Attributes:
-        columns: feature names in order, F of them.
-        X: float32, shape (N, F); images are flat. Finite, but for NaN where a value is missing that may be.
-        y: int64 class indices, shape (N,); of multi-label records 0 or 1 for every label, shape (N, k); of
-            records with a number each float64, shape (N,); or None for an unlabelled pool.
-        classes: names of the classes by index, or of the k labels; None where the file has none.
-        shape: shape of one record before it was flattened, or None for a table.
-        consent: the consent level of each record, N of them, or None where the file says none.
-        ids: what tells the records apart for whoever brought them, N of them, or None.
-        reading: what reading the file or table guessed and left out, or None.
+        columns: the F feature names in order.
+        X: float32, shape (N, F); images are flattened. Finite, except NaN for a missing value where the task
+            allows missing values.
+        y: int64 class indices, shape (N,); for multi-label records 0 or 1 for every label, shape (N, k); for
+            numeric records float64, shape (N,); None for an unlabelled pool.
+        classes: the class names by index, or the names of the k labels; None if the file has no names.
+        shape: the shape of one record before it was flattened; None for a table.
+        consent: the consent level of each of the N records; None if the file has no levels.
+        ids: the id of each of the N records, chosen by whoever supplied them; None if there are no ids.
+        reading: what was guessed and left out when the file or table was read, or None.
     """
 
     columns: tuple[str, ...]
@@ -61,11 +62,11 @@ class Dataset:
         return type(self)(self.columns, self.X[rows], y, self.classes, self.shape, consent, ids)
 
     def with_codes(self, X: NDArray[np.float32]) -> Self:
-        """Return the records with other values (N, F)."""
+        """Return the records with other feature values (N, F)."""
         return replace(self, X=X)
 
     def without_labels(self, ignored: Sequence[int]) -> Self:
-        """Return multi-label records whose `ignored` labels, by index, are 0."""
+        """Return multi-label records with the `ignored` labels, given by index, set to 0."""
         if not ignored or self.y is None:
             return self
         y = self.y.copy()
@@ -73,7 +74,7 @@ class Dataset:
         return replace(self, y=y)
 
     def with_ids(self, ids: Sequence[str]) -> Self:
-        """Return the records with these ids; raises `data.shape` unless there is one for each."""
+        """Return the records with these ids; raise `data.shape` unless each record has one."""
         if len(ids) != len(self):
             raise OstrakaError(
                 ErrorCode.DATA_SHAPE,
@@ -82,7 +83,7 @@ class Dataset:
         return replace(self, ids=tuple(ids))
 
     def targets(self) -> NDArray[np.int64 | np.float64]:
-        """Return `y`; raises `data.missing` where the records have none."""
+        """Return `y`; raise `data.missing` if the records have none."""
         if self.y is None:
             raise OstrakaError(
                 ErrorCode.DATA_MISSING,
@@ -91,31 +92,32 @@ class Dataset:
         return self.y
 
     def labels(self) -> NDArray[np.int64]:
-        """Class indices (N,), or 0 and 1 (N, k).
+        """Return class indices (N,), or 0 and 1 for every label (N, k).
 
-        Raises `data.missing` where the records have none, and `task.numeric` where they have numbers.
+        Raises `data.missing` if the records have no labels, and `task.numeric` if they have numbers.
         """
         y = self.targets()
         if self.numeric:
             raise OstrakaError(
                 ErrorCode.TASK_NUMERIC,
-                "The records have a number each, and classes are needed here: learn numbers from sums with"
+                "The records have a number each, but classes are needed here: learn numbers from sums with"
                 " `ostraka query fit`.",
             )
         return y.astype(np.int64, copy=False)
 
     def numbers(self) -> NDArray[np.float64]:
-        """Return the records' numbers (N,); raises `data.missing` where they have none."""
+        """Return the records' numbers (N,); raise `data.missing` if they have none."""
         return self.targets().astype(np.float64, copy=False)
 
     def without_gaps(self, source: Origin | str) -> Self:
-        """Return the records that have a number, told in `reading`; raise `data.nan` where none has."""
+        """Return the records with a number; note the others in `reading`. Raise `data.nan` if none has it."""
         if not self.numeric or not np.isnan(self.numbers()).any():
             return self
         known = ~np.isnan(self.numbers())
         if not known.any():
             raise OstrakaError(
-                ErrorCode.DATA_NAN, f"No record of {source} has a number to learn: bring some."
+                ErrorCode.DATA_NAN,
+                f"No record of {source} has a number to learn: add records that have one.",
             )
         why = f"{(~known).sum()} of {len(self)} records, which have no number to learn"
         reading = self.reading or Reading()
@@ -134,13 +136,13 @@ def from_arrays(
     incomplete: bool = False,
     numeric: bool = False,
 ) -> Dataset:
-    """Make a dataset from arrays as they come; records of several axes are flattened and keep their shape.
+    """Build a dataset from arrays; records with several axes are flattened, and their shape is kept.
 
-    Columns without names are called x0, x1, ... `consent` is an array (N,) of level names. Where records may
-    be `incomplete`, NaN stands for a missing value. Where a target is `numeric`, `y` holds a number a record,
+    Columns without names are called x0, x1, ... `consent` is an array (N,) of level names. If `incomplete` is
+    true, NaN in X means a missing value. If `numeric` is true, `y` contains a number for each record, with
     NaN where it is missing, instead of classes. Raises `data.shape`, `data.nan`, `data.label_range`,
-    `data.not_numeric`, and for consent `data.missing` and `data.unreadable`, naming `source`, the column and
-    the row.
+    `data.not_numeric`, and for consent `data.missing` and `data.unreadable`; the message names `source` and,
+    where applicable, the column and the row.
     """
     features, shape = _features(X, source)
     names = columns or tuple(f"x{i}" for i in range(features.shape[1]))
@@ -166,7 +168,7 @@ def require_finite(
 ) -> None:
     """Raise `data.nan` naming the first row and column of X (N, F) that is not a finite number.
 
-    In columns that are `incomplete` (F,) NaN stands for a missing value.
+    In the columns marked in `incomplete` (F,), NaN means a missing value and is accepted.
     """
     finite = np.isfinite(X)
     if incomplete is not None and incomplete.any():
@@ -194,7 +196,7 @@ def _features(X: NDArray[Any], source: Origin | str) -> tuple[NDArray[np.float32
             f"{source} has features of shape {X.shape}: give at least one record and one feature, "
             "as (records, features) or (records, height, width).",
         )
-    # Numbers too large for float32 become infinite, and are refused as such.
+    # Numbers too large for float32 become infinite, and are then refused as infinite.
     with np.errstate(over="ignore"):
         flat = np.ascontiguousarray(X.reshape(len(X), -1), dtype=np.float32)
     return flat, (tuple(X.shape[1:]) if X.ndim > 2 else None)

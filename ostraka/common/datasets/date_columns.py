@@ -1,4 +1,4 @@
-"""Columns of days: those of a calendar, a time with a zone being the day where it was written."""
+"""Columns of calendar days; a time with a zone counts as the day in that zone."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _ISO = re.compile(
     r"([T ]([01]\d|2[0-3]):?[0-5]\d(:?[0-5]\d|:60)?([.,]\d+)?\s*(Z|UTC|[+-]\d{2}(:?\d{2})?)?)?"
 )
 _UNPARTED = re.compile(r"%[A-Za-z]%")
-"""Parts of a format that nothing parts: 2021111 may be two days."""
+"""Adjacent parts of a format without a separator: 2021111 may be two different days."""
 _RECKONED = re.compile(r"%[aAwujUWVG]")
-"""Days of the week or year, and weeks: strptime passes over them where they say another day, or none."""
+"""Weekdays, days of the year, and weeks: strptime does not check them against the rest of the date."""
 _ZEROS = re.compile(r"(?<!\d)0+(?=\d)|\s+")
-"""What people leave out of a format's numbers."""
+"""What people leave out when they write a format's numbers."""
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 _COUNTED = "programs count days from different ones, so write the days that numbers stand for"
 
@@ -34,14 +34,13 @@ _COUNTED = "programs count days from different ones, so write the days that numb
 def read_days(
     values: pa.ChunkedArray, format: str | None, within: Range | None = None, *, clips: bool = False
 ) -> NDArray[np.float64]:
-    """Return days since 1970-01-01 (N,), NaN where missing, of dates, times, and text in this format of
-    strptime.
+    """Return days since 1970-01-01 (N,), NaN where missing, from dates, times, or text in a strptime format.
 
-    A year of two digits is of the century that brings the day into the range `within`; without a range it is
-    strptime's, 1969 to 2068.
+    A year of two digits gets the century that puts the day into the range `within`. Without a range it gets
+    strptime's century, 1969 to 2068.
 
-    Raises `UnreadableValuesError` for what is not a day, for days that no calendar has, and for years of two
-    digits that two centuries, or none of a range that `clips`, explain.
+    Raises `UnreadableValuesError` for values that are not days, for days that do not exist, and for years of
+    two digits if two centuries fit the range, or if no century fits and `clips` is true.
     """
     kind = values.type
     types = pa.types
@@ -49,7 +48,7 @@ def read_days(
     if types.is_string(kind) or types.is_null(kind) or (numbers and format is not None):
         written = without_missing(texts(values))
         if format is not None and "." not in format:
-            # A gap makes floats of a column of 20211231.
+            # Missing values turn a column of 20211231 into floats.
             written = pc.replace_substring_regex(written, r"^(\d+)\.0$", r"\1")
         return _read_texts(written, format, within, clips=clips)
     if types.is_timestamp(kind):
@@ -67,7 +66,7 @@ def _local_days(values: pa.ChunkedArray) -> pa.ChunkedArray:
         raise UnreadableValuesError(
             f"holds times of the zone '{values.type.tz}', which this computer does not know: install tzdata"
         ) from exc
-    # Rounded down, as a cast would round towards 1970.
+    # Rounded down; a cast would round towards 1970.
     return pc.floor_temporal(local, unit="day").cast(pa.date32())
 
 
@@ -79,7 +78,7 @@ def _as_floats(values: pa.ChunkedArray) -> NDArray[np.float64]:
 def _read_texts(
     words: pa.ChunkedArray, format: str | None, within: Range | None, *, clips: bool
 ) -> NDArray[np.float64]:
-    """Return the days of texts; each different one is parsed once."""
+    """Return the days of texts; each distinct text is parsed once."""
     parse: Callable[[str], datetime.date | None]
     parse = _iso_day if format is None else lambda text: _day_in_format(text, format)
     different = pc.unique(words)
@@ -99,7 +98,7 @@ def _read_texts(
 
 
 def _iso_day(text: str) -> datetime.date | None:
-    """Return the day of a text, from which its time is cut off, as it is written there."""
+    """Return the day of an ISO text; a time after it is dropped without conversion between zones."""
     written = _ISO.fullmatch(text)
     try:
         return datetime.date.fromisoformat(written[1]) if written else None
@@ -108,9 +107,9 @@ def _iso_day(text: str) -> datetime.date | None:
 
 
 def _day_in_format(text: str, form: str) -> datetime.date | None:
-    """Return the day that a text says in a format, if it is printed so.
+    """Return the day that a text states in a format, or None if the text does not match the format.
 
-    Leading zeros may lack where something parts the numbers.
+    Leading zeros may be missing if a separator stands between the numbers.
     """
     try:
         time = datetime.datetime.strptime(text, form)
@@ -128,13 +127,13 @@ def _day_in_format(text: str, form: str) -> datetime.date | None:
 
 def _of_century(text: str, day: datetime.date, within: Range, *, clips: bool) -> datetime.date:
     first, last = within
-    centuries = [-100, 0, 100]  # years to what strptime takes a year of two digits for
+    centuries = [-100, 0, 100]  # years to add to the year that strptime assumes
     days = [moved for years in centuries if (moved := _move(day, years)) is not None]
     fitting = [moved for moved in days if first <= moved <= last]
     if len(fitting) == 1:
         return fitting[0]
     if not fitting and not clips:
-        return day  # which is beyond the range, and refused with it
+        return day  # beyond the range, and refused later for that reason
     readings = " or ".join(moved.isoformat() for moved in fitting or days)
     raise TwoReadingsError(
         f"has {text!r}, which has several readings: {readings}? Write years of four digits, or a range of"
@@ -145,5 +144,5 @@ def _of_century(text: str, day: datetime.date, within: Range, *, clips: bool) ->
 def _move(day: datetime.date, years: int) -> datetime.date | None:
     try:
         return day.replace(year=day.year + years)
-    except ValueError:  # the 29th of February
+    except ValueError:  # 29 February
         return None

@@ -1,4 +1,4 @@
-"""Tables for notebooks: pandas data frames where pandas is installed, and HTML."""
+"""Tables for notebooks: pandas data frames if pandas is installed, and HTML."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 SHOWN = 10
-"""Rows of a table that a notebook shows."""
+"""Number of rows that a notebook shows."""
 
 
 def data_frame(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> "DataFrame":
-    """Return rows as a pandas data frame; raise `config.invalid` where pandas is not installed."""
+    """Return rows as a pandas data frame; raise `config.invalid` if pandas is not installed."""
     try:
         import pandas as pd
     except ImportError as exc:
@@ -25,7 +25,7 @@ def data_frame(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None 
 
 
 def html_table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Return an HTML table of the first rows, every cell escaped."""
+    """Return an HTML table of the first rows, with every cell escaped."""
     head = "".join(f"<th>{escape(column)}</th>" for column in columns)
     body = "".join(
         f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows[:SHOWN]

@@ -1,4 +1,4 @@
-"""Label columns: text or number turned into class indices, or 0 and 1 for every label."""
+"""Label columns: conversion of text or numbers to class indices, or to 0 and 1 for every label."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -12,13 +12,15 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.validation import did_you_mean
 
 UNKNOWN = -1
-"""Stands for a label that nobody knows whether a record has."""
+"""Marks a label whose value is unknown for a record."""
 MISSING = (
     *("", "NA", "na", "N/A", "n/a", "#N/A", "#NA", "<NA>"),
     *("NaN", "nan", "-nan", "NaT", "null", "Null", "NULL"),
 )
-"""Text that stands for a missing value, in columns of every kind, unless the task lists it; "none" does not,
-as it is an answer as well."""
+"""Text that means a missing value in columns of every kind, unless the task lists it as a value.
+
+"none" is not here, because it can be an answer as well.
+"""
 
 TRUTH = ("true", "false")
 _MEANING = {
@@ -28,22 +30,22 @@ _MEANING = {
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _CANONICAL = re.compile(r"0|-?[1-9]\d*", re.ASCII)
-"""A whole number as programs write it: 01 is a word."""
+"""A whole number as programs write it; 01 is a word."""
 FLOAT = r"^[+-]?\d+([.,]\d+)?$"
 WHOLE_AS_FLOAT = r"^([+-]?\d+)(\.0+|,00?)$"
-"""A whole number of a column that gaps made one of floats; 1,000 may be another number."""
+"""A whole number in a column that missing values turned into floats; 1,000 may be another number."""
 
 
 def default_names(labels: int) -> tuple[str, ...]:
-    """Return the names of labels without names: label0, label1, ..."""
+    """Return default names for labels without names: label0, label1, ..."""
     return tuple(f"label{index}" for index in range(labels))
 
 
 def label_matrix(y: NDArray[Any], names: tuple[str, ...] | None, source: Origin | str) -> NDArray[np.int64]:
-    """Labels y (N, k) as int64: 0, 1, or UNKNOWN where one is missing (NaN).
+    """Return labels y (N, k) as int64: 0, 1, or UNKNOWN for a missing value (NaN).
 
-    Raises `data.shape` unless there are as many columns as `names`, and `data.label_range` naming the label
-    and the row of the first value that is none of them.
+    Raises `data.shape` unless the number of columns equals the number of `names`, and `data.label_range`
+    naming the label and the row of the first other value.
     """
     names = names or default_names(y.shape[1])
     if len(names) != y.shape[1]:
@@ -56,9 +58,9 @@ def label_matrix(y: NDArray[Any], names: tuple[str, ...] | None, source: Origin 
 
 
 def zeros_and_ones(values: NDArray[Any], label: str, source: Origin | str) -> NDArray[np.int64]:
-    """One label's column (N,) of numbers, truth values or text as int64; errors as in `label_matrix`.
+    """Return one label's column (N,) of numbers, truth values or text as int64; errors as in `label_matrix`.
 
-    Text of -1 may say no: only numbers of arrays have UNKNOWN.
+    The text -1 is refused, because it may mean no; only numeric arrays may contain UNKNOWN.
     """
     number = values.dtype.kind in "biuf"
     column = values if number else values.astype(str)
@@ -70,7 +72,7 @@ def zeros_and_ones(values: NDArray[Any], label: str, source: Origin | str) -> ND
         raise OstrakaError(
             ErrorCode.DATA_LABEL_RANGE,
             f"{source} has {column[row].item()!r} for label '{label}' in {place(source, row)}: give 1"
-            " where a record has the label, 0 where it has not, and nothing where nobody knows.",
+            " if the record has the label and 0 if it does not, or leave it empty if nobody knows.",
             label=label,
             row=str(row),
         )
@@ -85,9 +87,10 @@ def with_zeros(
     asked: tuple[str, ...] | None,
     ignored: Collection[str],
 ) -> tuple[NDArray[Any], tuple[str, ...] | None]:
-    """Label columns y (N, k) in the order asked, 0 for those `ignored`, which need not be stored.
+    """Return label columns y (N, k) in the order of `asked`, with 0 for those in `ignored`.
 
-    As they are stored where nothing is ignored, or where another label is missing.
+    An ignored label needs no stored column. Nothing changes if no label is ignored, or if another label is
+    missing.
     """
     names = stored or asked
     if not ignored or asked is None or names is None or len(names) != y.shape[1]:
@@ -102,7 +105,7 @@ def with_zeros(
 def in_order(
     y: NDArray[Any], stored: tuple[str, ...] | None, asked: tuple[str, ...] | None
 ) -> tuple[NDArray[Any], tuple[str, ...] | None]:
-    """Label columns y (N, k) in the order asked where the stored names are the same, else as stored."""
+    """Return label columns y (N, k) in the order of `asked` if the names are the same set, else as stored."""
     if stored is None or asked is None or len(stored) != y.shape[1] or sorted(stored) != sorted(asked):
         return y, stored or asked
     return y[:, [stored.index(name) for name in asked]], asked
@@ -111,12 +114,13 @@ def in_order(
 def index_labels(
     values: NDArray[Any], classes: tuple[str, ...] | None, source: Origin | str
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Class indices of labels that are words, shape (N,), and the names of the classes they refer to.
+    """Return class indices (N,) of labels that are words, and the names of their classes.
 
-    A label is the class of that name, whatever its type; without `classes` every name is one, numbers in
-    numeric order. Truth values are words, and mean the class that says the same. Raises `data.label_range`
-    naming the first row whose label is no class, and `data.ambiguous` for whole numbers where no class is a
-    number: nobody knows whether they count the classes from 0, from 1, or say yes and no.
+    A label belongs to the class of that name, whatever the label's type. Without `classes` every distinct
+    label is a class, and numbers are sorted numerically. Truth values are words, and match a class with the
+    same meaning. Raises `data.label_range` naming the first row whose label is not a class. Raises
+    `data.ambiguous` for whole numbers if no class is a number: they may count the classes from 0 or from 1,
+    or mean yes and no.
     """
     text = np.where(values, *TRUTH) if values.dtype.kind == "b" else values.astype(str)
     different, position = np.unique(text, return_inverse=True)
@@ -135,10 +139,10 @@ def index_labels(
 
 
 def _tidy(words: list[str]) -> list[str]:
-    """Return a column's different labels, numbers without ".0" and truth values in small letters.
+    """Return a column's distinct labels, numbers without ".0" and truth values in lower case.
 
-    Gaps make floats of whole numbers, and programs write truth values in three ways; only words of nothing
-    else are changed.
+    Missing values turn whole numbers into floats, and programs write truth values in three ways. Columns that
+    contain other words as well stay unchanged.
     """
     if all(re.match(FLOAT, word, re.ASCII) for word in words):
         return [re.sub(WHOLE_AS_FLOAT, r"\1", word, flags=re.ASCII) for word in words]
@@ -147,7 +151,7 @@ def _tidy(words: list[str]) -> list[str]:
 
 
 def _name_classes(words: Sequence[str], position: NDArray[np.intp], source: Origin | str) -> tuple[str, ...]:
-    """Return the names of the classes that a column's labels are; numbers that are not whole are none."""
+    """Return the class names for a column's labels; raise `data.label_range` for a fraction."""
     if all(NUMBER.fullmatch(word) for word in words):
         broken = [index for index, word in enumerate(words) if not _INTEGER.fullmatch(word)]
         if broken:
@@ -157,7 +161,7 @@ def _name_classes(words: Sequence[str], position: NDArray[np.intp], source: Orig
 
 
 def _find_classes(words: Sequence[str], classes: tuple[str, ...]) -> list[int]:
-    """Return the class of each different label, -1 for none: the one of that name, then the one so tidied."""
+    """Return the class index of each distinct label, or -1: an exact match first, then one after tidying."""
     known = {name: index for index, name in enumerate(classes)}
     unknown = [word for word in words if word not in known]
     tidy_classes = _tidy(list(classes))
@@ -181,7 +185,7 @@ def _meanings(classes: tuple[str, ...]) -> list[bool | None]:
 def _refuse_places(
     words: Sequence[str], position: NDArray[np.intp], classes: tuple[str, ...], source: Origin | str
 ) -> None:
-    """Refuse whole numbers as labels of classes that are words, but for 0 and 1 of ("no", "yes")."""
+    """Refuse whole numbers as labels if the classes are words, except 0 and 1 for ("no", "yes")."""
     numbers = _tidy(list(words))
     if not all(map(_CANONICAL.fullmatch, numbers)) or any(map(NUMBER.fullmatch, classes)):
         return
@@ -191,15 +195,15 @@ def _refuse_places(
     inside = (places >= 0) & (places < len(classes))
     if len(classes) < 2 or not inside.any():
         return
-    # Only from 1 on are both readings plain.
+    # A label of 1 or more shows both readings clearly.
     positive = inside & (places > 0)
     row = int(np.argmax(positive if positive.any() else inside))
     index = int(places[row])
     raise OstrakaError(
         ErrorCode.DATA_AMBIGUOUS,
         f"{source} has label {index} in {place(source, row)}, which has two readings: '{classes[index]}'"
-        f" by its place among the classes from 0 on, or '{classes[index - 1 if index else 1]}' by its meaning"
-        " or a place from 1 on? Write the classes' names.",
+        f" if classes are counted from 0, or '{classes[index - 1 if index else 1]}' by its meaning or if they"
+        " are counted from 1? Write the classes' names.",
         row=str(row),
     )
 

@@ -1,4 +1,4 @@
-"""Records in NumPy's .npz files: X, optionally y, ids, consent, columns (or feature_names) and classes."""
+"""Records in NumPy's .npz files: X; optionally y, ids, consent, columns (or feature_names) and classes."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -16,37 +16,37 @@ from ostraka.common.files.archives import UnpackingError, check_zip
 from ostraka.common.files.durable import room_in
 
 IDS = "ids"
-"""Name of the array that holds the records' ids."""
+"""Name of the array that contains the records' ids."""
 Arrays = Mapping[str, NDArray[Any]]
 _DAMAGE = (
     *(ValueError, OSError, EOFError, BadZipFile, AttributeError, TypeError),
     *(MemoryError, RecursionError),
 )
-"""What NumPy raises for files that are not whole, or whose headers claim what is not there."""
+"""What NumPy raises for incomplete files, and for headers that claim data that does not exist."""
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Every array of an .npz; raises `data.unreadable` for other files and for pickled objects."""
+    """Return every array of an .npz; raise `data.unreadable` for other files and for pickled objects."""
     try:
         with path.open("rb") as file:
-            # Before NumPy reads: it unpacks whatever an archive holds.
+            # Check before NumPy reads: NumPy unpacks whatever an archive contains.
             check_zip(file)
             with np.load(file, allow_pickle=False) as stored:
                 return {name: stored[name] for name in stored.files}
     except UnpackingError as exc:
         raise OstrakaError(
             ErrorCode.DATA_UNREADABLE,
-            f"{path} is not read, {exc}: write it with numpy.savez, which does not compress.",
+            f"{path} is not read because {exc}: write it with numpy.savez, which does not compress.",
         ) from exc
     except _DAMAGE as exc:
         raise OstrakaError(
             ErrorCode.DATA_UNREADABLE,
-            f"{path} is no .npz of plain arrays: write it with numpy.savez, without Python objects.",
+            f"{path} is not an .npz of plain arrays: write it with numpy.savez, without Python objects.",
         ) from exc
 
 
 def names(path: Path) -> set[str]:
-    """Return the names of the arrays in an .npz; none where it is none."""
+    """Return the names of the arrays in an .npz; an empty set if the file is not an .npz."""
     try:
         with ZipFile(path) as stored:
             return {name.removesuffix(".npy") for name in stored.namelist()}
@@ -65,11 +65,11 @@ def dataset_of(
     incomplete: bool = False,
     numeric: bool = False,
 ) -> Dataset:
-    """Return the dataset in arrays X<suffix>, y<suffix> and consent<suffix>; the last two may be missing.
+    """Build a dataset from the arrays X<suffix>, y<suffix> and consent<suffix>; the last two are optional.
 
-    A y of two axes is multi-label: its columns are the `labels`, as the `classes` are those of a y of one.
-    The `ignored` ones of them are 0. Where X may be `incomplete`, NaN stands for a missing value; where y is
-    `numeric` it holds a number a record, NaN where it is missing.
+    A y with two axes is multi-label: `labels` names its columns, as `classes` names the classes of a y with
+    one axis. Labels in `ignored` are set to 0. If `incomplete` is true, NaN in X means a missing value. If
+    `numeric` is true, y contains a number for each record, with NaN where it is missing.
     """
     ids = _strings(arrays, f"{IDS}{suffix}")
     columns = _strings(arrays, "columns") or _strings(arrays, "feature_names")
@@ -95,21 +95,21 @@ def dataset_of(
 
 
 def _refuse_signs(y: NDArray[Any], source: str) -> None:
-    """Refuse labels of 1 and -1 alone: in other people's files -1 says no, here that nobody knows."""
+    """Refuse labels of only 1 and -1: many files use -1 for no, but here it means unknown."""
     if y.dtype.kind in "if" and (y == UNKNOWN).any() and (y == 1).any() and not (y == 0).any():
         raise OstrakaError(
             ErrorCode.DATA_AMBIGUOUS,
-            f"{source} has labels 1 and {UNKNOWN} and none of 0, and {UNKNOWN} has two readings: no, or"
-            " nobody knows? Write 0 for no, and NaN where nobody knows.",
+            f"{source} has labels 1 and {UNKNOWN} but no 0, and {UNKNOWN} has two readings: no, or"
+            " unknown? Write 0 for no, and NaN for unknown.",
         )
 
 
 def write(dataset: Dataset, path: Path) -> None:
-    """Write X in its records' own shape, columns, and y, classes and consent where there are any."""
+    """Write X in the records' original shape, the columns, and y, classes, consent and ids if they exist."""
     arrays: dict[str, Any] = {"columns": np.array(dataset.columns)}
     arrays["X"] = dataset.X.reshape(len(dataset), *(dataset.shape or (-1,)))
     if dataset.y is not None:
-        # NaN says that nobody knows; in other people's files -1 may say no.
+        # NaN clearly means unknown; -1 means no in many other files.
         unknown = dataset.y.ndim == 2 and (dataset.y == UNKNOWN).any()
         arrays["y"] = np.where(dataset.y == UNKNOWN, np.nan, dataset.y) if unknown else dataset.y
     if dataset.classes is not None:
@@ -125,8 +125,11 @@ def write(dataset: Dataset, path: Path) -> None:
 def _indices(
     y: NDArray[Any], stored: tuple[str, ...] | None, classes: tuple[str, ...] | None, source: str
 ) -> tuple[NDArray[Any], tuple[str, ...] | None]:
-    """Return class indices and names: integers are indices into the classes that the file stores, else into
-    those asked for, unless one of these is a number."""
+    """Return class indices and names.
+
+    Integers are indices into the classes that the file stores. If it stores none, they are indices into
+    `classes`, unless one of those names is a number.
+    """
     if y.ndim != 1 or y.dtype.kind in "cOV":
         return y, classes
     if y.dtype.kind in "USb":

@@ -1,9 +1,9 @@
-"""Columns of numbers: how they are written is decided by the whole column, and told where it is not plain.
+"""Columns of numbers: the whole column decides the notation, and any unusual notation is reported.
 
-A text is a number in a notation: a decimal point or comma, and perhaps a separator of thousands. Where a
-column fits several notations that give other numbers, those remain that print its numbers as they stand
-there: groups of three digits in all long numbers, decimals without zeros at their end or all of one length.
-Where several remain, the column is refused, unless the task says which decimal mark it has.
+A text is a number in a notation: a decimal point or comma, and optionally a thousands separator. If a column
+fits several notations that give different numbers, only notations that would print its numbers exactly so
+remain: groups of three digits in all long numbers, and decimals without trailing zeros or all of one length.
+If several notations still remain, the column is refused, unless the task states its decimal mark.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from ostraka.common.datasets.word_columns import EXACT, NUMBER, texts, truth_val
 
 MARKS: tuple[DecimalMark, DecimalMark] = (".", ",")
 _SPACES = "[\u00a0\u2009\u202f]"
-"""Blanks that keep digits together."""
+"""Non-breaking and thin spaces, which stand between digits of one number."""
 _QUOTES = "[\u2019\u02bc]"
 _LOOKED_AT = 100
-"""Cells that mostly decide whether points can part thousands; all are looked at where they do not."""
+"""Number of cells that usually show whether points can separate thousands; otherwise all are checked."""
 _PADDED = r"^[+-]?0\d"
 _MAX_DIGITS = 15
-"""Digits that every float64 keeps."""
+"""Number of digits that every float64 preserves."""
 
 
 @dataclass(frozen=True)
 class Notation:
-    """How numbers are written.
+    """A way to write numbers.
 
     Attributes:
-        decimal: what stands before decimals.
-        thousands: what stands between groups of three digits; empty where nothing does.
+        decimal: the decimal mark.
+        thousands: the separator between groups of three digits; empty if there is none.
     """
 
     decimal: DecimalMark
@@ -46,27 +46,27 @@ class Notation:
 
     @property
     def pattern(self) -> str:
-        """A regular expression of a number, of RE2 and Python."""
+        """A regular expression for a number, valid in RE2 and in Python."""
         decimals = f"({re.escape(self.decimal)}\\d*)?"
         if self.thousands:
             grouped = f"[1-9]\\d{{0,2}}({re.escape(self.thousands)}\\d{{3}})+"
-            # People forget to part the thousands of some cells.
+            # People forget the separator in some cells.
             return f"^[+-]?({grouped}|\\d+){decimals}$"
         return f"^[+-]?(\\d+{decimals}|{re.escape(self.decimal)}\\d+)([eE][+-]?\\d+)?$"
 
     def words(self) -> str:
-        """Return the notation in words; empty for the plain one."""
+        """Return a description of the notation; empty for the plain one."""
         parts = ["decimal comma"] if self.decimal == "," else []
         parts += [f"thousands parted by {THOUSANDS[self.thousands]}"] if self.thousands else []
         return f"numbers written with {' and '.join(parts)}" if parts else ""
 
     def parse(self, written: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Return the numbers, float64."""
+        """Return the numbers as float64."""
         bare = pc.replace_substring(written, self.thousands, "") if self.thousands else written
         return pc.replace_substring(bare, ",", ".").cast(pa.float64())
 
     def prints(self, written: pa.ChunkedArray) -> bool:
-        """Whether decimals look printed: all of one length, or none with a zero at its end."""
+        """Whether the decimals look printed: all have one length, or none ends with a zero."""
         behind = pc.extract_regex(written, f"{re.escape(self.decimal)}(?P<decimals>\\d*)$")
         decimals = pc.fill_null(pc.struct_field(behind, "decimals"), "")
         lengths = pc.unique(
@@ -92,11 +92,11 @@ _COMMA_GROUPS = Notation(".", ",")
 
 @dataclass(frozen=True)
 class Numbers:
-    """A column's numbers.
+    """The numbers of a column.
 
     Attributes:
         values: float64, shape (N,); NaN where missing.
-        note: what a person should know of how they are written; empty where that is plain.
+        note: what a person should know about the notation; empty if the notation is plain.
     """
 
     values: NDArray[np.float64]
@@ -113,13 +113,13 @@ def read_numbers(
     """Return the numbers of a column of numbers, truth values or text.
 
     Args:
-        values: of a plain type.
+        values: a column of a plain type.
         decimal: the decimal mark that the task states.
-        percent: whether "5 %" is 5, because the task's unit is percent.
-        point_is_decimal: whether points before three digits in every cell are decimal points; not so in
-            tables whose delimiter, or other column, shows a language that writes thousands so.
+        percent: whether "5 %" is read as 5, because the task's unit is percent.
+        point_is_decimal: whether a point before three digits in every cell is a decimal point. False for
+            tables whose delimiter, or another column, shows a language that separates thousands with points.
 
-    Raises `UnreadableValuesError` for what is not a finite number, or has two readings.
+    Raises `UnreadableValuesError` for a value that is not a finite number, or that has two readings.
     """
     kind = values.type
     if pa.types.is_string(kind):
@@ -132,15 +132,15 @@ def read_numbers(
 
 
 def _has_fractions(values: NDArray[np.float64]) -> bool:
-    """Whether numbers lie between 0 and 1, as parts of a whole do."""
+    """Whether some numbers lie between 0 and 1, as fractions do."""
     return bool(((values > 0) & (values < 1)).any())
 
 
 def infer_numbers(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return text as integers or floats where it is all numbers that printing brings back; else as it is.
+    """Return a text column as integers or floats if printing restores every text; else unchanged.
 
-    Text with leading zeros, or of more digits than a float keeps, stays text, and so large integers become
-    text. Raises `TwoReadingsError`.
+    Text with leading zeros, or with more digits than a float preserves, stays text. Integers too large for a
+    float become text. Raises `TwoReadingsError`.
     """
     if pa.types.is_integer(values.type):
         return values if _is_exact(values) else values.cast(pa.string())
@@ -161,7 +161,7 @@ def infer_numbers(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def has_decimal_commas(table: pa.Table) -> bool:
-    """Whether a column of text is all numbers of which commas are the decimal marks for certain."""
+    """Whether some text column contains only numbers and proves that commas are decimal marks."""
     columns = (column for column in table.columns if pa.types.is_string(column.type))
     return any(_shows_decimal_commas(column) for column in columns)
 
@@ -176,14 +176,14 @@ def _shows_decimal_commas(column: pa.ChunkedArray) -> bool:
 
 
 def are_plain_numbers(words: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return which texts (N,) are numbers with a decimal point that printing brings back."""
+    """Return which texts (N,) are numbers with a decimal point that printing restores."""
     return pc.and_(pc.match_substring_regex(words, NUMBER), _survives(words))
 
 
 def _survives(words: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Whether a number would keep all that a text says: no zeros before it, and not too many digits.
+    """Return whether a number would preserve each text: no leading zeros, and not too many digits.
 
-    Of decimals the last digits are noise: programs print floats with up to 17.
+    Decimals do not count, because their last digits are noise: programs print floats with up to 17 digits.
     """
     digits = pc.utf8_length(pc.replace_substring_regex(words, r"[.,eE].*|[^\d]", ""))
     padded = pc.match_substring_regex(words, _PADDED)
@@ -227,13 +227,13 @@ def _choose(
     *,
     point_is_decimal: bool,
 ) -> Numbers:
-    """Return the numbers in the one notation that prints them so; raise where several do.
+    """Return the numbers in the one notation that prints them so; raise if several notations do.
 
-    Where points are decimal points for all that is known, people may have written 4.100 beside 4.
+    If nothing speaks against decimal points, the plain notation stays even where people wrote 4.100 beside 4.
     """
     known = [_PLAIN] if point_is_decimal else []
     read = [(one, _floats(one.parse(written))) for one in fitting]
-    # Where the thousands of some cells alone are parted nothing was printed.
+    # If only some cells have thousands separators, the column was not printed by a program.
     if len({numbers.tobytes() for _, numbers in read}) > 1 and not _has_long_numbers(written):
         read = [(one, numbers) for one, numbers in read if one in known or one.prints(written)] or read
     notation, numbers = read[0]
@@ -250,11 +250,11 @@ def _choose(
 
 
 def _points_are_decimal(written: pa.ChunkedArray, *, certain: bool) -> bool:
-    """Whether points in a column of plain numbers can be nothing but decimal points.
+    """Whether the points in a column of plain numbers can only be decimal points.
 
-    They can part thousands where every cell with one has three digits behind it; a cell of no point is what
-    makes that likely. Where they are decimal points as far as is known, a long number without one shows that
-    thousands are not parted.
+    They may separate thousands if three digits follow the point in every cell that has one; cells without a
+    point make this likely. If `certain` is true, a long number without a separator shows that the column has
+    no thousands separators.
     """
     sample = written.slice(0, _LOOKED_AT)
     if _shows_decimals(sample) or _shows_decimals(written):
@@ -266,18 +266,18 @@ def _points_are_decimal(written: pa.ChunkedArray, *, certain: bool) -> bool:
 
 
 def _has_long_numbers(written: pa.ChunkedArray) -> bool:
-    """Whether a cell has more than three digits before any sign."""
+    """Whether a cell has more than three digits before any point or comma."""
     return pc.any(pc.match_substring_regex(written, r"^[+-]?\d{4}")).as_py() is True
 
 
 def _shows_decimals(written: pa.ChunkedArray) -> bool:
-    """Whether a cell cannot be a number of groups of three digits."""
+    """Whether some cell cannot be a number in groups of three digits."""
     groups = Notation(",", ".").pattern
     return pc.all(pc.match_substring_regex(written, groups)).as_py() is False
 
 
 def _without_percent(written: pa.ChunkedArray, *, percent: bool) -> pa.ChunkedArray:
-    """Return the texts without percent signs, which all of them must have where one does."""
+    """Return the texts without percent signs; either all cells or none must have one."""
     signs = pc.ends_with(written, "%")
     if not pc.any(signs).as_py():
         return written
@@ -295,7 +295,7 @@ def _without_percent(written: pa.ChunkedArray, *, percent: bool) -> pa.ChunkedAr
 
 
 def _misfits(written: pa.ChunkedArray, notations: list[Notation]) -> str:
-    """Return what a column mixes whose every cell is a number in some notation."""
+    """Describe the mix of notations in a column whose cells are all numbers in some notation."""
     present = pc.drop_null(written)
     cells = []
     for notation in notations:
@@ -323,7 +323,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 def _floats(values: pa.ChunkedArray) -> NDArray[np.float64]:
     found: NDArray[np.float64] = values.cast(pa.float64(), safe=False).to_numpy()
-    # What is too large for the float32 of a code is not a finite number either.
+    # A number too large for the float32 of a code is refused as not finite.
     with np.errstate(over="ignore"):
         infinite = np.isinf(found.astype(np.float32))
     if infinite.any():

@@ -1,4 +1,4 @@
-"""The stated notation of a column's numbers."""
+"""The notation that a task states for a column's numbers."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -11,8 +11,8 @@ class NumberFormat:
     """The notation that decides between two readings of a number.
 
     Attributes:
-        decimal: the decimal mark of text; None: whatever the column shows.
-        percent: whether "5 %" is 5.
+        decimal: the decimal mark of text; None: the mark that the column shows.
+        percent: whether "5 %" is read as 5.
     """
 
     decimal: DecimalMark | None = None

@@ -1,4 +1,4 @@
-"""Conversion of any Arrow table to columns of few, plain types, before any value is read."""
+"""Conversion of any Arrow table to columns of a few plain types, before any value is read."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from ostraka.common.datasets.table_files import Frame, require_distinct
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 _MIXED = re.compile(r"Conversion failed for column (.+) with type")
-"""What Arrow says of a data frame's column."""
+"""Arrow's message about a column of a data frame."""
 
 
 def plain_table(
     frame: Frame | Mapping[str, NDArray[Any]], source: Origin | str
 ) -> tuple[pa.Table, tuple[str, ...]]:
-    """Return a table of plain columns with tidy names, and what was left out of it, a phrase each.
+    """Return a table of plain columns with tidy names, and a phrase for each thing that was left out.
 
-    Views, dictionaries and large types become plain text and numbers; the index that pandas adds to a data
-    frame is not a column, and neither is one of row numbers without a name.
+    Views, dictionaries and large types become plain text and numbers. The index that pandas adds to a data
+    frame is left out, and so is a column of row numbers without a name.
 
     Raises:
-        OstrakaError: `data.unreadable` for what is not a table, `data.shape` for two columns of one name.
+        OstrakaError: `data.unreadable` if the frame is not a table, `data.shape` for two columns of one name.
     """
     table = _arrow_table(frame, source)
     index = _nameless_index(table)
@@ -40,7 +40,7 @@ def plain_table(
 
 
 def plain_types(table: pa.Table) -> pa.Table:
-    """Return the table with columns of text for views, dictionaries and large types, and so on."""
+    """Return the table with plain columns for views, dictionaries, large types and named extensions."""
     columns = [_plain(table.column(at)) for at in range(table.num_columns)]
     return pa.Table.from_arrays(columns, names=table.column_names)
 
@@ -48,8 +48,8 @@ def plain_types(table: pa.Table) -> pa.Table:
 def name_columns(table: pa.Table, names: list[str], source: Origin | str) -> tuple[pa.Table, tuple[str, ...]]:
     """Return the table with these names, trimmed and composed (Unicode NFC), and what was left out.
 
-    Columns without a name, as pandas and R write row numbers, are left out: nothing can be said of them.
-    Raises `data.shape` for a name that occurs twice.
+    Columns without a name are left out, such as the row numbers of pandas and R. Raises `data.shape` for a
+    name that occurs twice.
     """
     tidy = [unicodedata.normalize("NFC", name).strip() for name in names]
     kept = [at for at, name in enumerate(tidy) if name]
@@ -66,7 +66,7 @@ def _arrow_table(frame: Frame | Mapping[str, NDArray[Any]], source: Origin | str
 
 
 def _keep_zones(frame: Any) -> Any:
-    """Return a frame of pandas in which times of several zones are text: Arrow would move them into one."""
+    """Return a pandas frame in which times of several zones are text; Arrow would convert the zones."""
     kinds = getattr(frame, "dtypes", ())
     objects = (
         [at for at, kind in enumerate(kinds) if str(kind) == "object"] if hasattr(frame, "isetitem") else []
@@ -87,12 +87,12 @@ def _as_written(cell: object) -> object:
 
 
 def _no_table(why: str, source: Origin | str) -> OstrakaError:
-    """Return the refusal of what Arrow takes for no table, for the reasons that it gives."""
+    """Return the refusal of a frame that Arrow does not accept as a table, based on Arrow's reasons."""
     mixed = _MIXED.search(why)
     if mixed:
         return OstrakaError(
             ErrorCode.DATA_UNREADABLE,
-            f"{source} has values of several kinds, or of none that is known, in column '{mixed[1]}': make"
+            f"{source} has values of several kinds, or of an unknown kind, in column '{mixed[1]}': make"
             " all of them numbers, or text.",
             column=mixed[1],
         )
@@ -106,7 +106,7 @@ def _no_table(why: str, source: Origin | str) -> OstrakaError:
 
 
 def _nameless_index(table: pa.Table) -> set[str]:
-    """Return the columns that pandas' notes call an index, and that it named itself."""
+    """Return the columns that pandas' metadata calls an index, and that pandas named itself."""
     notes = (table.schema.metadata or {}).get(b"pandas")
     if notes is None:
         return set()
@@ -118,7 +118,7 @@ def _nameless_index(table: pa.Table) -> set[str]:
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column without dictionaries, views, large types, and extensions that are only names."""
+    """Return a column without dictionaries, views, large types, and extensions that only add a name."""
     kind = column.type
     types = pa.types
     if types.is_dictionary(kind):
@@ -133,7 +133,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _decode(chunk: pa.DictionaryArray) -> pa.Array:
-    """Return the values that a dictionary's indices stand for; plain first, as views cannot be taken from."""
+    """Return the values of a dictionary's indices; the dictionary becomes plain, as views lack `take`."""
     words = _plain(pa.chunked_array([chunk.dictionary])).combine_chunks()
     return words.take(chunk.indices)
 

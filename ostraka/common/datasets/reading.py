@@ -1,4 +1,4 @@
-"""What reading a table guessed and left out, and where its rows stand, for people."""
+"""What was guessed and left out when a table was read, and where its rows stand, for people."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -7,19 +7,19 @@ from typing import Self
 
 @dataclass(frozen=True)
 class Reading:
-    """What was guessed about a table, and what of it was left out.
+    """What was guessed about a table, and which parts of it were left out.
 
     Attributes:
-        encoding: of a file of text, such as "UTF-8"; empty for other tables.
-        guessed: whether the encoding is a guess: the bytes fit it, and other encodings as well.
-        delimiter: what parts the cells of a file of text; empty for other tables.
+        encoding: the encoding of a text file, such as "UTF-8"; empty for other tables.
+        guessed: whether the encoding is a guess, because the bytes fit other encodings as well.
+        delimiter: the delimiter of a text file; empty for other tables.
         sheet: the sheet of a workbook that was read; empty for other tables.
-        left_out: what is in the table and was not read, and why, a phrase each.
-        read_too: what was read though people may not think so, a phrase each.
-        columns: a phrase by column: how its numbers are written, where that is not plain, how many records
-            count as the category "other" or are clipped, and what may stand for a missing value.
-        decimal_commas: whether a column of text shows that commas are decimal marks.
-        ambiguous: by column why it has two readings, so that whoever uses it is refused.
+        left_out: a phrase for each part of the table that was not read, with the reason.
+        read_too: a phrase for each part that was read although people may not expect it.
+        columns: a phrase by column: an unusual notation of its numbers, how many records count as the
+            category "other" or are clipped, and which values may mean a missing value.
+        decimal_commas: whether a text column shows that commas are decimal marks.
+        ambiguous: by column the reason why it has two readings; using such a column is refused.
     """
 
     encoding: str = ""
@@ -34,19 +34,19 @@ class Reading:
 
     @property
     def point_is_decimal(self) -> bool:
-        """Whether points before three digits are decimal points for certain.
+        """Whether a point before three digits is certainly a decimal point.
 
-        Where semicolons part cells, commas are decimal marks, and points may part thousands.
+        If semicolons separate the cells, commas are decimal marks, and points may separate thousands.
         """
         return self.delimiter != ";" and not self.decimal_commas
 
     def note(self, columns: Mapping[str, str]) -> Self:
-        """Return the reading with a further phrase for each of these columns."""
+        """Return the reading with another phrase for each of these columns."""
         told = {name: "; ".join(filter(None, (self.columns.get(name), columns[name]))) for name in columns}
         return replace(self, columns={**self.columns, **told})
 
     def sentences(self) -> tuple[str, ...]:
-        """Return what a person should know, a sentence each."""
+        """Return what a person should know, as sentences."""
         told = []
         if self.delimiter:
             told.append(
@@ -70,11 +70,11 @@ DELIMITER_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a table comes from; as text its name.
+    """Where a table comes from; its text form is its name.
 
     Attributes:
-        name: what errors call it: a file's path, or "the table".
-        number_of: the number by which people find a row, which is counted from 0; None: the same number.
+        name: the name in error messages: a file's path, or "the table".
+        number_of: maps a row, counted from 0, to the number by which people find it; None: the same number.
         unit: what that number counts: "line" of a text file, or "row".
     """
 
@@ -86,10 +86,10 @@ class Origin:
         return self.name
 
     def place(self, row: int) -> str:
-        """Return where a row stands, such as "line 3" of a file."""
+        """Return the position of a row, such as "line 3"."""
         return f"{self.unit} {row if self.number_of is None else self.number_of(row)}"
 
 
 def place(source: Origin | str, row: int) -> str:
-    """Return where a row of a source stands; of one without more than a name rows are counted from 0."""
+    """Return the position of a row of a source; if the source is only a name, rows are counted from 0."""
     return source.place(row) if isinstance(source, Origin) else f"row {row}"

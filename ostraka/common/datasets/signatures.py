@@ -1,4 +1,4 @@
-"""Recognition of a file's type by its first bytes, whatever its name says."""
+"""Recognition of a file's type by its first bytes, whatever its name."""
 
 SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\x1f\x8b", "it is packed by gzip; name it so, as records.csv.gz"),
@@ -20,13 +20,13 @@ _TEXT_SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b'{"', "it is JSON; write a table as .csv"),
     (b"[{", "it is JSON; write a table as .csv"),
 )
-"""Of files of text, in small letters, behind blanks."""
+"""Signatures of text files, in lower case, after leading blanks."""
 HEAD = 512
-"""Bytes that are looked at: signatures are shorter, and blank lines may come before."""
+"""Number of bytes that are checked: signatures are shorter, and blank lines may precede them."""
 
 
 def tell_content(head: bytes) -> str:
-    """Return what a file that begins with these bytes is, and what to do; empty for a table of text."""
+    """Return the kind of a file that begins with these bytes, and advice; empty for a table of text."""
     text = head[:HEAD].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     known = next((what for sign, what in SIGNATURES if head.startswith(sign)), "")
     return known or next((what for sign, what in _TEXT_SIGNATURES if text.startswith(sign)), "")

@@ -1,4 +1,4 @@
-"""Tables in Excel's workbooks (.xlsx), read by python-calamine."""
+"""Tables in Excel workbooks (.xlsx), read by python-calamine."""
 
 from __future__ import annotations
 
@@ -31,26 +31,27 @@ _UNCOMPUTED = re.compile(
     rb'<(?:\w+:)?c\b(?![^>]*\bt="str")[^>]*>\s*<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)'
     rb"\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
 )
-"""A cell of a formula without the value that a program stores when it computes it; text may well be empty."""
+"""A formula cell without the value that a program stores after computing it; text may be empty."""
 _ERROR = re.compile(rb'<(?:\w+:)?c\b[^>]*\bt="e"')
 _HIDDEN_ROW = re.compile(rb'<(?:\w+:)?row\b[^>]*\bhidden="(?:1|true)"[^>]*(?<!/)>')
 """A hidden row with cells."""
 _HIDDEN_COLUMNS = re.compile(rb'<(?:\w+:)?col\b(?=[^>]*\bhidden="(?:1|true)")[^>]*\bmin="(\d+)"')
-"""Hidden columns side by side, and the first one's number, from 1 on."""
+"""Adjacent hidden columns; the group is the number of the first one, counted from 1."""
 _WHOLE_FLOATS = 2**53
-"""Whole numbers beyond this have lost digits as Excel stores them."""
+"""Whole numbers beyond this have lost digits in Excel's storage."""
 
 
 def read_xlsx(file: Path) -> tuple[pa.Table, Origin, Reading]:
-    """Return the columns of a workbook's first sheet, where its rows stand, and what was left out.
+    """Return the columns of a workbook's first sheet, the positions of its rows, and what was left out.
 
-    Its first row that is not empty names the columns. A column of one kind is of that kind, one of several is
-    text, in which numbers are written in one way; `Reading.ambiguous` where that has two readings. Cells that
-    are merged in a column have one value.
+    The first row that is not empty contains the column names. A column with cells of one kind has that kind.
+    A column of several kinds is text, with numbers in one notation; if they have two readings,
+    `Reading.ambiguous` says so. Cells that are merged in a column have one value.
 
     Raises:
-        OstrakaError: `data.unreadable` where the extra `excel` is not installed, for what is no workbook, and
-            for an empty sheet; `data.shape` as `name_columns`.
+        OstrakaError: `data.unreadable` if the extra `excel` is not installed, if the file is not a workbook,
+            or if the sheet is empty; `data.too_few` if the first sheet has no records but there are other
+            sheets; `data.shape` as in `name_columns`.
     """
     try:
         from python_calamine import CalamineError, load_workbook
@@ -77,7 +78,7 @@ def read_xlsx(file: Path) -> tuple[pa.Table, Origin, Reading]:
     merged = _fill_merged(rows, sheet.merged_cell_ranges or (), start)
     header, *records = rows
     others = [name for name in book.sheet_names if name != sheet.name]
-    # Rows without a cell are the space below a table, or between its parts.
+    # Rows without a filled cell are the space below a table, or between its parts.
     places = [at for at, record in enumerate(records) if any(_is_filled(cell) for cell in record)]
     if not places and others:
         raise OstrakaError(
@@ -105,7 +106,7 @@ def read_xlsx(file: Path) -> tuple[pa.Table, Origin, Reading]:
     read_too = tuple(_find_hidden(cells, start[1] + len(header)))
     if merged:
         read_too = (f"{merged} cells that are merged with one above them, as its value", *read_too)
-    first = start[0] + 2  # rows of a sheet count from 1, and the header is the first
+    first = start[0] + 2  # rows of a sheet are counted from 1, and the header is the first
     return (
         named,
         Origin(str(file), lambda row: first + places[row]),
@@ -114,7 +115,7 @@ def read_xlsx(file: Path) -> tuple[pa.Table, Origin, Reading]:
 
 
 def _first_sheet(file: Path) -> bytes:
-    """Return the XML of a workbook's first sheet; nothing where it is not where it is said to be."""
+    """Return the XML of a workbook's first sheet; empty if the sheet is not where the workbook says."""
     with zipfile.ZipFile(file) as parts:
         sheet = _FIRST_SHEET.search(parts.read("xl/workbook.xml").decode())
         relations = _RELATION.findall(parts.read("xl/_rels/workbook.xml.rels").decode())
@@ -126,7 +127,7 @@ def _first_sheet(file: Path) -> bytes:
 
 
 def _empty_cells(cells: bytes) -> Iterator[str]:
-    """Yield a phrase for each kind of cells of a sheet that python-calamine reads as empty ones."""
+    """Yield a phrase for each kind of cell that python-calamine reads as empty."""
     for pattern, what in (
         (_UNCOMPUTED, "formulas whose values are not stored: open it in a spreadsheet program, and save it"),
         (_ERROR, "errors such as #DIV/0!: correct them, or leave them empty"),
@@ -137,7 +138,7 @@ def _empty_cells(cells: bytes) -> Iterator[str]:
 
 
 def _find_hidden(cells: bytes, width: int) -> Iterator[str]:
-    """Yield a phrase for what programs do not show of a sheet whose table ends with that column."""
+    """Yield a phrase for each kind of hidden row or column; `width` is the last column of the table."""
     rows = len(_HIDDEN_ROW.findall(cells))
     if rows:
         yield f"{rows} rows that are hidden: take them out where they are no records"
@@ -152,7 +153,7 @@ def _is_filled(cell: Cell) -> bool:
 def _fill_merged(
     rows: list[list[Cell]], merged: Iterable[tuple[tuple[int, int], tuple[int, int]]], start: tuple[int, int]
 ) -> int:
-    """Give each cell of a column that is merged with the one above it its value; return how many."""
+    """Give each merged cell of a column the value of the cell above it; return their number."""
     filled = 0
     for (top, left), (bottom, _) in merged:
         column = left - start[1]
@@ -163,9 +164,9 @@ def _fill_merged(
 
 
 def _column(cells: Sequence[Cell]) -> pa.Array:
-    """Return cells of one kind as they are, and others as text; empty ones as null.
+    """Return cells of one kind as they are, and mixed cells as text; empty cells as null.
 
-    Raises `TwoReadingsError` for text beside numbers.
+    Raises `TwoReadingsError` for ambiguous text beside numbers.
     """
     filled = [cell if _is_filled(cell) else None for cell in cells]
     kinds = {_KINDS.get(type(cell), pa.string()) for cell in filled if cell is not None}
@@ -174,13 +175,13 @@ def _column(cells: Sequence[Cell]) -> pa.Array:
         mixed = any(isinstance(cell, float) for cell in filled)
         return pa.array([_text(cell) for cell in (_tell_numbers(filled) if mixed else filled)], kind)
     if kind == _TIME:
-        # Of days and times alike; a time is a day's, too.
+        # Works for days and times alike; a time counts as its day, too.
         return pa.array([None if cell is None else str(cell) for cell in filled]).cast(kind)
     return pa.array(filled, kind)
 
 
 def _tell_numbers(cells: Sequence[Cell]) -> list[Cell]:
-    """Return cells in which text such as 1,5 is a number: cells of numbers say nothing of how text has it."""
+    """Convert text such as 1,5 to numbers; number cells do not show the notation of text cells."""
     written = pa.chunked_array([[cell if isinstance(cell, str) else None for cell in cells]], pa.string())
     try:
         numbers = read_numbers(written, point_is_decimal=False).values
@@ -195,7 +196,7 @@ def _tell_numbers(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def _is_oddly_written(cell: str) -> bool:
-    """Whether a number in text is not as programs write it; "true" and "NA" are left as they are."""
+    """Whether a number in text is not written as programs write it; "true" and "NA" stay as they are."""
     return re.search(r"\d", cell) is not None and not re.fullmatch(NUMBER, cell.strip(), re.ASCII)
 
 
@@ -210,7 +211,7 @@ _KINDS: dict[type, pa.DataType] = {
 
 
 def _text(cell: Cell) -> str | None:
-    """Return a cell as a text file would have it."""
+    """Return a cell as a text file would contain it."""
     if isinstance(cell, bool):
         return str(cell).lower()
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < _WHOLE_FLOATS:

@@ -1,4 +1,4 @@
-"""Columns of tables: labels, consent, and the numbers of records that no task describes."""
+"""Columns of tables: labels, consent, and the numeric features of records without a task description."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def require_records(table: Table) -> None:
     """Raise `data.too_few` for a table without rows."""
     if not table.columns.num_rows:
         raise OstrakaError(
-            ErrorCode.DATA_TOO_FEW, f"{table.origin} has no records, only names of columns: bring some."
+            ErrorCode.DATA_TOO_FEW, f"{table.origin} has only column names and no records: add records."
         )
 
 
 def class_labels(
     table: pa.Table, label: str, classes: tuple[str, ...] | None, source: Origin | str
 ) -> tuple[NDArray[np.int64] | None, tuple[str, ...] | None]:
-    """Return class indices (N,) and the classes' names; no indices where there is no such column.
+    """Return class indices (N,) and the class names; None as indices if there is no such column.
 
-    Raises `data.nan` for a record without label, `data.not_numeric` for values that are not words, and
-    `data.label_range` for a label that is no class.
+    Raises `data.nan` for a record without a label, `data.not_numeric` for values that are not words, and
+    `data.label_range` for a label that is not a class.
     """
     if label not in table.column_names:
         return None, classes
@@ -53,7 +53,7 @@ def class_labels(
 def _require_labels(
     words: pa.ChunkedArray, label: str, classes: tuple[str, ...], source: Origin | str
 ) -> None:
-    """Raise `data.nan` naming the first record without a label; a class may be called "NA"."""
+    """Raise `data.nan` naming the first record without a label; a class may have the name "NA"."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -76,9 +76,10 @@ def _require_labels(
 def target_numbers(
     table: Table, label: str, written: NumberFormat
 ) -> tuple[NDArray[np.float64] | None, dict[str, str]]:
-    """Return the numbers (N,) of the column `label`, NaN where missing, and how they are written, if oddly.
+    """Return the numbers (N,) of the column `label`, NaN where missing, and a note on any unusual notation.
 
-    No numbers where there is no such column. Raises `data.not_numeric`, or `data.ambiguous`, naming it.
+    Returns None as numbers if there is no such column. Raises `data.not_numeric` or `data.ambiguous` naming
+    the column.
     """
     from ostraka.common.datasets.number_columns import read_numbers
 
@@ -99,7 +100,7 @@ def target_numbers(
 
 
 def column_texts(table: pa.Table, name: str, source: Origin | str) -> pa.ChunkedArray:
-    """Return a column's values as text; raise `data.not_numeric` naming it where they are not words."""
+    """Return a column's values as text; raise `data.not_numeric` naming the column if they are not words."""
     from ostraka.common.datasets.word_columns import texts
 
     return _read_column(table, name, source, texts)
@@ -118,7 +119,7 @@ def _read_column(
 
 
 def unreadable(problems: Sequence[UnreadableValuesError], message: str, column: str) -> OstrakaError:
-    """Return the refusal: `data.ambiguous` where all columns have two readings, else `data.not_numeric`."""
+    """Return the refusal: `data.ambiguous` if all columns have two readings, else `data.not_numeric`."""
     ambiguous = all(problem.two_readings for problem in problems)
     code = ErrorCode.DATA_AMBIGUOUS if ambiguous else ErrorCode.DATA_NOT_NUMERIC
     return OstrakaError(code, message, column=column)
@@ -127,9 +128,9 @@ def unreadable(problems: Sequence[UnreadableValuesError], message: str, column: 
 def label_columns(
     table: pa.Table, labels: tuple[str, ...], source: Origin | str, ignored: Collection[str]
 ) -> NDArray[np.int64] | None:
-    """Return 0, 1 or UNKNOWN by label, (N, k), or None where the table has a column for none of them.
+    """Return 0, 1 or UNKNOWN for every label, (N, k), or None if the table has no column for any label.
 
-    Labels that are `ignored` are 0, and need no column. Raises `data.shape` where some have no column.
+    Labels in `ignored` are 0 and need no column. Raises `data.shape` if only some labels have a column.
     """
     needed = [name for name in labels if name not in ignored]
     columns = set(table.column_names)
@@ -149,7 +150,7 @@ def label_columns(
 
 
 def _binary_label(table: pa.Table, name: str, source: Origin | str) -> NDArray[Any]:
-    """Return one label's values as text, 1 and 0 for true and false, empty where one is missing."""
+    """Return one label's values as text: 1 and 0 for true and false, empty if missing."""
     import pyarrow.compute as pc
 
     words = pc.fill_null(column_texts(table, name, source), "")
@@ -168,7 +169,7 @@ def _binary_label(table: pa.Table, name: str, source: Origin | str) -> NDArray[A
 
 
 def levels(table: pa.Table, source: Origin | str) -> NDArray[Any]:
-    """Return consent levels as the table has them; empty where one is missing."""
+    """Return consent levels as the table contains them; empty if missing."""
     return np.array(
         ["" if level is None else level for level in column_texts(table, COLUMN, source).to_pylist()]
     )
@@ -183,12 +184,11 @@ def dataset_of(
     ignored: Collection[str] = (),
     target: NumberFormat | None = None,
 ) -> Dataset:
-    """Return the dataset in a table, without labels where it has no column `label`, or none of several.
+    """Return a table's dataset; it is unlabelled if the table has no column for any label.
 
-    A column `consent` holds consent levels where `consent` is asked for, else it is one like any other.
-    Labels that are `ignored` are 0, and need no column. With a `target` the column `label` holds numbers so
-    written. Raises `data.not_numeric` naming all columns that
-    hold no numbers.
+    If `consent` is true, a column `consent` contains consent levels; otherwise it is an ordinary feature.
+    Labels in `ignored` are 0 and need no column. With a `target`, the column `label` contains numbers in that
+    format. Raises `data.not_numeric` naming all columns that contain no numbers.
     """
     require_records(table)
     table.require_one_reading(table.columns.column_names)
@@ -221,7 +221,7 @@ def dataset_of(
 
 
 def _features(table: Table, columns: tuple[str, ...]) -> tuple[NDArray[np.float32], dict[str, str]]:
-    """Return columns of numbers (N, F), NaN where missing, and by column how they are written, if oddly."""
+    """Return numeric columns (N, F), NaN where missing, and by column a note on any unusual notation."""
     from ostraka.common.datasets.number_columns import read_numbers
     from ostraka.common.datasets.unreadable import UnreadableValuesError
 

@@ -1,4 +1,4 @@
-"""Tables in files and in memory as columns of few, plain types, whatever form they come in."""
+"""Tables in files and in memory as columns of a few plain types, whatever their format."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 TEXT_FILES = (".csv", ".tsv", ".txt")
 KINDS = (*TEXT_FILES, ".parquet", ".xlsx", ".npz")
-"""Suffixes of files that records are read from; those of text may be followed by .gz."""
+"""Suffixes of files from which records are read; the suffix of a text file may be followed by .gz."""
 FLOAT_BYTES = 4
-"""What a value takes at least, once it is read."""
+"""Minimum size of a value in memory."""
 
 
 class Frame(Protocol):
-    """A table in memory that speaks Arrow's stream interface: of pyarrow, pandas or polars."""
+    """A table in memory that has Arrow's stream interface, such as one of pyarrow, pandas or polars."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the table as a stream of Arrow's C interface."""
@@ -37,12 +37,12 @@ class Frame(Protocol):
 
 @dataclass(frozen=True)
 class Table:
-    """A table's columns, where its rows stand, and what reading it guessed.
+    """A table's columns, the positions of its rows, and what was guessed.
 
     Attributes:
-        columns: of text, numbers, truth values, days, times or nothing; what is of another type is refused
-            where it is used. Every column of a file of text is text.
-        origin: what errors call the table and its rows.
+        columns: text, numbers, truth values, days, times or nulls. A column of another type is refused when
+            it is used. In a text file every column is text.
+        origin: what error messages call the table and its rows.
         reading: what was guessed and left out.
     """
 
@@ -51,7 +51,7 @@ class Table:
     reading: Reading
 
     def without(self, names: Collection[str]) -> Table:
-        """Return the table without these columns, of which it may have none."""
+        """Return the table without these columns; names that it does not have are skipped."""
         kept = [name for name in self.columns.column_names if name not in names]
         return replace(self, columns=self.columns.select(kept))
 
@@ -64,7 +64,7 @@ class Table:
                 )
 
     def keep(self, rows: pa.ChunkedArray, why: str) -> Table:
-        """Return the table with the rows for which `rows` is true; `why` says what the others are."""
+        """Return the table with only the rows for which `rows` is true; `why` describes the others."""
         import numpy as np
 
         places = np.flatnonzero(rows.to_numpy())
@@ -75,7 +75,7 @@ class Table:
 
 
 def kind_of(path: Path | str) -> str | None:
-    """Return what a file's name says that it is, such as ".csv"; None where that is none of `KINDS`."""
+    """Return the kind that a file's name states, such as ".csv"; None if it is not one of `KINDS`."""
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     if suffixes[-1:] == [".gz"]:
         return suffixes[-2] if suffixes[-2:-1] and suffixes[-2] in TEXT_FILES else None
@@ -83,7 +83,7 @@ def kind_of(path: Path | str) -> str | None:
 
 
 def is_table(path: Path | str) -> bool:
-    """Whether a file that is there holds a table: any but an .npz of records of one shape."""
+    """Whether an existing file contains a table: every kind except an .npz of records of one shape."""
     file = Path(path)
     kind = kind_of(file)
     if kind is None or not file.is_file():
@@ -95,8 +95,8 @@ def read_table(path: Path | str) -> Table:
     """Read a file's table.
 
     Raises:
-        OstrakaError: `data.unreadable` where it cannot be parsed, naming the line where a file has lines;
-            `data.shape` for two columns of one name, or one without.
+        OstrakaError: `data.unreadable` if it cannot be parsed, naming the line if the file has lines;
+            `data.shape` for two columns of one name.
     """
     import pyarrow as pa
 
@@ -106,7 +106,7 @@ def read_table(path: Path | str) -> Table:
         return _look_for_commas(Table(*_READERS[kind](file)))
     except UnpackingError as exc:
         raise OstrakaError(
-            ErrorCode.DATA_UNREADABLE, f"{file} is not read, {exc}: write it as .csv or .npz."
+            ErrorCode.DATA_UNREADABLE, f"{file} is not read because {exc}: write it as .csv or .npz."
         ) from exc
     except (pa.ArrowException, OSError, ValueError, BadZipFile) as exc:
         raise OstrakaError(
@@ -116,7 +116,7 @@ def read_table(path: Path | str) -> Table:
 
 
 def _content_of(file: Path) -> str:
-    """Return what a file is that is not what its name says, and what to do; empty where nobody knows."""
+    """Return what a misnamed file contains, and advice; empty if its content is not recognized."""
     with suppress(OSError), file.open("rb") as stream:
         head = stream.read(HEAD)
         return tell_content(head) or ("it is text; name it .csv" if head.isascii() and head else "")
@@ -124,7 +124,7 @@ def _content_of(file: Path) -> str:
 
 
 def frame_table(frame: Frame | Mapping[str, NDArray[Any]], origin: Origin) -> Table:
-    """Return a table in memory, of pyarrow, pandas or polars; raises as `plain_table`."""
+    """Return a table in memory, such as one of pyarrow, pandas or polars; raises as `plain_table`."""
     from ostraka.common.datasets.plain_columns import plain_table
 
     columns, left_out = plain_table(frame, origin)
@@ -132,14 +132,14 @@ def frame_table(frame: Frame | Mapping[str, NDArray[Any]], origin: Origin) -> Ta
 
 
 def _look_for_commas(table: Table) -> Table:
-    """Return the table, of which is known whether a column shows decimal commas."""
+    """Return the table with `reading.decimal_commas` set."""
     from ostraka.common.datasets.number_columns import has_decimal_commas
 
     return replace(table, reading=replace(table.reading, decimal_commas=has_decimal_commas(table.columns)))
 
 
 def require_distinct(names: Sequence[str], source: str) -> None:
-    """Raise `data.shape` naming the first column that occurs twice, and where."""
+    """Raise `data.shape` naming the first column name that occurs twice, and the columns' positions."""
     repeated = next((name for name, times in Counter(names).items() if times > 1), None)
     if repeated is not None:
         places = [str(at) for at, name in enumerate(names, start=1) if name == repeated]

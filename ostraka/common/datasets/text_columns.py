@@ -1,4 +1,4 @@
-"""Columns of free text as counts of hashed words, which learn nothing from the texts."""
+"""Columns of free text as counts of hashed words; nothing is learned from the texts."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def hash_words(values: pa.ChunkedArray, width: int, words: int) -> NDArray[np.float32]:
-    """Return the features (N, width) of texts: hashed counts of up to so many `words` in a row, of length 1.
+    """Return the features (N, width) of texts: hashed counts of up to `words` words in a row, of length 1.
 
-    scikit-learn's HashingVectorizer, whose hash is MurmurHash3 and the same everywhere. A missing text has no
-    words. Raises `UnreadableValuesError` for values that are no text.
+    This is scikit-learn's HashingVectorizer; its hash, MurmurHash3, is the same on every machine. A missing
+    text has no words. Raises `UnreadableValuesError` for values that are not text.
     """
     import pyarrow.compute as pc
     from sklearn.feature_extraction.text import HashingVectorizer

@@ -1,4 +1,4 @@
-"""Refusals of a column's values, which name the column and the file where both are known."""
+"""Refusals of a column's values; the caller adds the column and the file."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from ostraka.common.datasets.reading import Origin
 
 SHOWN = 3
-"""Values that a refusal shows: enough to see what they have in common."""
+"""Number of values that a refusal shows: enough to see what they have in common."""
 _LOOKED_AT = 10 * SHOWN
-"""Wrong values among which different ones are sought."""
+"""Number of wrong values that are searched for distinct ones."""
 
 
 class UnreadableValuesError(Exception):
-    """Values of a column are none of its kind, or have two readings; says which, not of which column."""
+    """Values do not fit a column's kind, or have two readings; the message leaves the column's name out."""
 
     two_readings = False
 
@@ -30,7 +30,7 @@ class UnreadableValuesError(Exception):
         super().__init__(self.tell(Origin("the table")))
 
     def tell(self, origin: Origin) -> str:
-        """Return the refusal as the end of a sentence about the column, rows as `origin` counts them."""
+        """Return the refusal as the end of a sentence about the column, with rows as `origin` counts them."""
         if not self._rows:
             return self._what
         several = "s" * (self._rows > 1)
@@ -45,7 +45,7 @@ class TwoReadingsError(UnreadableValuesError):
 
 
 def refuse(values: pa.ChunkedArray, wrong: pa.ChunkedArray, what: str) -> None:
-    """Raise `UnreadableValuesError` where any value is `wrong`; a null is not."""
+    """Raise `UnreadableValuesError` if any entry of `wrong` is true; null counts as false."""
     rows = np.flatnonzero(as_numpy(pc.fill_null(wrong, False)))
     if len(rows):
         shown = list(dict.fromkeys(repr(values[int(row)].as_py()) for row in rows[:_LOOKED_AT]))[:SHOWN]
@@ -53,7 +53,7 @@ def refuse(values: pa.ChunkedArray, wrong: pa.ChunkedArray, what: str) -> None:
 
 
 def as_numpy(values: Any) -> NDArray[np.bool_]:
-    """Return truth values of Arrow, none of them null, as an array (N,)."""
+    """Return Arrow truth values without nulls as an array (N,)."""
     found: NDArray[np.bool_]
     found = values.to_numpy(zero_copy_only=False) if isinstance(values, pa.Array) else values.to_numpy()
     return found

@@ -1,4 +1,4 @@
-"""Columns as words: the text of any value, words for nothing, for yes and no, and words that are known."""
+"""Columns as words: the text of any value, words for missing values, for yes and no, and known words."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ FAMILIES = (
     (("ja", "j"), ("nein", "n")),
     (("oui",), ("non",)),
 )
-"""Words for yes and for no, in small letters, that stand in one column: y, n and f say no truth.
+"""Words for yes and for no, in lower case, that belong to one column: y, n and f alone do not show truth.
 
-With a decimal where gaps made floats of a column of 0 and 1.
+The decimals stand where missing values turned a column of 0 and 1 into floats.
 """
 TRUTH_WORDS = frozenset(word for sides in FAMILIES for side in sides for word in side)
-"""All of them."""
+"""All words of FAMILIES."""
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 """A number as programs write it."""
 _MISSING = pa.array(MISSING, pa.string())
 _UNSEEN = re.compile(r"[\s\u200b-\u200f\u2060\ufeff]+")
-"""Blanks, and characters of no width."""
+"""Blanks and characters of zero width."""
 _ZEROS = re.compile(r"^0+(?=\d)")
 _NOTHING = pa.scalar(None, pa.string())
 EXACT = 2**53
-"""Whole numbers of this size and more lose digits as floats."""
+"""Whole numbers of this size or more lose digits as floats."""
 
 
 def texts(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return values as text, trimmed and composed (NFC): whole floats without a point, days as 2026-12-31.
+    """Return values as trimmed, composed text (NFC): whole floats without a point, days as 2026-12-31.
 
-    Raises `UnreadableValuesError` for values that have no one text: lists, bytes, durations, and whole
-    numbers that floats hold inexactly.
+    Raises `UnreadableValuesError` for values without a unique text: lists, bytes, durations, and whole
+    numbers that floats cannot represent exactly.
     """
     kind = values.type
     types = pa.types
@@ -65,7 +65,7 @@ def texts(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _float_texts(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    # Not as float64, in which the 1.1 of a float32 has more digits.
+    # Not as float64, where the 1.1 of a float32 has more digits.
     kept = values.cast(pa.float32()) if pa.types.is_float16(values.type) else values
     known = pc.if_else(pc.is_nan(kept), pa.scalar(None, kept.type), kept)
     inexact = pc.and_(pc.greater_equal(pc.abs(known).cast(pa.float64()), float(EXACT)), pc.is_finite(known))
@@ -86,7 +86,7 @@ def _time_texts(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def find_alike(words: Iterable[str]) -> Iterator[str]:
-    """Name words that differ by case, blanks, zeros before a number, and characters of no width alone."""
+    """Yield groups of words that differ only by case, blanks, leading zeros, and characters of zero width."""
     alike = defaultdict(list)
     for word in words:
         plain = word if word.isascii() else _UNSEEN.sub(" ", unicodedata.normalize("NFKC", word))
@@ -95,17 +95,17 @@ def find_alike(words: Iterable[str]) -> Iterator[str]:
 
 
 def is_missing(words: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return which texts (N,) stand for a missing value."""
+    """Return which texts (N,) mean a missing value."""
     return pc.or_(pc.is_null(words), pc.is_in(words, _MISSING))
 
 
 def without_missing(words: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the texts, null where they stand for a missing value."""
+    """Return the texts, with null where they mean a missing value."""
     return pc.if_else(is_missing(words), _NOTHING, words)
 
 
 def truth_values(values: pa.ChunkedArray) -> NDArray[np.float64]:
-    """Return 0, 1, and NaN where missing (N,), of words for yes and no; raise `UnreadableValuesError`."""
+    """Return 1 for yes, 0 for no and NaN for missing (N,); raise `UnreadableValuesError` for other words."""
     words = pc.utf8_lower(texts(values))
     missing = is_missing(words)
     present = pc.unique(pc.filter(words, pc.invert(missing))).to_pylist()
@@ -123,14 +123,15 @@ def truth_values(values: pa.ChunkedArray) -> NDArray[np.float64]:
 
 
 def truth_family(words: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Return the words for yes and for no of which all these are, in small letters; None where they mix."""
+    """Return the words for yes and for no of the family with all these lower-case words; None if they mix."""
     return next((family for family in FAMILIES if {*words} <= {*family[0], *family[1]}), None)
 
 
 def places(values: pa.ChunkedArray, known: Sequence[str], *, other: bool) -> NDArray[np.float64]:
-    """Return each value's place among the `known` ones (N,), that behind the last for others, NaN if missing.
+    """Return each value's index in `known` (N,), NaN if missing.
 
-    Raises `UnreadableValuesError` for a value that is none of them, unless `other` ones are taken.
+    With `other`, an unknown value gets the index after the last; without it, `UnreadableValuesError` is
+    raised.
     """
     words = texts(values)
     found = find_words(words, known)
@@ -143,10 +144,11 @@ def places(values: pa.ChunkedArray, known: Sequence[str], *, other: bool) -> NDA
 
 
 def find_words(words: pa.ChunkedArray, known: Sequence[str]) -> pa.ChunkedArray:
-    """Return each word's place among the `known` ones (N,), null where it is none of them.
+    """Return each word's index in `known` (N,), null if it is not there.
 
-    A column of numbers alone, which a gap may have made floats, is matched without ".0"; one of true and
-    false alone, which programs write in three ways, whatever the case.
+    A column of only numbers is also matched without ".0", because missing values may have turned it into
+    floats. A column of only true and false is also matched in any case, because programs write these in three
+    ways.
     """
     found = pc.index_in(words, pa.array(known, pa.string()))
     unknown = pc.drop_null(
@@ -163,7 +165,7 @@ def find_words(words: pa.ChunkedArray, known: Sequence[str]) -> pa.ChunkedArray:
 
 
 def _without_zeros(words: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Return numbers without ".0" behind them; None where a word is not a number."""
+    """Return numbers without a trailing ".0"; None if some word is not a number."""
     present = without_missing(words)
     if pc.all(pc.match_substring_regex(present, FLOAT)).as_py() is not True:
         return None
@@ -171,7 +173,7 @@ def _without_zeros(words: pa.ChunkedArray) -> pa.ChunkedArray | None:
 
 
 def _in_small_letters(words: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Return truth values in small letters; None where a word is none."""
+    """Return truth values in lower case; None if some word is not a truth value."""
     small = pc.utf8_lower(words)
     truth = pc.is_in(pc.drop_null(without_missing(small)), pa.array(TRUTH, pa.string()))
     return small if pc.all(truth).as_py() is True else None

@@ -1,1 +1,1 @@
-"""Fitted estimators in files: which are allowed, how they are kept, what is checked before they predict."""
+"""Fitted estimators in files: which are allowed, their formats, and checks before they predict."""

@@ -1,4 +1,4 @@
-"""Estimators of scikit-learn that may be trained and kept: the list of docs/teachers.md."""
+"""Estimators of scikit-learn that may be trained and stored: the list in docs/teachers.md."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -87,7 +87,7 @@ AROUND = (
     BaggingClassifier,
     VotingClassifier,
 )
-"""Estimators that hold others."""
+"""Estimators that contain others."""
 TRANSFORMERS = (
     StandardScaler,
     MinMaxScaler,
@@ -118,15 +118,15 @@ SETTINGS: Mapping[type, Mapping[str, tuple[Any, ...]]] = {
     OneHotEncoder: {"drop": (None,), "min_frequency": (None,), "max_categories": (None,)},
     FunctionTransformer: {"func": (None,), "inverse_func": (None,)},
 }
-"""Values that a parameter may have, where others make what cannot be kept or checked."""
+"""Allowed values of parameters; other values make estimators that cannot be stored or checked."""
 _PLAIN = (str, int, float, slice, np.ndarray, np.generic, np.random.RandomState, type(None))
 
 
 def require_allowed(estimator: Any, model: str) -> None:
-    """Refuse an estimator that is not allowed, or holds one that is not, before it is trained.
+    """Refuse an estimator that is not allowed, or contains one that is not, before it is trained.
 
     Args:
-        estimator: before or after `fit`; its parameters are looked at, and those of all estimators in them.
+        estimator: before or after `fit`; its parameters are checked, and those of all estimators in them.
         model: its name, for the message.
 
     Raises:
@@ -142,7 +142,7 @@ def require_allowed(estimator: Any, model: str) -> None:
 
 
 def _parameters(estimator: Any) -> Iterator[tuple[type | None, str, Any]]:
-    """Yield the estimator, and what every parameter in it holds, as (holder, parameter, value)."""
+    """Yield the estimator, and every parameter value in it, as (holder, parameter, value)."""
     waiting: list[tuple[type | None, str, Any]] = [(None, "", estimator)]
     while waiting:
         holder, name, value = waiting.pop()
@@ -156,7 +156,7 @@ def _parameters(estimator: Any) -> Iterator[tuple[type | None, str, Any]]:
 
 
 def _problem(holder: type | None, name: str, value: Any) -> str | None:
-    """Return what is not allowed about a parameter's value, None where nothing is."""
+    """Return why a parameter's value is not allowed, or None if it is."""
     given = SETTINGS.get(holder, {}).get(name) if holder else None
     if given is not None and not any(value is each or value == each for each in given):
         shown = value if isinstance(value, str) else type(value).__name__
@@ -169,7 +169,7 @@ def _problem(holder: type | None, name: str, value: Any) -> str | None:
 
 
 def _name_of(value: Any) -> str:
-    """Return the name of a function, or of what a value is an instance of."""
+    """Return the name of a function, or of a value's class."""
     kind = value if callable(value) and hasattr(value, "__qualname__") else type(value)
     name = f"{kind.__module__}.{kind.__qualname__}"
     return f"the class {name} in place of an instance" if isinstance(value, type) else name

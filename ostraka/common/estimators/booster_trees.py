@@ -1,4 +1,4 @@
-"""What models of XGBoost and LightGBM need: their libraries, and trees that these follow unchecked."""
+"""Support for models of XGBoost and LightGBM: their libraries, and a check of trees that they trust."""
 
 import importlib
 from types import ModuleType
@@ -10,7 +10,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 def optional(name: str) -> ModuleType:
-    """Return a library of the extra `boosting`; raise `model.invalid` where it is not installed."""
+    """Return a library of the extra `boosting`; raise `model.invalid` if it is not installed."""
     try:
         return importlib.import_module(name)
     except ImportError as exc:
@@ -21,14 +21,14 @@ def optional(name: str) -> ModuleType:
 
 
 MAX_LEVELS = 1000
-"""Levels of a tree: libraries walk down by recursion."""
+"""Maximum levels of a tree, because the libraries walk it by recursion."""
 
 
 def is_binary_tree(left: NDArray[np.int64], right: NDArray[np.int64], inner: NDArray[np.bool_]) -> bool:
-    """Whether nodes make one tree: children come after their parent, and each has but one, near the root.
+    """Whether nodes make one tree near the root: children come after their parent, and have only one.
 
     Args:
-        left: left child of each node, int64 (N,); what leaves have here is not looked at.
+        left: left child of each node, int64 (N,); the values of leaves are ignored.
         right: right child of each node, likewise.
         inner: which nodes have children, (N,).
     """

@@ -1,6 +1,6 @@
-"""Models of XGBoost and LightGBM that vote: one of all classes, or one for each label.
+"""Models of XGBoost and LightGBM that vote: one for all classes, or one for each label.
 
-Their files hold the libraries' own text formats in JSON, never a pickle.
+Their files contain the libraries' own text formats in JSON, never a pickle.
 """
 
 import json
@@ -19,12 +19,12 @@ from ostraka.common.validation import FrozenModel
 
 
 class BoosterModel(Protocol):
-    """A model of one library; `text` is what its file holds."""
+    """A model of one library; `text` is the content of its file."""
 
     text: str
 
     def predict(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Probabilities: of the second of two classes, (N,), or of each, (N, classes)."""
+        """Return probabilities: of the second of two classes, (N,), or of each class, (N, classes)."""
         ...
 
 
@@ -41,7 +41,7 @@ _SETTINGS: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
     },
     "lightgbm": {"boosting_type": ("gbdt", "dart"), "objective": (None, "binary", "multiclass")},
 }
-"""Values of parameters whose models can be kept and checked."""
+"""Parameter values whose models can be stored and checked."""
 
 
 def library_of(estimator: Any) -> str | None:
@@ -51,7 +51,7 @@ def library_of(estimator: Any) -> str | None:
 
 
 def require_keepable(estimator: Any, model: str) -> None:
-    """Raise `model.invalid`, before it is trained, for a classifier whose settings cannot be kept."""
+    """Raise `model.invalid`, before training, for a classifier with settings that cannot be stored."""
     library = library_of(estimator) or ""
     given = estimator.get_params()
     wrong = [name for name, allowed in _SETTINGS[library].items() if given.get(name) not in allowed]
@@ -70,7 +70,7 @@ _OBJECTIVES: Mapping[str, tuple[str, str]] = {
     "xgboost": ("binary:logistic", "multi:softprob"),
     "lightgbm": ("binary", "multiclass"),
 }
-"""Of two classes, and of more: a slice may have fewer classes than the task."""
+"""Objectives for two classes, and for more: a slice may have fewer classes than the task."""
 
 
 class Boosters:
@@ -78,9 +78,9 @@ class Boosters:
 
     Attributes:
         library: "xgboost" or "lightgbm".
-        n_features_in_: values of a record.
-        classes_: class indices that were learned, int64 (classes,); none for labels.
-        models: one of all classes; or for each label one, or the probability of a label that never differs.
+        n_features_in_: number of values of a record.
+        classes_: learned class indices, int64 (classes,); None for labels.
+        models: one for all classes; or for each label one, or the probability of a label that never differs.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Boosters:
     def read(
         cls, library: str, features: int, classes: Sequence[int] | None, texts: Sequence[str | int]
     ) -> "Boosters":
-        """Check the models of a file; raise ValueError for one that is not sound or of other records."""
+        """Check the models of a file; raise ValueError for one that is unsound or takes other records."""
         outcomes = 2 if classes is None else len(classes)
         kind = LIBRARIES[library]
         models = [text if isinstance(text, int) else kind(text, features, outcomes) for text in texts]
@@ -107,8 +107,7 @@ class Boosters:
 
     @classmethod
     def fit(cls, estimator: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> "Boosters":
-        """Fit a classifier to class indices (N,), or a copy of it to each label's 0 and 1
-        (N, labels) where that is known."""
+        """Fit a classifier to class indices (N,), or a copy to each label's known 0 and 1 (N, labels)."""
         library = library_of(estimator) or ""
         if y.ndim == 1:
             classes, codes = np.unique(y, return_inverse=True)
@@ -117,7 +116,7 @@ class Boosters:
         return cls.read(library, X.shape[1], None, texts)
 
     def predict(self, X: NDArray[np.float32]) -> NDArray[np.int64]:
-        """Return the likeliest class, int64 (N,), or labels from one half, (N, labels)."""
+        """Return the likeliest class, int64 (N,), or labels with at least one half, (N, labels)."""
         likely = self.predict_proba(X)
         if self.classes_ is None:
             return (likely >= 0.5).astype(np.int64)
@@ -125,9 +124,9 @@ class Boosters:
         return np.asarray(chosen, np.int64)
 
     def predict_proba(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Probabilities of the classes that were learned, or of each label, (N, k).
+        """Return probabilities of the learned classes, or of each label, (N, k).
 
-        Raises ValueError for records of another number of values.
+        Raises ValueError for records with another number of values.
         """
         if X.ndim != 2 or X.shape[1] != self.n_features_in_:
             raise ValueError("records have another number of values")
@@ -142,7 +141,7 @@ class Boosters:
 
 
 def _fit(library: str, estimator: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> str | int:
-    """Return the text of a copy of the classifier that was fitted, or the only value that `y` has."""
+    """Return the text of a fitted copy of the classifier, or the only value in `y`."""
     from sklearn.base import clone
 
     if not len(y):
@@ -154,12 +153,12 @@ def _fit(library: str, estimator: Any, X: NDArray[np.float32], y: NDArray[np.int
 
 
 MAX_FILE_BYTES = 256 << 20
-"""Bytes of one teacher's file."""
+"""Maximum size of a teacher's file."""
 _Class = Annotated[int, Field(ge=0, lt=2**31)]
 
 
 class BoostersFile(FrozenModel):
-    """A file: values of a record, the classes (none for labels), and models or a label's only value."""
+    """A file: values of a record, the classes (None for labels), and models or a label's only value."""
 
     features: Annotated[int, Field(ge=1)]
     classes: Annotated[tuple[_Class, ...], Field(min_length=2)] | None
@@ -177,14 +176,14 @@ def dumps(model: Boosters) -> bytes:
 
 
 def loads(library: str, content: bytes, features: int | None) -> Boosters:
-    """Return the models of a file, safe to ask about records of `features` values.
+    """Return the models of a file, safe to use on records with `features` values.
 
     Raises:
-        DamagedModelError: where it is too large, not whole, takes other records, or leads outside its arrays.
-        OstrakaError: `model.invalid` where the library is not installed.
+        DamagedModelError: if it is too large, incomplete, takes other records, or points outside its arrays.
+        OstrakaError: `model.invalid` if the library is not installed.
     """
     try:
-        # Before it is parsed, which takes several times the memory of the file.
+        # Checked before parsing, which takes several times the memory of the file.
         if len(content) > MAX_FILE_BYTES:
             raise DamagedModelError("it is too large")
         file = BoostersFile.model_validate(json.loads(content))

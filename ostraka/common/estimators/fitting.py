@@ -1,4 +1,4 @@
-"""Estimators seeded, and fitted to the records on which each label is known."""
+"""Seeding of estimators, and fitting them to the records for which each label is known."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ from ostraka.common.datasets.label_columns import UNKNOWN
 
 
 def fit_labels(model: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:
-    """Return a multi-output classifier of copies of a model, one a label, fitted where it is known.
+    """Return a multi-output classifier of copies of a model, one per label, each fitted where it is known.
 
     Args:
-        model: an untrained classifier; None where no label varies.
+        model: an untrained classifier; None if no label varies.
         X: features, float32 (N, F).
         y: 1, 0 or UNKNOWN for every label, int64 (N, labels). A label that does not vary is constant, and 0
-            where nobody knows it.
+            if it is known for no record.
     """
     from sklearn.multioutput import MultiOutputClassifier
 
@@ -27,7 +27,7 @@ def fit_labels(model: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:
 
 
 def fit_label(model: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:
-    """Return a copy of the model fitted to one label (N,), or a constant where that does not vary."""
+    """Return a copy of the model fitted to one label (N,), or a constant if the label does not vary."""
     from sklearn.base import clone
     from sklearn.dummy import DummyClassifier
 
@@ -43,7 +43,7 @@ def varies(y: NDArray[np.int64]) -> bool:
 
 
 def parameters_named(estimator: Any, name: str) -> list[str]:
-    """Return the parameters of this name, of the estimator itself and of those inside it."""
+    """Return the parameters of this name, in the estimator itself and in those inside it."""
     return [key for key in estimator.get_params() if key.rpartition("__")[2] == name]
 
 

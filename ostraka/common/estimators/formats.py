@@ -1,4 +1,4 @@
-"""Formats of fitted estimators in files, by suffix."""
+"""File formats of fitted estimators, by suffix."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ class Format:
     """How fitted estimators of some kinds are written and read.
 
     Attributes:
-        suffix: of their files.
+        suffix: the suffix of their files.
         holds: whether it is the format of an estimator.
-        dumps: returns an estimator as a file's content; raises UnknownTypeError where it cannot be kept.
-        loads: returns the estimator in a file's content, for records of so many values (None: any); raises
-            UnknownTypeError and DamagedModelError.
+        dumps: returns an estimator as a file's content; raises UnknownTypeError if it cannot be stored.
+        loads: returns the estimator in a file's content, for records with this many values (None: any);
+            raises UnknownTypeError and DamagedModelError.
     """
 
     suffix: str
@@ -39,9 +39,9 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format(".skops", lambda model: True, skops_files.dumps, skops_files.loads),
 )
-"""The first that holds an estimator is its own."""
+"""All formats; an estimator has the first one whose `holds` is true."""
 
 
 def format_of(model: Any) -> Format:
-    """Return the format in which an estimator is kept."""
+    """Return the format in which an estimator is stored."""
     return next(kind for kind in FORMATS if kind.holds(model))

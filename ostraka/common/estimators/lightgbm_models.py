@@ -1,4 +1,4 @@
-"""LightGBM's models as text: checked, and made anew of what was checked before the library reads it."""
+"""LightGBM models as text: checked, and rebuilt from what was checked before the library reads it."""
 
 import re
 from typing import Any
@@ -22,15 +22,15 @@ _HEADER = {
 _MAX_LEAVES = 131_072
 """More than LightGBM itself makes."""
 _BY_BIT = 0b1110
-"""Decision types of thresholds: default side, missing values; without the first bit, categories."""
+"""Bits of decision types of thresholds: default side, missing values; the first bit, categories, is off."""
 Fields = dict[str, str]
 
 
 class LightGBMModel:
-    """One LightGBM model of two or more classes, safe to ask about records of `features` values."""
+    """One LightGBM model of two or more classes, safe to use on records with `features` values."""
 
     def __init__(self, text: str, features: int, classes: int) -> None:
-        """Take a model as text; raise ValueError where it is not sound or of other records or classes."""
+        """Take a model as text; raise ValueError if it is unsound, or for other records or classes."""
         self.text = _check(text, features, classes)
         lightgbm: Any = optional("lightgbm")
         self._booster = lightgbm.Booster(model_str=self.text)
@@ -41,12 +41,12 @@ class LightGBMModel:
         return str(fitted.booster_.model_to_string(num_iteration=-1))
 
     def predict(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Probabilities: of the second of two classes, (N,), or of each, (N, classes)."""
+        """Return probabilities: of the second of two classes, (N,), or of each class, (N, classes)."""
         return np.asarray(self._booster.predict(X), np.float64)
 
 
 def _check(text: str, features: int, classes: int) -> str:
-    """Return a model's text made of the parts that were checked alone."""
+    """Return a model's text rebuilt only from its checked parts."""
     trees, end, _ = text.partition("\nend of trees\n")
     blocks = re.split(r"\n\n+", trees.strip("\n"))
     title, _, lines = blocks[0].partition("\n")
@@ -71,7 +71,7 @@ def _check(text: str, features: int, classes: int) -> str:
 
 
 def _fields(lines: str) -> Fields:
-    """Return "key=value" lines by key; raise ValueError for another line, or a key that comes twice."""
+    """Return "key=value" lines by key; raise ValueError for another line, or a repeated key."""
     pairs = [line.partition("=") for line in lines.split("\n")]
     fields = {key: value for key, _, value in pairs}
     if len(fields) != len(pairs) or not all(equals for _, equals, _ in pairs):
@@ -80,7 +80,7 @@ def _fields(lines: str) -> Fields:
 
 
 def _tree(number: int, block: str, features: int) -> str:
-    """Return a tree's text; raise ValueError where a path of it leaves its nodes or the features."""
+    """Return a tree's text; raise ValueError if one of its paths leaves its nodes or the features."""
     title, _, lines = block.partition("\n")
     fields = _fields(lines)
     leaves = int(fields["num_leaves"])
@@ -113,7 +113,7 @@ def _tree(number: int, block: str, features: int) -> str:
 
 
 def _array(text: str, length: int, kind: type[np.number[Any]]) -> NDArray[Any]:
-    """Return the numbers of a field, of which there are to be so many."""
+    """Return the numbers of a field; raise ValueError unless there are `length` finite ones."""
     words = text.split()
     values = np.array([int(word) if kind is np.int64 else float(word) for word in words], kind)
     if len(values) != length or not np.isfinite(values).all():
@@ -126,7 +126,7 @@ def _join(values: NDArray[Any]) -> str:
 
 
 def _leads_to_leaves(left: NDArray[np.int64], right: NDArray[np.int64], leaves: int) -> bool:
-    """Whether splits and leaves make one tree: a negative child is a leaf, counted from -1 down."""
+    """Whether splits and leaves make one tree; a negative child is a leaf, counted from -1 down."""
     splits = leaves - 1
     if not splits:
         return True

@@ -1,4 +1,4 @@
-"""Fitted estimators of scikit-learn as skops files: written, and read where every type and index is known."""
+"""Fitted estimators of scikit-learn as skops files: written, and read if every type and index is known."""
 
 import json
 import zipfile
@@ -44,7 +44,7 @@ _OBJECTS = (
     loss.HalfMultinomialLoss,
     loss.ExponentialLoss,
 )
-"""What allowed estimators are made of once they are fitted."""
+"""The parts of allowed estimators after fitting."""
 _LOSSES = (
     CyHalfBinomialLoss,
     CyHalfMultinomialLoss,
@@ -63,7 +63,7 @@ _LOSSES = (
 _NUMBERS = {kind for kind in np.sctypeDict.values() if issubclass(kind, (np.number, np.bool_, np.str_))}
 
 _Kind = tuple[str, str, str]
-"""How a file names what it holds: skops' loader, module, class."""
+"""How a file names a part: skops' loader, module, class."""
 
 
 def _kinds(loader: str, *types: type) -> set[_Kind]:
@@ -86,19 +86,20 @@ KNOWN: frozenset[_Kind] = frozenset(
     | _kinds("RandomGeneratorNode", np.random.Generator)
 )
 TRUSTED: tuple[str, ...] = tuple(sorted({f"{module}.{name}" for _, module, name in KNOWN}))
-"""Names that skops is told to trust, all of which `unknown_type` has compared with their loader."""
+"""Names that skops is told to trust; `unknown_type` has checked all of them together with their loader."""
 
 
 def unknown_type(schema: Any) -> str | None:
-    """Return the first type in a file's `schema.json` that no estimator of the list has, None where all are.
+    """Return the first type in a file's `schema.json` that no listed estimator has; None if all are known.
 
-    A type counts together with what skops would make it by: a function, a method or a partial call never is.
+    A type is checked together with skops' loader for it; functions, methods and partial calls are never
+    known.
     """
     return next((name for name in map(_unknown, _nodes(schema)) if name), None)
 
 
 def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
-    """Yield every part of a schema that names how it is loaded, wherever it stands."""
+    """Yield every part of a schema that names its loader, wherever it is."""
     waiting = [schema]
     while waiting:
         one = waiting.pop()
@@ -130,30 +131,30 @@ _DAMAGE = (
     ImportError,
     NotImplementedError,
 )
-"""What skops, NumPy and the checks raise for files that are not whole."""
+"""What skops, NumPy and the checks raise for damaged files."""
 
 
 class UnknownTypeError(ValueError):
-    """A file, or an estimator to be written, holds a type that is not on the list."""
+    """A file, or an estimator to be written, contains a type that is not on the list."""
 
 
 class DamagedModelError(ValueError):
-    """A file holds no estimator, or one that would read outside its own arrays."""
+    """A file contains no estimator, or one that would read outside its own arrays."""
 
 
 def dumps(model: Any) -> bytes:
-    """Return a fitted estimator as a skops file; raise UnknownTypeError where `loads` would refuse it."""
+    """Return a fitted estimator as a skops file; raise UnknownTypeError if `loads` would refuse it."""
     content = bytes(skops.io.dumps(model))
     _require_known(content)
     return content
 
 
 def loads(content: bytes, features: int | None = None) -> Any:
-    """Return the estimator of a skops file, safe to ask about records of `features` values.
+    """Return the estimator of a skops file, safe to use on records with `features` values.
 
     Raises:
-        UnknownTypeError: where it names a type that is not on the list; nothing of it was constructed.
-        DamagedModelError: where it is not whole, takes other records, or leads outside its own arrays.
+        UnknownTypeError: if it names a type that is not on the list; none of its parts was constructed.
+        DamagedModelError: if it is damaged, takes other records, or points outside its own arrays.
     """
     try:
         check_zip(BytesIO(content))
@@ -170,7 +171,7 @@ def loads(content: bytes, features: int | None = None) -> Any:
 
 
 def _takes(model: Any, features: int | None) -> bool:
-    """Whether an estimator that counts a record's values takes so many; None: any number."""
+    """Whether an estimator that counts a record's values accepts this number; None: any number."""
     return features is None or getattr(model, "n_features_in_", features) == features
 
 

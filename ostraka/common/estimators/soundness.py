@@ -1,7 +1,7 @@
 """Safety checks of estimators read from files, wherever they are nested.
 
-A file of known types alone can still lead compiled code out of its arrays. What predicts in Python and NumPy
-checks its own indices; what does not has a check here.
+Even a file with only known types can make compiled code read outside its arrays. Code that predicts in Python
+and NumPy checks its own indices; everything else has a check here.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -27,7 +27,7 @@ from ostraka.common.estimators.allowed import SETTINGS
 
 
 def is_sound_one_hot(encoder: Any) -> bool:
-    """Whether every category that is found has a column: each rises, and none is dropped or grouped."""
+    """Whether every category has a column: categories ascend, and none is dropped or grouped."""
     categories = encoder.categories_
     return bool(
         encoder.drop_idx_ is None
@@ -40,7 +40,7 @@ def is_sound_one_hot(encoder: Any) -> bool:
 
 
 def _rises(values: NDArray[Any]) -> bool:
-    """Whether numbers rise strictly, no number being the last."""
+    """Whether numbers ascend strictly; the last value may be NaN."""
     if values.ndim != 1 or len(values) == 0 or values.dtype.kind not in "biuf":
         return False
     numbers = values[:-1] if np.isnan(values[-1]) else values
@@ -48,12 +48,12 @@ def _rises(values: NDArray[Any]) -> bool:
 
 
 def is_sound_function(transformer: Any) -> bool:
-    """Whether a function transformer calls nothing, as a passed-through column's does."""
+    """Whether a function transformer calls nothing, as for a passed-through column."""
     return transformer.func is None and transformer.inverse_func is None
 
 
 def is_sound_tree(model: Any) -> bool:
-    """Whether no path of a decision tree leaves its own nodes or the features that it asks for."""
+    """Whether no path of a decision tree leaves its own nodes or its features."""
     tree = model.tree_
     features = model.n_features_in_
     if type(tree) is not Tree or type(features) is not int or not 0 < tree.node_count <= tree.capacity:
@@ -66,9 +66,9 @@ def is_sound_tree(model: Any) -> bool:
 
 
 def is_sound_boosting(model: Any) -> bool:
-    """Whether gradient boosting adds up sound trees of its own features into as many columns as it has.
+    """Whether gradient boosting adds sound trees of its own features into as many columns as it has.
 
-    Its trees, each checked by itself before, are asked together, past the checks that they make of a record.
+    Its trees, already checked one by one, are evaluated together, bypassing their own checks of a record.
     """
     stages = model.estimators_
     first = model.init_
@@ -83,7 +83,7 @@ def is_sound_boosting(model: Any) -> bool:
 
 
 def _is_prior(first: Any) -> bool:
-    """Whether boosting begins at the shares of the classes, which have as many columns for any record."""
+    """Whether boosting begins at the shares of the classes, which have the same columns for any record."""
     return type(first) is DummyClassifier and first.strategy == "prior" and first._strategy == "prior"
 
 
@@ -123,7 +123,7 @@ def _is_predictor(predictor: Any, features: int) -> bool:
 def _leads_to_leaves(
     leaf: NDArray[np.bool_], left: NDArray[Any], right: NDArray[Any], feature: NDArray[Any], features: int
 ) -> bool:
-    """Children come after their parent, so every path ends; a leaf has none."""
+    """Whether children come after their parent, so that every path ends; leaves have none."""
     nodes = np.arange(len(leaf))
     inner = (left > nodes) & (left < len(leaf)) & (right > nodes) & (right < len(leaf))
     known = (feature >= 0) & (feature < features)
@@ -131,7 +131,7 @@ def _leads_to_leaves(
 
 
 def is_sound_svm(model: Any) -> bool:
-    """Whether the arrays of a fitted SVC or NuSVC have the lengths that libsvm reads of them."""
+    """Whether the arrays of a fitted SVC or NuSVC have the lengths that libsvm reads."""
     vectors = model.support_vectors_
     counts = model._n_support
     classes = len(model.classes_)
@@ -155,7 +155,7 @@ def is_sound_svm(model: Any) -> bool:
 
 _TREES = (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor)
 _WORDS = 624
-"""Length of the Mersenne Twister's state, which it indexes unchecked."""
+"""Length of the Mersenne Twister's state, which it indexes without a check."""
 
 
 def _is_sound_random_state(state: Any) -> bool:
@@ -164,13 +164,13 @@ def _is_sound_random_state(state: Any) -> bool:
 
 
 def _is_sound_generator(generator: Any) -> bool:
-    """Whether it draws from the only kind of bits that estimators use, which has no index."""
+    """Whether it uses the only bit generator of estimators, which has no index."""
     return type(generator.bit_generator) is np.random.PCG64
 
 
 CHECKS: Mapping[type, Callable[[Any], bool]] = {
     **dict.fromkeys(_TREES, is_sound_tree),
-    Tree: lambda tree: False,  # alone it would be asked without anybody counting a record's features
+    Tree: lambda tree: False,  # on its own, nothing would check the number of a record's features
     GradientBoostingClassifier: is_sound_boosting,
     HistGradientBoostingClassifier: is_sound_histogram_boosting,
     SVC: is_sound_svm,
@@ -188,20 +188,20 @@ _FITTED: Mapping[type, str] = {
     NuSVC: "support_vectors_",
     OneHotEncoder: "categories_",
 }
-"""What an estimator fails without, in Python: those that others were made from were never fitted."""
+"""Attributes without which an estimator fails in Python; templates of other estimators were never fitted."""
 
 
 def is_sound(model: Any) -> bool:
-    """Whether nothing inside a fitted estimator can lead its predictions out of its own arrays.
+    """Whether nothing inside a fitted estimator can make its predictions read outside its own arrays.
 
-    What an estimator holds is checked before itself, so that a check may rely on its parts. Raises what a
-    check runs into where attributes are missing or of another type.
+    The parts of an estimator are checked before the estimator, so that its check may rely on them. Raises
+    whatever a check encounters if attributes are missing or have another type.
     """
     return all(_is_sound(part) for part in reversed(list(_parts(model))))
 
 
 def _is_sound(part: Any) -> bool:
-    """Whether a part passes its type's check, and no attribute of its own stands in for one of its class."""
+    """Whether a part passes its type's check, and none of its own attributes hides one of its class."""
     kind = type(part)
     if any(hasattr(kind, name) for name in getattr(part, "__dict__", ())):
         return False
@@ -212,7 +212,7 @@ def _is_sound(part: Any) -> bool:
 
 
 def _parts(model: Any) -> Iterator[Any]:
-    """Yield the model and everything that it holds, each once, holders before what they hold."""
+    """Yield the model and everything in it, each once, containers before their contents."""
     waiting = [model]
     seen = dict[int, Any]()
     while waiting:
@@ -225,7 +225,7 @@ def _parts(model: Any) -> Iterator[Any]:
 
 
 def _contents(part: Any) -> list[Any]:
-    """Return what a part holds; a tree's nodes are its estimator's to check."""
+    """Return the contents of a part; a tree's nodes are checked by its estimator."""
     if isinstance(part, dict):
         return [*part.values()]
     if isinstance(part, list | tuple):

@@ -1,4 +1,4 @@
-"""Models that noisy sums made, as estimators of scikit-learn that files can keep."""
+"""Models made from noisy sums, as estimators of scikit-learn that can be stored in files."""
 
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -14,11 +14,11 @@ POSITIVE = 0.5
 """Probability from which a label is predicted."""
 
 
-# Both hold plain arrays and have no defaults: skops keeps attributes alone, and an attribute of a class must
-# not be one of its instances' (soundness.py).
+# Both contain plain arrays and have no defaults: skops stores only attributes, and an attribute of an
+# instance must not be one of its class (soundness.py).
 @dataclass(frozen=True)
 class LinearScores:
-    """Scores of mapped records: `FeatureMap`'s fields, and the weights (d, k)."""
+    """Scores of mapped records: the fields of `FeatureMap`, and the weights (d, k)."""
 
     center: Floats = field(repr=False)
     scale: float
@@ -36,7 +36,7 @@ class LinearScores:
 
     @classmethod
     def of(cls, feature_map: FeatureMap, weights: Floats) -> Self:
-        """Return the scores of a map's records by these weights."""
+        """Return the scores for a map and these weights."""
         return cls(
             feature_map.center,
             feature_map.scale,
@@ -50,7 +50,7 @@ class LinearScores:
 
 @dataclass(frozen=True)
 class AdditiveScores:
-    """Scores that features add up to: `AdditiveModel`'s intercept, and its terms' fields by turns."""
+    """Scores that are sums over features: `AdditiveModel`'s intercept, and its terms' fields as tuples."""
 
     intercept: Floats = field(repr=False)
     features: tuple[int, ...] = field(repr=False)
@@ -82,13 +82,13 @@ class SumClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classes, or several labels, from scores.
 
     Attributes:
-        scores_: of prepared records.
-        slope_: what scores are multiplied by.
-        intercepts_: (k,), what is then added: the result is a logit of one of two classes or of each label,
-            or of a softmax over classes.
+        scores_: scores of prepared records.
+        slope_: factor on scores.
+        intercepts_: (k,), added afterwards: the result is a logit of one of two classes or of each label, or
+            of a softmax over classes.
         classes_: indices of the classes, or of the labels.
-        multi_label_: whether each label is told by itself.
-        n_features_in_: of a record.
+        multi_label_: whether each label is predicted separately.
+        n_features_in_: number of features of a record.
     """
 
     def take(
@@ -116,7 +116,7 @@ class SumClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return logits
 
     def predict_proba(self, X: NDArray[np.floating]) -> Floats:
-        """Return the probability (n, classes) of each class, or of each label by itself."""
+        """Return the probability (n, classes) of each class, or of each label separately."""
         logits = self.decision_function(X)
         if self.multi_label_:
             return sigmoid(logits)
@@ -126,7 +126,7 @@ class SumClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return softmax(logits)
 
     def predict(self, X: NDArray[np.floating]) -> NDArray[np.int64]:
-        """Return the likeliest class (n,), or 1 for each label that is likelier than not (n, labels)."""
+        """Return the likeliest class (n,), or 1 for each label with at least one half (n, labels)."""
         probabilities = self.predict_proba(X)
         if self.multi_label_:
             return (probabilities >= POSITIVE).astype(np.int64)
@@ -138,12 +138,13 @@ class SumRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A number from a score.
 
     Attributes:
-        scores_: of prepared records, one each.
+        scores_: scores of prepared records, one each.
         center_: the number at a score of 0.
-        scale_: by how much it rises with the score.
-        low_: the least that is said, and `high_` the most: the target's range.
-        half_width_: how far most numbers lie from what is said at most, infinite where nobody knows.
-        n_features_in_: of a record.
+        scale_: how much the number rises per unit of the score.
+        low_: the smallest prediction: the lower end of the target's range.
+        high_: the largest prediction: the upper end of that range.
+        half_width_: maximum distance of most numbers from their prediction; infinite if unknown.
+        n_features_in_: number of features of a record.
     """
 
     def take(
@@ -173,10 +174,11 @@ class SumRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return numbers
 
     def predict_interval(self, X: NDArray[np.floating]) -> Floats:
-        """Return the ends (n, 2) between which nine of ten numbers lie, of records (n, F).
+        """Return the ends (n, 2) between which nine of ten numbers lie, for records (n, F).
 
-        They were found on labelled records of the querying party that had no part in the model, and hold for
-        records drawn as these were. Where these were too few the ends are those of the target's range.
+        They were found on labelled records of the querying party that were not used for the model, and are
+        valid for records from the same distribution. If those were too few, the ends are those of the
+        target's range.
         """
         said = self.predict(X)
         ends = np.stack([said - self.half_width_, said + self.half_width_], axis=1)

@@ -1,4 +1,4 @@
-"""XGBoost's models as JSON: checked, and made anew of what was checked before the library reads it."""
+"""XGBoost models as JSON: checked, and rebuilt from what was checked before the library reads it."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ostraka.common.estimators.booster_trees import is_binary_tree, optional
 
 _MAJOR = 3
-"""Version of the files that are read."""
+"""Supported major version of the files."""
 _ROOT = 2**31 - 1
 """Parent of a root."""
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -34,7 +34,7 @@ class _TreeSize(_Part):
 
 
 class _Tree(_Part):
-    """A tree: arrays of one value a node; a leaf's weight stands for its threshold."""
+    """A tree: arrays with one value per node; for a leaf the threshold is its weight."""
 
     id: _Index
     tree_param: _TreeSize
@@ -107,10 +107,10 @@ class _File(_Part):
 
 
 class XGBoostModel:
-    """One XGBoost model of two or more classes, safe to ask about records of `features` values."""
+    """One XGBoost model of two or more classes, safe to use on records with `features` values."""
 
     def __init__(self, text: str, features: int, classes: int) -> None:
-        """Take a model as JSON; raise ValueError where it is not sound or of other records or classes."""
+        """Take a model as JSON; raise ValueError if it is unsound, or for other records or classes."""
         self.text = _check(text, features, classes)
         xgboost: Any = optional("xgboost")
         self._booster = xgboost.Booster()
@@ -122,12 +122,12 @@ class XGBoostModel:
         return bytes(fitted.get_booster().save_raw("json")).decode()
 
     def predict(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Probabilities: of the second of two classes, (N,), or of each, (N, classes)."""
+        """Return probabilities: of the second of two classes, (N,), or of each class, (N, classes)."""
         return np.asarray(self._booster.inplace_predict(np.ascontiguousarray(X, np.float32)), np.float64)
 
 
 def _check(text: str, features: int, classes: int) -> str:
-    """Return a model's JSON made of the parts that were checked alone."""
+    """Return a model's JSON rebuilt only from its checked parts."""
     file = _File.model_validate(json.loads(text))
     learner = file.learner
     model = file.learner.gradient_booster.model
@@ -156,7 +156,7 @@ def _objective(classes: int) -> dict[str, Any]:
 
 
 def _in_rounds(model: _Trees, groups: int) -> bool:
-    """Whether every round has as many trees for each class, in order."""
+    """Whether every round has the same number of trees for each class, in order."""
     parallel = int(model.gbtree_model_param.num_parallel_tree)
     a_round = groups * parallel
     trees = len(model.trees)

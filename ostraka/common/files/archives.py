@@ -1,4 +1,4 @@
-"""Archives that people name and that unpack to more than they hold: measured before anything is read."""
+"""Archives that may unpack to more than they should: measured before anything is read."""
 
 import zlib
 from copy import copy
@@ -8,15 +8,15 @@ from typing import IO
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 SMALL = 64 << 20
-"""Bytes that any file may unpack to."""
+"""Bytes that a file of any size may unpack to."""
 MAX_UNPACKED_BYTES = 4 << 30
-"""Bytes that a file may unpack to at any ratio: what is read is held in memory."""
+"""Bytes that a file may unpack to at any ratio, because its content is kept in memory."""
 RATIO = 100
-"""Times its own size that a file may unpack to: bombs live by the 1,032 that deflate reaches at best."""
+"""Maximum ratio of unpacked to packed size; zip bombs need up to 1,032, the most that deflate reaches."""
 _PIECE = 1 << 20
-"""Bytes unpacked at a time, so that counting them takes no memory."""
+"""Bytes unpacked at a time, so that counting them needs little memory."""
 _DAMAGE = (zlib.error, LZMAError, EOFError, RuntimeError)
-"""What a damaged or encrypted member, or one packed in an unknown way, raises besides BadZipFile."""
+"""Errors for a damaged, encrypted or unknown kind of member, besides BadZipFile."""
 
 
 class UnpackingError(ValueError):
@@ -24,9 +24,9 @@ class UnpackingError(ValueError):
 
 
 def check_unpacked(claimed: int, packed: int) -> None:
-    """Raise UnpackingError where a file of `packed` bytes claims to hold too many.
+    """Raise UnpackingError if a file of `packed` bytes claims to unpack to too many.
 
-    It may hold 64 MiB, or 100 times its size and at most 4 GiB, or what it has itself.
+    It may unpack to 64 MiB, or to 100 times its size but at most 4 GiB, or to its own size.
     """
     if claimed > max(SMALL, packed, min(RATIO * packed, MAX_UNPACKED_BYTES)):
         raise UnpackingError(f"its {packed} bytes claim to unpack to {claimed}")
@@ -41,14 +41,14 @@ def check_zip(file: IO[bytes]) -> None:
 
 
 def check_members(archive: ZipFile, packed: int) -> None:
-    """Check what the members of an archive of `packed` bytes unpack to.
+    """Check the unpacked size of the members of an archive of `packed` bytes.
 
-    Each that is compressed is unpacked up to its claimed length, a piece at a time: many readers of archives,
-    `ZipFile.read` among them, unpack all there is before they look at the claim.
+    Each compressed member is unpacked in pieces, up to its claimed length: many readers of archives,
+    including `ZipFile.read`, unpack everything before they look at the claim.
 
     Raises:
-        UnpackingError: where members claim too much, or are longer than they claim.
-        BadZipFile: where one cannot be unpacked.
+        UnpackingError: if members claim too much, or are longer than they claim.
+        BadZipFile: if a member cannot be unpacked.
     """
     members = archive.infolist()
     check_unpacked(sum(member.file_size for member in members), packed)
@@ -58,10 +58,10 @@ def check_members(archive: ZipFile, packed: int) -> None:
 
 
 def _count_bytes(archive: ZipFile, member: ZipInfo) -> int:
-    """How many bytes a member has, up to one more than it claims."""
+    """Return the number of bytes of a member, up to one more than it claims."""
     longer = copy(member)
     longer.file_size += 1
-    del longer.CRC  # which is that of the claimed length
+    del longer.CRC  # it belongs to the claimed length
     length = 0
     try:
         with archive.open(longer) as content:
@@ -73,6 +73,6 @@ def _count_bytes(archive: ZipFile, member: ZipInfo) -> int:
 
 
 def check_zip_file(path: Path) -> None:
-    """As `check_zip`, of the file at `path`."""
+    """Check the file at `path` as `check_zip` does."""
     with path.open("rb") as file:
         check_zip(file)

@@ -1,4 +1,4 @@
-"""Files that are there whole, the old one or the new, whatever happens, also where the disk is full."""
+"""Durable files: after any failure the whole old or the whole new content is there, even on a full disk."""
 
 import errno
 import fcntl
@@ -11,20 +11,20 @@ from pathlib import Path
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""What the system says where a disk, a quota or the largest size of a file is used up."""
+"""System errors for a full disk, a used-up quota, or a file of the largest size."""
 MIN_ROOM_BYTES = 64 * 1024
-"""Bytes: with fewer left, a database's failure to write is taken to be for want of room."""
+"""With fewer bytes left, a database's failure to write is attributed to lack of space."""
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether a failure to write means that there is no room; libraries in Rust have words for it alone."""
+    """Return whether a write failed for lack of space; Rust libraries say so only in words."""
     if isinstance(error, OSError) and error.errno in FULL:
         return True
     return os.strerror(errno.ENOSPC) in str(error)
 
 
 def storage_full(folder: Path | str) -> OstrakaError:
-    """Return the error for a folder on whose disk there is no room."""
+    """Return the error for a folder whose disk is full."""
     return OstrakaError(
         ErrorCode.STORAGE_FULL,
         f"There is no room on the disk of {folder}: free some or give it more, then try again.",
@@ -32,7 +32,7 @@ def storage_full(folder: Path | str) -> OstrakaError:
 
 
 def is_used_up(folder: Path) -> bool:
-    """Whether next to nothing can be written into a folder that is there."""
+    """Return whether almost nothing can be written into an existing folder."""
     try:
         return shutil.disk_usage(folder).free < MIN_ROOM_BYTES
     except OSError:
@@ -41,7 +41,7 @@ def is_used_up(folder: Path) -> bool:
 
 @contextmanager
 def room_in(folder: Path) -> Iterator[None]:
-    """Raise `storage.full` naming `folder` where the block finds no room; other errors stay as they are."""
+    """Raise `storage.full` naming `folder` if the block finds the disk full; pass on other errors."""
     try:
         yield
     except OstrakaError:
@@ -53,7 +53,7 @@ def room_in(folder: Path) -> Iterator[None]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return a file's bytes; raise `data.missing` where it cannot be read."""
+    """Return a file's bytes; raise `data.missing` if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as exc:
@@ -68,9 +68,9 @@ def write_atomic(path: Path, text: str) -> None:
 
 
 def replace_durably(path: Path, content: bytes) -> None:
-    """Replace a file's content so that it is the old or the new whatever happens, durable on return.
+    """Replace a file's content so that any failure leaves the old or the new one; durable on return.
 
-    Nothing else is left beside it where it cannot be written.
+    Nothing else is left beside it if writing fails.
 
     Raises:
         OstrakaError: storage.full; other failures as OSError.
@@ -79,17 +79,17 @@ def replace_durably(path: Path, content: bytes) -> None:
     try:
         with room_in(path.parent):
             temporary.unlink(missing_ok=True)
-            # A new file: never through a link that somebody left under this name.
+            # Always a new file, never written through a link that somebody left under this name.
             with temporary.open("xb") as file:
                 file.write(content)
                 file.flush()
-                # On the disk before the name leads to it: no crash leaves half a file there.
+                # On the disk before the rename, so that no crash leaves half a file under the name.
                 os.fsync(file.fileno())
                 os.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    # Then the folder's entry: without it the old name may be back after a crash.
+    # Sync the folder's entry too; without it the old file may be back after a crash.
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
@@ -99,7 +99,7 @@ def replace_durably(path: Path, content: bytes) -> None:
 
 @contextmanager
 def one_at_a_time(folder: Path) -> Iterator[None]:
-    """Wait until no other process is in such a block with this folder; one that dies leaves it, too.
+    """Wait until no other process is in such a block with this folder; a process that dies leaves it.
 
     Raises:
         OSError: the folder cannot be read.
@@ -109,5 +109,5 @@ def one_at_a_time(folder: Path) -> Iterator[None]:
         fcntl.flock(held, fcntl.LOCK_EX)
         yield
     finally:
-        # Closing is what gives the lock up, also where the process dies.
+        # Closing releases the lock, and so does the end of the process.
         os.close(held)

@@ -1,4 +1,4 @@
-"""Open files of this process, of which every connection is one."""
+"""Open files of this process; every connection is one."""
 
 import resource
 from contextlib import suppress
@@ -6,18 +6,17 @@ from contextlib import suppress
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 OTHERS = 256
-"""Files that may be open beside a client's connections."""
+"""Number of files that may be open besides a client's connections."""
 SERVER_FILES = 32_768
-"""Files that a server asks the system for, at most: a connection that has not said who it is holds 33 KiB,
-and as many as this 1.0 GiB of the 2 GiB that a server in a container has. Who wants more raises the soft
-limit."""
+"""Limit of open files that a server asks for. An unauthenticated connection takes 33 KiB, so this many take
+1.0 GiB of the 2 GiB of a server in a container. To allow more, raise the soft limit."""
 
 
 def allow_open_files(parties: int) -> None:
-    """Raise this process's own limit so that connections to so many parties fit.
+    """Raise this process's own limit so that connections to this many parties fit.
 
     Raises:
-        OstrakaError: `config.invalid` where the system's limit is too low for that.
+        OstrakaError: `config.invalid` if the system's limit is too low.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = parties + OTHERS
@@ -32,10 +31,10 @@ def allow_open_files(parties: int) -> None:
 
 
 def allow_callers() -> None:
-    """Raise this process's own limit to the system's, `SERVER_FILES` at most; it is never lowered.
+    """Raise this process's own limit to the system's, but at most to `SERVER_FILES`; it is never lowered.
 
-    Shells and container runtimes begin with 1,024, which strangers could fill. A system that refuses what it
-    said it allows, as macOS may, leaves the limit as it is.
+    Shells and container runtimes start with 1,024, which strangers could use up. If a system refuses the
+    limit that it reported, as macOS may, the limit stays as it is.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = SERVER_FILES if _reaches(hard, SERVER_FILES) else hard

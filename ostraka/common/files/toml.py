@@ -1,29 +1,29 @@
-"""TOML that people and administrators write, held to limits before anything acts on it."""
+"""TOML written by people and administrators, with limits checked before it is used."""
 
 import tomllib
 from pathlib import Path
 from typing import Any
 
 MAX_CHARACTERS = 16 << 20
-"""Of a file: a task of 100,000 columns, the most there may be, has 160 for each."""
+"""Maximum size of a file: a task of 100,000 columns, the most allowed, has 160 characters for each."""
 MAX_TEXT = 20_000
-"""Characters of one text."""
+"""Maximum number of characters of one text."""
 MAX_ENTRIES = 100_000
-"""Entries of one list or table."""
+"""Maximum number of entries of one list or table."""
 DEEPEST = 16
-"""Lists and tables in one another."""
+"""Maximum depth of nested lists and tables."""
 INTEGERS = range(-(2**63), 2**63)
 
 
 class TomlError(ValueError):
-    """A text is not TOML, or goes beyond a limit; says how, as the end of a sentence about the text."""
+    """A text is not TOML, or exceeds a limit; the message is the end of a sentence about the text."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Read the TOML file at `path`; raises TomlError, and OSError where it cannot be read."""
+    """Read the TOML file at `path`; raises TomlError, and OSError if it cannot be read."""
     try:
         with path.open(encoding="utf-8") as file:
-            # One character more than is allowed shows that there are too many, without reading them.
+            # One character more than is allowed is enough to see that there are too many.
             return parse_toml(file.read(MAX_CHARACTERS + 1))
     except UnicodeDecodeError as error:
         raise TomlError("is not valid TOML: it is not UTF-8") from error
@@ -34,20 +34,20 @@ def parse_toml(text: str) -> dict[str, Any]:
     if len(text) > MAX_CHARACTERS:
         raise TomlError(f"has more than {MAX_CHARACTERS} characters")
     try:
-        # Notepad and PowerShell write the mark.
+        # Notepad and PowerShell write a byte-order mark.
         table = tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
         raise TomlError(f"is not TOML: {error}") from error
     except RecursionError as error:
         raise TomlError("is nested too deeply") from error
-    except ValueError as error:  # Python reads integers of so many digits alone
+    except ValueError as error:  # Python does not read integers with very many digits
         raise TomlError("has a number of too many digits") from error
     _check(table)
     return table
 
 
 def _check(table: dict[str, Any]) -> None:
-    # A list and no recursion: what is nested too deeply is refused, and must not exhaust the stack.
+    # A list instead of recursion: nesting that is too deep is refused and must not exhaust the stack.
     waiting: list[tuple[Any, int]] = [(table, 1)]
     while waiting:
         value, depth = waiting.pop()

@@ -1,4 +1,4 @@
-"""JSON files that name the version of their format, so that an earlier program refuses a later file."""
+"""JSON files with the version of their format, so that an older program refuses a newer file."""
 
 from pathlib import Path
 from typing import TypeVar
@@ -16,7 +16,7 @@ class _Told(BaseModel):
 
 
 def read_versioned(path: Path, model: type[Versioned], most_bytes: int = -1) -> Versioned:
-    """Return what a file holds, of which at most `most_bytes` are read; -1: all.
+    """Return the content of a file; read at most `most_bytes`, or all with -1.
 
     Raises:
         OstrakaError: as `parse_versioned`.
@@ -28,11 +28,11 @@ def read_versioned(path: Path, model: type[Versioned], most_bytes: int = -1) -> 
 
 
 def parse_versioned(content: bytes | str, model: type[Versioned], path: Path) -> Versioned:
-    """Return what the content of a file says.
+    """Return the model of a file's content.
 
     Raises:
         OstrakaError: `data.newer` for a later version of the format, naming `path`.
-        ValidationError: for whatever else is none of the model.
+        ValidationError: for anything else that does not fit the model.
     """
     try:
         return model.model_validate_json(content)

@@ -1,4 +1,4 @@
-"""The federation's certificate authority, and the log of what it issued: `issued.jsonl` of its folder."""
+"""The federation's certificate authority, and its log of what it issued, `issued.jsonl` in its folder."""
 
 import json
 import os
@@ -39,8 +39,8 @@ class Issued:
     """One certificate.
 
     Attributes:
-        identity: whom it names.
-        use: what its key is for.
+        identity: the identity in it.
+        use: the purpose of its key.
         serial: its serial number.
         issued_unix_s: when it was issued.
         until_unix_s: when it expires.
@@ -69,9 +69,9 @@ def record(
     certificates: Iterable[tuple[Literal["tls", "signing"], x509.Certificate]],
     now: float,
 ) -> None:
-    """Append certificates to a CA's record, durable on return.
+    """Append certificates to a CA's log, durable on return.
 
-    A line that a crash cut short is dropped: nobody ever had its certificate.
+    A line that a crash cut short is dropped, because nobody ever received its certificate.
     """
     lines = [
         _Line(
@@ -93,10 +93,10 @@ def record(
 
 
 def read_issued(folder: Path) -> list[Issued]:
-    """Everything a CA issued, the oldest first; empty where nothing was recorded.
+    """Return everything a CA issued, the oldest first; empty if there is no log.
 
     Raises:
-        OstrakaError: config.invalid for a record that cannot be read.
+        OstrakaError: config.invalid for a log that cannot be read.
     """
     path = folder / ISSUED
     if not path.exists():
@@ -120,7 +120,7 @@ def read_issued(folder: Path) -> list[Issued]:
 
 
 def _whole(path: Path) -> bytes:
-    """Return a record's lines, each with its end; without the last where a crash cut it short."""
+    """Return a log's complete lines with their ends; drop the last one if a crash cut it short."""
     *lines, last = path.read_bytes().split(b"\n")
     try:
         _Line.model_validate_json(last)
@@ -137,13 +137,13 @@ SITE_DAYS = 365
 
 @dataclass(frozen=True)
 class CertificateAuthority:
-    """Issues the certificates of one federation, all on P-256 but for the Ed25519 signing keys.
+    """Issues the certificates of one federation, all on P-256 except the Ed25519 signing keys.
 
     Attributes:
         key: the CA's private key.
         certificate: the CA's own certificate.
-        folder: where it records what it issues and revokes; None for one that was never saved, which
-            records nothing.
+        folder: where it logs what it issues and revokes; None for a CA that was never saved, which logs
+            nothing.
     """
 
     key: ec.EllipticCurvePrivateKey = field(repr=False)
@@ -158,7 +158,7 @@ class CertificateAuthority:
 
     @classmethod
     def load(cls, folder: Path) -> "CertificateAuthority":
-        """Read a CA that `save` wrote; config.invalid where it cannot be read."""
+        """Read a CA that `save` wrote; raise config.invalid if it cannot be read."""
         try:
             key = serialization.load_pem_private_key((folder / CA_KEY).read_bytes(), password=None)
             certificate = x509.load_pem_x509_certificate((folder / CA_CERT).read_bytes())
@@ -171,10 +171,10 @@ class CertificateAuthority:
         return cls(key, certificate, folder)
 
     def save(self, folder: Path) -> "CertificateAuthority":
-        """Write key (mode 0600) and certificate into `folder`, which must exist and hold neither.
+        """Write key (mode 0600) and certificate into `folder`, which must exist and contain neither.
 
         Returns:
-            This CA, which from now on records there what it issues.
+            This CA, which from now on logs what it issues there.
         """
         write_key(folder / CA_KEY, self.key)
         write_new([(folder / CA_CERT, _pem(self.certificate))], 0o644)
@@ -191,16 +191,16 @@ class CertificateAuthority:
     ) -> Credentials:
         """Write a site's keys (mode 0600), certificates and the CA's certificate into `folder`.
 
-        For simulations and tests: a real site makes its keys itself, and `sign` certifies them.
+        For simulations and tests: a real site makes its own keys, and `sign` certifies them.
 
         Args:
-            identity: whom the certificates name.
-            folder: must exist and hold none of the files.
-            clock: tells when the certificates begin.
+            identity: the identity in the certificates.
+            folder: must exist and contain none of the files.
+            clock: determines when the certificates begin.
             days: how long they are valid.
 
         Raises:
-            FileExistsError: one of the files is there.
+            FileExistsError: if one of the files exists.
         """
         tls, signing = write_keys(folder)
         pems = self._certify(identity, tls.public_key(), signing.public_key(), clock, days)
@@ -212,12 +212,12 @@ class CertificateAuthority:
         """Certify a site's keys.
 
         Args:
-            request: what the site sent; whoever signs has checked its fingerprint with the site.
-            clock: tells when the certificates begin.
+            request: the site's request; whoever signs must have compared its fingerprint with the site.
+            clock: determines when the certificates begin.
             days: how long they are valid.
 
         Returns:
-            The TLS, the signing and the CA's certificate, one after the other (PEM).
+            The TLS, the signing and the CA's certificate, concatenated (PEM).
 
         Raises:
             OstrakaError: identity.foreign for a request that names another federation.
@@ -231,23 +231,23 @@ class CertificateAuthority:
         return b"".join(self._certify(request.identity, request.tls_key, request.signing_key, clock, days))
 
     def seal(self, context: bytes, payload: bytes) -> bytes:
-        """Sign what is not a certificate, for `context` alone; ECDSA with SHA-256, DER."""
+        """Sign data other than certificates, only valid for `context`; ECDSA with SHA-256, DER."""
         return self.key.sign(context + b"\0" + payload, ec.ECDSA(hashes.SHA256()))
 
     def issuances(self) -> list[Issued]:
-        """Everything this CA recorded as issued, the oldest first."""
+        """Return everything in this CA's log of issued certificates, the oldest first."""
         return [] if self.folder is None else read_issued(self.folder)
 
     def revocations(self) -> frozenset[int]:
-        """Return the serial numbers that its list revokes."""
+        """Return the serial numbers on its revocation list."""
         before = self._crl()
         return read_crl(before, _pem(self.certificate)).serials if before else frozenset()
 
     def revoke(self, serials: Collection[int], clock: Clock) -> bytes:
-        """Revoke certificates by serial number; what was revoked stays so.
+        """Revoke certificates by serial number; revocations are permanent.
 
         Returns:
-            The next list (PEM), which lies in the CA's folder as well.
+            The next list (PEM), which is also written to the CA's folder.
         """
         pem = make_crl(self.certificate, self.key, self._crl(), serials, clock)
         if self.folder is not None:
@@ -262,7 +262,7 @@ class CertificateAuthority:
     def _certify(
         self, identity: Identity, tls: PublicKey, signing: PublicKey, clock: Clock, days: float
     ) -> tuple[bytes, bytes, bytes]:
-        """Return the site's two certificates and the CA's, recorded before anybody has them."""
+        """Return the site's two certificates and the CA's, logged before anybody has them."""
         issued = [
             site_certificate(identity, key, usage, self.certificate, self.key, clock, days)
             for key, usage in ((tls, TLS_USAGE), (signing, SIGNING_USAGE))

@@ -1,4 +1,4 @@
-"""Signing requests: keys are made at the site, and only what is public travels to the CA."""
+"""Signing requests: keys are made at the site, and only public parts travel to the CA."""
 
 import hashlib
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class SigningRequest:
     """What a site asks the CA to certify.
 
     Attributes:
-        identity: whom both requests name.
+        identity: the identity in both requests.
         tls: the request for the P-256 key.
         signing: the request for the Ed25519 key.
     """
@@ -48,7 +48,7 @@ def make_keys(identity: Identity, folder: Path) -> SigningRequest:
     """Write new keys (mode 0600) and `request.pem` into `folder`, and return the request.
 
     Raises:
-        FileExistsError: a key or a request is there; none is overwritten.
+        FileExistsError: if a key or a request exists; none is overwritten.
     """
     if (folder / REQUEST).exists():
         raise FileExistsError(folder / REQUEST)
@@ -62,7 +62,7 @@ def make_keys(identity: Identity, folder: Path) -> SigningRequest:
 
 
 def read_request(pem: bytes) -> SigningRequest:
-    """Read a request that `make_keys` wrote, and verify that its maker holds both keys.
+    """Read a request that `make_keys` wrote, and verify that its sender has both private keys.
 
     Raises:
         OstrakaError: identity.invalid.
@@ -87,7 +87,7 @@ def read_request(pem: bytes) -> SigningRequest:
 
 
 def fingerprint(shown: x509.Certificate | SigningRequest) -> str:
-    """SHA256:AB:CD:... of a certificate, or of a request's two parts, to compare over another way."""
+    """Return SHA256:AB:CD:... of a certificate, or of a request's two parts, for comparison out of band."""
     if isinstance(shown, SigningRequest):
         der = serialization.Encoding.DER
         parts = shown.tls.public_bytes(der) + shown.signing.public_bytes(der)

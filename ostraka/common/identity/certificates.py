@@ -29,7 +29,7 @@ def write_keys(folder: Path) -> KeyPair:
     """Make a P-256 key for TLS and an Ed25519 key for signatures, and write both (mode 0600) into `folder`.
 
     Raises:
-        FileExistsError: a key is there; it is never overwritten.
+        FileExistsError: if a key exists; it is never overwritten.
     """
     tls = ec.generate_private_key(ec.SECP256R1())
     signing = ed25519.Ed25519PrivateKey.generate()
@@ -62,7 +62,7 @@ SIGNING_USAGE = (ObjectIdentifier("1.3.6.1.5.5.7.3.36"),)
 
 
 def time_of(clock: Clock) -> datetime:
-    """Now, in UTC."""
+    """Return the current time, in UTC."""
     return datetime.fromtimestamp(clock.now(), UTC)
 
 
@@ -91,7 +91,7 @@ def site_certificate(
     clock: Clock,
     days: float,
 ) -> x509.Certificate:
-    """Make a certificate that says that `key` is `identity`'s, for `usage`, for `days` from now."""
+    """Make a certificate that binds `key` to `identity`, for `usage`, for `days` from now."""
     subject = name_of(identity.federation, identity.site)
     names = [x509.UniformResourceIdentifier(identity.uri), x509.DNSName(identity.server_name)]
     return (
@@ -105,7 +105,7 @@ def site_certificate(
 
 
 def as_fingerprint(digest: bytes) -> str:
-    """Return a SHA-256 digest as people read it to each other: SHA256:AB:CD:..."""
+    """Return a SHA-256 digest in the form that people compare: SHA256:AB:CD:..."""
     return "SHA256:" + digest.hex(":").upper()
 
 
@@ -141,7 +141,7 @@ def _key_usage(*, ca: bool) -> x509.KeyUsage:
 
 
 KNOWN_CERTIFICATES = 8192
-"""Certificates that are read, and whose issuer's signature is verified, once: of 5,000 parties and more."""
+"""Number of certificates whose parsing and issuer check are cached: enough for 5,000 parties and more."""
 
 
 def check_certificate(
@@ -150,10 +150,10 @@ def check_certificate(
     """Refuse a certificate that the CA did not issue, or that is not valid within `skew_s` seconds of now.
 
     Args:
-        certificate: what was shown.
+        certificate: the certificate that was shown.
         ca: the federation's CA.
-        clock: tells now.
-        whose: how the sentence names the certificate, like "This site's certificate".
+        clock: the clock.
+        whose: name of the certificate in the message, such as "This site's certificate".
         skew_s: how far clocks may be off, in seconds.
 
     Raises:
@@ -169,7 +169,7 @@ def check_certificate(
 
 
 def check_not_expired(certificate: x509.Certificate, clock: Clock, *, whose: str, skew_s: float = 0) -> None:
-    """Refuse a certificate that expired more than `skew_s` seconds ago; raises identity.expired."""
+    """Refuse a certificate that expired more than `skew_s` seconds ago; raise identity.expired."""
     if clock.now() - skew_s > certificate.not_valid_after_utc.timestamp():
         raise OstrakaError(
             ErrorCode.IDENTITY_EXPIRED,
@@ -191,5 +191,5 @@ def _check_issuer(certificate: x509.Certificate, ca: x509.Certificate, whose: st
 
 @lru_cache(KNOWN_CERTIFICATES)
 def _verify_issued(certificate: x509.Certificate, ca: x509.Certificate) -> None:
-    """Raise where the CA did not sign the certificate; what raises is not remembered."""
+    """Raise if the CA did not sign the certificate; exceptions are not cached."""
     certificate.verify_directly_issued_by(ca)

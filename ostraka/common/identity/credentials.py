@@ -28,17 +28,17 @@ CA_CERT = "ca.crt"
 
 @dataclass(frozen=True)
 class Credentials:
-    """What a site shows and signs with: a P-256 certificate for TLS and an Ed25519 one for signatures.
+    """A site's certificates and keys: a P-256 certificate for TLS and an Ed25519 one for signatures.
 
     Attributes:
-        identity: who the certificates name.
+        identity: the identity in the certificates.
         folder: where they were read from.
         tls_key_pem: private key of the TLS certificate.
         tls_cert_pem: the TLS certificate.
         signing_key_pem: private key of the signing certificate.
         signing_cert_pem: the signing certificate.
         ca_pem: certificate of the federation's CA.
-        lists: folders in which its revocation list may lie; the last is where a newer one is kept.
+        lists: folders that may contain its revocation list; a newer one is stored in the last.
     """
 
     identity: Identity
@@ -52,13 +52,13 @@ class Credentials:
 
     @classmethod
     def of(cls, site: "SiteConfig") -> "Credentials":
-        """Read the keys and certificates of a site from where its `site.toml` says.
+        """Read the keys and certificates of a site from the folder that its `site.toml` names.
 
-        A revocation list that the site is sent is kept in the site's own folder: that of the keys may be
-        read-only.
+        A revocation list that the site receives is stored in the site's own folder, because the folder of the
+        keys may be read-only.
 
         Raises:
-            OstrakaError: config.invalid for what cannot be read, or for certificates that name another
+            OstrakaError: config.invalid for files that cannot be read, or for certificates with another
                 federation, site or role than `site.toml`.
         """
         folder = site.folder / site.credentials
@@ -76,7 +76,7 @@ class Credentials:
 
     @classmethod
     def load(cls, folder: Path, *, lists: tuple[Path, ...] = ()) -> "Credentials":
-        """Read the five files of a folder; revocation lists lie there too unless `lists` names folders.
+        """Read the five files of a folder; it also contains revocation lists unless `lists` names folders.
 
         Raises:
             OstrakaError: config.invalid for a file that is missing, unreadable or does not fit the others.

@@ -21,13 +21,13 @@ UNREADABLE = (
     x509.InvalidVersion,
     x509.UnsupportedGeneralNameType,
 )
-"""Not all of cryptography's errors are ValueErrors, and its parts are parsed only when they are looked at."""
+"""Errors of cryptography: not all are ValueErrors, and some parts are only parsed when they are accessed."""
 
 
 SCHEME = "ostraka://"
 DNS_LABEL = r"^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$"
 KNOWN_IDENTITIES = 8192
-"""Identities that are read once."""
+"""Number of parsed identities in the cache."""
 _LABEL = re.compile(DNS_LABEL.strip("^$"))
 
 DnsLabel = Annotated[str, StringConstraints(pattern=DNS_LABEL)]
@@ -64,7 +64,7 @@ class Identity:
     Attributes:
         federation: name of the federation, a DNS label.
         site: name of the site, a DNS label.
-        role: what it acts as.
+        role: the site's role.
     """
 
     federation: str
@@ -109,7 +109,7 @@ def identity_of(certificate: x509.Certificate | x509.CertificateSigningRequest) 
     """Return the identity in the URI SAN of a certificate, or of a request for one.
 
     Raises:
-        OstrakaError: identity.invalid where there is not exactly one.
+        OstrakaError: identity.invalid unless there is exactly one.
     """
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value

@@ -20,7 +20,7 @@ from ostraka.common.identity.identity import UNREADABLE, identity_of
 
 CRL = "crl.pem"
 CRL_DAYS = 365
-"""When the next list is due at the latest; one that is late stays in force."""
+"""Days until the next list is due; an overdue list stays in force."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class RevocationList:
     """A list that the federation's CA signed.
 
     Attributes:
-        number: rises with every list; zero for none.
+        number: increases with every list; zero if there is none.
         serials: serial numbers of the revoked certificates.
         next_update_unix_s: when the CA promised the next list.
-        pem: the list as it is passed on.
+        pem: the list in the form in which it is passed on.
     """
 
     number: int
@@ -73,7 +73,7 @@ def read_crl(pem: bytes, ca_pem: bytes) -> RevocationList:
     """Read a list and verify that the CA signed it.
 
     Raises:
-        OstrakaError: identity.invalid for what is no list, identity.foreign for one of another CA.
+        OstrakaError: identity.invalid for anything but a list, identity.foreign for a list of another CA.
     """
     ca = x509.load_pem_x509_certificate(ca_pem)
     key = ca.public_key()
@@ -106,7 +106,7 @@ def _entry(serial: int, now: datetime) -> x509.RevokedCertificate:
 
 
 LOOK_EVERY_S = 5.0
-"""Seconds until the files are looked at again."""
+"""Seconds until the files are checked again."""
 
 Stamp = tuple[int, int, int]
 
@@ -114,9 +114,9 @@ Stamp = tuple[int, int, int]
 class Revocations:
     """The revocation list in force; safe to use from many threads.
 
-    It is the newest that lies in one of several files, which people or this site's servers replace. A list
-    that cannot be read, of another CA, or older than the one in force is refused and logged once; the one in
-    force stays, also where its file goes away. Without any file nothing is revoked.
+    It is the newest of the lists in several files, which people or this site's servers replace. A list that
+    cannot be read, is of another CA, or is older than the one in force is refused and logged once. The list
+    in force stays, even if its file disappears. Without any file nothing is revoked.
     """
 
     def __init__(
@@ -127,12 +127,13 @@ class Revocations:
         monotonic: Callable[[], float] = time.monotonic,
         look_every_s: float = LOOK_EVERY_S,
     ) -> None:
-        """Take where lists may lie (the last is where `accept` keeps them) and the CA's certificate."""
+        """Take the paths of lists (`accept` writes to the last one) and the CA's certificate."""
         self._paths = tuple(dict.fromkeys(paths))
         self._ca_pem = ca_pem
         self._monotonic = monotonic
         self._look_every_s = look_every_s
-        # Guards stamps, list and due time: a list is compared with the one in force and replaced in one step.
+        # Guards stamps, list and due time: comparing a list with the one in force and replacing it is one
+        # step.
         self._lock = threading.RLock()
         self._stamps: dict[Path, Stamp] = {}
         self._current = NO_LIST
@@ -140,12 +141,12 @@ class Revocations:
 
     @property
     def current(self) -> RevocationList:
-        """The list in force; files are looked at again where that is due."""
+        """The list in force; files are checked again when that is due."""
         if self._monotonic() >= self._due:
             with self._lock:
                 first = self._due == float("-inf")
                 before = self._current
-                # Due later before files are read: other threads go by the list in force meanwhile.
+                # Postponed before files are read: meanwhile other threads use the list in force.
                 self._due = self._monotonic() + self._look_every_s
                 for path in self._paths:
                     self._look(path)
@@ -155,15 +156,15 @@ class Revocations:
 
     @property
     def number(self) -> int:
-        """Number of the list in force; zero for none."""
+        """Number of the list in force; zero if there is none."""
         return self.current.number
 
     def revokes(self, certificate: x509.Certificate) -> bool:
-        """Whether the list in force names a certificate, which the caller knows to be of this CA."""
+        """Whether the list in force names a certificate; the caller must know that it is from this CA."""
         return certificate.serial_number in self.current.serials
 
     def check(self, certificate: x509.Certificate, whose: str) -> None:
-        """Raise identity.revoked for a certificate that is revoked; `whose` begins the sentence."""
+        """Raise identity.revoked for a revoked certificate; `whose` begins the sentence."""
         if self.revokes(certificate):
             raise OstrakaError(
                 ErrorCode.IDENTITY_REVOKED,
@@ -173,14 +174,14 @@ class Revocations:
             )
 
     def accept(self, pem: bytes) -> RevocationList:
-        """Put a list into force, and keep it for the next start.
+        """Put a list into force, and store it for the next start.
 
         Returns:
             The list in force, which is the given one unless that has the same number.
 
         Raises:
-            OstrakaError: identity.foreign, identity.invalid for what is no list, an older one, or another one
-                of the same number.
+            OstrakaError: identity.foreign; identity.invalid for anything but a list, an older list, or a
+                different list with the same number.
         """
         found = read_crl(pem, self._ca_pem)
         self.current  # noqa: B018 (reads the newest list, so that it is compared with that)
@@ -193,7 +194,7 @@ class Revocations:
             return self._current
 
     def require_readable(self) -> None:
-        """Refuse to go on if a list exists but cannot be read, so that revoked sites are unknown.
+        """Refuse to continue if a list exists but cannot be read, because revoked sites would be unknown.
 
         Raises:
             OstrakaError: identity.foreign or identity.invalid.
@@ -213,7 +214,7 @@ class Revocations:
                 ) from error
 
     def _keep(self, pem: bytes) -> None:
-        """Write a list; one that cannot be written is in force too, and fetched again after a restart."""
+        """Write a list; if that fails, it is in force anyway, and is fetched again after a restart."""
         path = self._paths[-1]
         try:
             replace_durably(path, pem)
@@ -242,7 +243,7 @@ class Revocations:
             self._check_order(found)
 
     def _tell(self) -> None:
-        """Log that another list is in force; which one a process begins with is no news."""
+        """Log that another list is in force; the first list of a process is not logged."""
         found = self._current
         structlog.get_logger().info("revocations.in_force", number=found.number, revoked=len(found.serials))
 

@@ -32,20 +32,20 @@ def verify_signed(
     invalid: ErrorCode = ErrorCode.MESSAGE_INVALID,
     revocations: Revocations | None = None,
 ) -> Identity:
-    """Verify a signature and its certificate, and say whose it is.
+    """Verify a signature and its certificate, and return the signer's identity.
 
     Args:
         signed: payload, signature and the signer's certificate.
-        context: what the signature must have been made for.
+        context: the purpose for which the signature must have been made.
         ca_pem: certificate of the federation's CA.
-        clock: tells now, for the certificate's validity.
+        clock: the clock, for the certificate's validity.
         federation: the signer's federation.
         role: the signer's role.
         site: the signer's site; None accepts every site.
         skew_s: how far clocks may be off, in seconds.
         invalid: the code for a signature that does not fit, or another site's.
-        revocations: whose signatures count no longer; None where they count that were made before, as in
-            the audit log.
+        revocations: certificates whose signatures no longer count; None if earlier signatures still count, as
+            in the audit log.
 
     Raises:
         OstrakaError: identity.foreign, identity.expired, identity.not_yet_valid, identity.revoked,
@@ -75,7 +75,7 @@ def read_signed(
     invalid: ErrorCode,
     revocations: Revocations | None = None,
 ) -> M:
-    """Fill `message` from what exactly `signer` signed, and return it.
+    """Parse what `signer`, and nobody else, signed into `message`, and return it.
 
     Raises as `verify_signed`, and `message.too_large` for lists and texts beyond their limits.
     """
@@ -101,7 +101,7 @@ def read_signed(
 
 
 _authority = lru_cache(16)(x509.load_pem_x509_certificate)
-"""The certificate of a CA, read once."""
+"""The parsed certificate of a CA, cached."""
 
 
 def _signer(signed: common_pb2.Signed, invalid: ErrorCode) -> tuple[x509.Certificate, Ed25519PublicKey]:

@@ -18,13 +18,13 @@ class LabelFigures:
     """Figures of one label, or of one class against all others.
 
     Attributes:
-        name: the label's or class's.
-        support: records that have it; a label that is known of none has 0 in all figures.
-        accuracy: share of records on which having it is predicted right.
-        balanced_accuracy: mean of that share over those that have it and those that have not, as far as there
-            are any.
-        auc: area under the ROC curve; `average_precision` that under precision against recall. None where all
-            records agree.
+        name: name of the label or class.
+        support: number of records that have it; a label that is known for no record has 0 in all figures.
+        accuracy: share of records for which the prediction is right.
+        balanced_accuracy: mean of that share over records with the label and records without it, as far as
+            both exist.
+        auc: area under the ROC curve; None if all records agree.
+        average_precision: area under precision against recall; None if all records agree.
     """
 
     name: str
@@ -41,7 +41,7 @@ METRICS = {
     "auc": "AUC",
     "map": "average precision",
 }
-"""Names of the figures of `Metrics`, with the names that people know them by."""
+"""Names of the figures of `Metrics`, with their usual names."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Metrics:
     Attributes:
         accuracy: share of records whose class is right, or mean of the labels' accuracies.
         balanced_accuracy: mean recall of the classes that occur, or mean of the labels' balanced accuracies.
-        auc: mean of the labels' (one-vs-rest for classes), None where none has any.
+        auc: mean over the labels (one-vs-rest for classes); None if no label has one.
         map: mean of the labels' average precisions, likewise.
         labels: figures of each label or class.
     """
@@ -69,10 +69,10 @@ def share(value: float | None) -> str:
 
 
 def measure(y: NDArray[np.int64], probabilities: NDArray[Any], names: Sequence[str]) -> Metrics:
-    """Metrics of probabilities (N, classes) against true class indices (N,), with N at least 1.
+    """Return metrics of probabilities (N, classes) against true class indices (N,), with N at least 1.
 
-    Of a multi-label task y is 1, 0 or UNKNOWN (N, labels), and each probability its label's own; a label is
-    measured on the records where it is known.
+    For a multi-label task y is 1, 0 or UNKNOWN (N, labels), and each probability belongs to its own label. A
+    label is measured on the records for which it is known.
     """
     if y.ndim == 2:
         labels = _each(y, probabilities >= POSITIVE, probabilities, names)
@@ -129,7 +129,7 @@ def _score(score: Callable[..., Any], truth: NDArray[np.int64], scores: NDArray[
 
 
 def _recall(truth: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
-    """Mean over the values that occur of the share that is predicted right."""
+    """Return the share of right predictions, averaged over the values that occur."""
     from sklearn.metrics import recall_score
 
     return float(recall_score(truth, predicted, labels=np.unique(truth), average="macro", zero_division=0.0))

@@ -1,4 +1,4 @@
-"""The weak and strong views of a record that suit its shape: of images, and of rows of tables."""
+"""Weak and strong views of a record, depending on its shape: of images, and of rows of tables."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,16 +12,16 @@ from ostraka.common.learning.shape import Axes, Shape, picture_axes
 
 @dataclass(frozen=True)
 class Extent:
-    """How far a view may go from its record.
+    """How far a view may differ from its record.
 
     Attributes:
         turn: degrees, either way.
         shift: part of a side, either way.
-        scale: by which each side grows or shrinks, as a part of it.
-        shear: by which rows slide, as a part of the height.
-        contrast: by which values spread or shrink, as a part of them.
+        scale: relative growth or shrinkage of each side.
+        shear: shift of rows, as a part of the height.
+        contrast: relative change of the values' spread.
         brightness: added to all values, in deviations of the values.
-        cutout: part of a side that is covered, at most.
+        cutout: maximum part of a side that is covered.
     """
 
     turn: float
@@ -39,16 +39,16 @@ STRONG = Extent(turn=25, shift=1 / 8, scale=0.2, shear=0.25, contrast=0.4, brigh
 
 @dataclass(frozen=True)
 class ImageViews:
-    """Views of images given as flat scaled rows; never mirrored, since digits and letters have sides."""
+    """Views of images given as flat scaled rows; never mirrored, because digits and letters have sides."""
 
     axes: Axes
 
     def weak(self, x: Tensor, random: torch.Generator) -> Tensor:
-        """Rows (n, F), each moved a little."""
+        """Return rows (n, F), each moved a little."""
         return self._flat(_move(self._images(x), WEAK, random))
 
     def strong(self, x: Tensor, random: torch.Generator) -> Tensor:
-        """Rows (n, F), each moved further, of another contrast, and partly covered."""
+        """Return rows (n, F), each moved further, with another contrast, and partly covered."""
         images = _move(self._images(x), STRONG, random)
         return self._flat(_cover(_change_contrast(images, STRONG, random), STRONG, random))
 
@@ -63,7 +63,7 @@ class ImageViews:
 
 
 def _move(images: Tensor, extent: Extent, random: torch.Generator) -> Tensor:
-    """Turn, shear, scale and shift at once; what comes from outside has the nearest edge's colour."""
+    """Turn, shear, scale and shift at once; areas from outside get the colour of the nearest edge."""
     if not len(images):
         return images
     turn, shear, tall, wide, down, right = _uniform(images, 6, random).unbind(1)
@@ -81,7 +81,7 @@ def _move(images: Tensor, extent: Extent, random: torch.Generator) -> Tensor:
 
 
 def _change_contrast(images: Tensor, extent: Extent, random: torch.Generator) -> Tensor:
-    """Of another contrast and brightness."""
+    """Return the images with another contrast and brightness."""
     contrast, brightness = _uniform(images, 2, random)[:, :, None, None, None].unbind(1)
     return images * (1 + extent.contrast * contrast) + extent.brightness * brightness
 
@@ -98,25 +98,25 @@ def _cover(images: Tensor, extent: Extent, random: torch.Generator) -> Tensor:
 
 
 def _line(pixels: int, images: Tensor) -> Tensor:
-    """Return the middles of pixels along a side of length 1."""
+    """Return the centres of pixels along a side of length 1."""
     return (torch.arange(pixels, device=images.device) + 0.5) / pixels
 
 
 def _uniform(images: Tensor, draws: int, random: torch.Generator) -> Tensor:
-    """Draws between -1 and 1 for each image, (n, draws)."""
+    """Return draws between -1 and 1 for each image, (n, draws)."""
     return torch.rand(len(images), draws, generator=random, device=images.device) * 2 - 1
 
 
 WEAK_MASK = 0.05
 """Share of values that a weak view takes from another record, in the same column."""
 STRONG_MASK = 0.3
-"""The same of a strong view."""
+"""Share of values that a strong view takes from another record, in the same column."""
 WEAK_NOISE = 0.02
 """Deviation of the noise on every value of a weak view, in deviations of its column."""
 STRONG_NOISE = 0.1
-"""The same of a strong view."""
+"""Deviation of the noise on every value of a strong view, in deviations of its column."""
 STRONG_MIX = 0.2
-"""Weight up to which a record is mixed with another."""
+"""Maximum weight with which a record is mixed with another."""
 
 
 @dataclass(frozen=True)
@@ -124,11 +124,11 @@ class Tables:
     """Views of the scaled rows of a table; other records are those of the same batch."""
 
     def weak(self, x: Tensor, random: torch.Generator) -> Tensor:
-        """Rows (n, F), a few values masked by those of others, with little noise."""
+        """Return rows (n, F), with a few values replaced by those of other rows, and little noise."""
         return _add_noise(_mask(x, WEAK_MASK, random), WEAK_NOISE, random)
 
     def strong(self, x: Tensor, random: torch.Generator) -> Tensor:
-        """Rows (n, F), mixed with others, many values masked, with more noise."""
+        """Return rows (n, F), mixed with others, with many values replaced, and more noise."""
         weight = STRONG_MIX * torch.rand(len(x), 1, generator=random, device=x.device)
         mixed = torch.lerp(x, _others(x, random), weight)
         return _add_noise(_mask(mixed, STRONG_MASK, random), STRONG_NOISE, random)
@@ -140,7 +140,7 @@ def _mask(x: Tensor, share: float, random: torch.Generator) -> Tensor:
 
 
 def _others(x: Tensor, random: torch.Generator) -> Tensor:
-    """For each row another of the batch, drawn at random."""
+    """Return another row of the batch for each row, drawn at random."""
     return x[torch.randperm(len(x), generator=random, device=x.device)]
 
 
@@ -159,6 +159,6 @@ class Augmentation(Protocol):
 
 
 def augmentation(shape: Shape) -> Augmentation:
-    """Of images for records of an image's shape, else of tables."""
+    """Return the views of images for records with an image's shape, else those of tables."""
     axes = picture_axes(shape)
     return Tables() if axes is None else ImageViews(axes)

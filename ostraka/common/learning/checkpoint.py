@@ -1,4 +1,4 @@
-"""A training as numbers and tensors, kept in a file, so that it goes on where it was killed."""
+"""A training as numbers and tensors, saved in a file, so that it can resume after it was killed."""
 
 import json
 from collections.abc import Mapping
@@ -18,10 +18,10 @@ Part = Mapping[str, Tensor]
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Where a training stands.
+    """The state of a training.
 
     Attributes:
-        notes: what JSON can say of it.
+        notes: the part that JSON can represent.
         parts: its tensors, by part and name.
     """
 
@@ -33,7 +33,7 @@ _HEADER = "ostraka"
 
 
 class Checkpoint:
-    """A file of tensors with a JSON header (safetensors), replaced whole; none: nothing is kept.
+    """A file of tensors with a JSON header (safetensors), always replaced as a whole; without a path no file.
 
     A file of any other training, or a damaged one, is not used and is replaced.
     """
@@ -43,7 +43,7 @@ class Checkpoint:
         self._training = training
 
     def save(self, state: State) -> None:
-        """Save the training as it stands; raise `config.invalid` where it cannot be written."""
+        """Save the current state of the training; raise `config.invalid` if it cannot be written."""
         if self._path is None:
             return
         tensors = {
@@ -55,7 +55,7 @@ class Checkpoint:
         _replace(self._path, save(tensors, {_HEADER: header}))
 
     def read(self) -> State | None:
-        """Where the file says the training stood; None unless it is of the same training, and whole."""
+        """Return the training's state in the file; None unless it is intact and of the same training."""
         if self._path is None or not self._path.exists():
             return None
         try:
@@ -69,13 +69,13 @@ class Checkpoint:
             return None
 
     def remove(self) -> None:
-        """Remove the file of a training that is done."""
+        """Remove the file of a finished training."""
         if self._path is not None:
             self._path.unlink(missing_ok=True)
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Replace a checkpoint's file, and make its folder; raise `config.invalid` where it cannot be."""
+    """Replace a checkpoint's file, and create its folder; raise `config.invalid` if that is impossible."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_durably(path, content)
@@ -87,7 +87,7 @@ def _replace(path: Path, content: bytes) -> None:
 
 
 def _parts(tensors: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
-    """Tensors named "part/name", by part and name."""
+    """Return tensors named "part/name", by part and name."""
     parts: dict[str, dict[str, Tensor]] = {}
     for name, value in tensors.items():
         part, _, rest = name.partition("/")

@@ -21,7 +21,7 @@ class Labelled:
     Attributes:
         X: prepared features, flat rows, float32 (N, F).
         y: class indices, int64 (N,); or 1, 0 or UNKNOWN for every label, (N, k).
-        error: known probability that a label is wrong, float32 of y's shape; None: none is.
+        error: known probability that a label is wrong, float32 with y's shape; None: no label is wrong.
     """
 
     X: NDArray[np.float32] = field(repr=False)
@@ -49,10 +49,10 @@ class Labelled:
         return Labelled(self.X[rows], self.y[rows], None if self.error is None else self.error[rows])
 
     def targets(self, classes: int) -> NDArray[np.float32]:
-        """Soft targets, float32 (N, classes): what each label is believed to be, given how often it is wrong.
+        """Return soft targets, float32 (N, classes): probabilities, given how often each label is wrong.
 
-        A wrong class is any of the others alike. Of k labels, (N, k), each target is the probability of 1,
-        and UNKNOWN where the label is.
+        If a class is wrong, each of the others is equally likely. For k labels, (N, k), each target is the
+        probability of 1, or UNKNOWN if the label is.
         """
         error = np.zeros(self.y.shape, np.float32) if self.error is None else self.error
         if self.multi_label:
@@ -78,9 +78,9 @@ def _error(labelled: Labelled) -> NDArray[np.float32]:
 
 @dataclass(frozen=True, eq=False)
 class Standardization:
-    """Maps records to mean 0 and deviation 1: every column of a table, all values of an image alike.
+    """Maps records to mean 0 and deviation 1: by column for a table, for all values together for images.
 
-    What is constant becomes 0.
+    Constant values become 0.
 
     Attributes:
         mean: float32 (F,).
@@ -92,7 +92,7 @@ class Standardization:
 
     @classmethod
     def of(cls, X: NDArray[np.float32], shape: Shape) -> Self:
-        """Return the scaling that suits records (N, F) of this shape."""
+        """Return the scaling for records (N, F) of this shape."""
         axis = 0 if picture_axes(shape) is None else None
         mean = X.mean(axis, dtype=np.float64)
         deviation = X.std(axis, dtype=np.float64)
@@ -102,5 +102,5 @@ class Standardization:
         return cls(*(np.broadcast_to(part, columns).astype(np.float32) for part in (mean, factor)))
 
     def apply(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Scaled records, float32 (N, F), of features of any precision."""
+        """Return scaled records, float32 (N, F), from features of any precision."""
         return np.asarray((X - self.mean) * self.factor, np.float32)

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     import torch
 
 CUDA = "cuda"
-"""What torch calls NVIDIA's cards; tests put another kind in their place."""
+"""torch's name for NVIDIA cards; tests replace it with another kind."""
 MPS = "mps"
-"""What torch calls Apple's."""
+"""torch's name for Apple GPUs."""
 CPU = "cpu"
 AUTO = "auto"
-"""The first card, where there is one."""
+"""The first card, if there is one."""
 MAX_CARDS = 16
-"""Cards of one party: as many as the largest machines have that are sold."""
+"""Maximum number of cards of one party: as many as the largest available machines have."""
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-"""The variable by which CUDA takes cards, and slices of them, by their UUID."""
+"""The variable in which CUDA accepts cards, and slices of them, by their UUID."""
 DRIVER = Path("/proc/driver/nvidia/version")
 _NUMBERED = re.compile(r"cuda(?::(\d{1,2}))?")
 _UUID = re.compile(r"(?:MIG|GPU)-[0-9A-Za-z/-]{1,80}")
@@ -39,11 +39,11 @@ SHORTAGES = (
     "out of memory",
     "CUBLAS_STATUS_ALLOC_FAILED",
     "CUDNN_STATUS_ALLOC_FAILED",
-    # cuDNN says so where no algorithm has a workspace that fits.
+    # cuDNN reports this if no algorithm has a workspace that fits.
     "unable to find an engine",
     "Unable to find a valid cuDNN algorithm",
 )
-"""Words of torch, MPS, cuBLAS and cuDNN for a device whose memory is short."""
+"""Phrases in messages of torch, MPS, cuBLAS and cuDNN about a device that is short of memory."""
 
 
 def check_name(name: str) -> str:
@@ -70,12 +70,12 @@ def _check_names(names: str | tuple[str, ...]) -> str | tuple[str, ...]:
 DeviceName = Annotated[str, AfterValidator(check_name)]
 """One device."""
 DeviceNames = Annotated[str | tuple[str, ...], AfterValidator(_check_names)]
-"""One device, or several cards that an ensemble spreads over."""
+"""One device, or several cards over which an ensemble is spread."""
 
 
 @dataclass(frozen=True)
 class CardMemory:
-    """Bytes of a card: `used` by all processes, of `all`."""
+    """Bytes of a card: `used` by all processes, out of `all`."""
 
     card: str
     used: int
@@ -83,27 +83,26 @@ class CardMemory:
 
 
 class DeviceState:
-    """Works until teachers fail on a record of zeros, and again from when all of them take one.
+    """Health of a device: it works until teachers fail on a record of zeros, and again once all succeed.
 
-    What it says depends on device and models alone, never on a query or a record. Safe to use from many
-    threads.
+    The state depends only on device and models, never on a query or a record. Safe to use from many threads.
     """
 
     def __init__(self) -> None:
         self._works = True
         self._failures = 0
         self._tell: list[Callable[[bool], object]] = []
-        # Held while others are told, so that they hear of changes in the order in which these come.
+        # Held during notifications, so that watchers hear of changes in their order.
         self._lock = threading.Lock()
 
     @property
     def works(self) -> bool:
-        """Whether it does, as far as is known."""
+        """Whether the device works, as far as is known."""
         return self._works
 
     @property
     def failures(self) -> int:
-        """How many predictions failed because the device was gone."""
+        """Number of predictions that failed because the device was gone."""
         return self._failures
 
     def watch(self, tell: Callable[[bool], object]) -> None:
@@ -113,7 +112,7 @@ class DeviceState:
             tell(self._works)
 
     def note_failure(self, exc: BaseException) -> None:
-        """Take note of what a prediction raised: the device is gone where that is `server.device_gone`."""
+        """Note a prediction's exception: `server.device_gone` means that the device is gone."""
         if not isinstance(exc, OstrakaError) or exc.code is not ErrorCode.SERVER_DEVICE_GONE:
             return
         with self._lock:
@@ -123,7 +122,7 @@ class DeviceState:
                 self._change(works=False)
 
     def retry(self, probe: Callable[[], object]) -> None:
-        """Where the device is gone, have `probe` ask all teachers: it works again unless that raises."""
+        """If the device is gone, call `probe`, which asks all teachers; it works again unless that raises."""
         if self._works:
             return
         failures = self._failures
@@ -132,7 +131,7 @@ class DeviceState:
         except Exception:
             return
         with self._lock:
-            # A prediction that failed while the probe ran says that the device is gone again.
+            # A prediction that failed while the probe ran means that the device is gone again.
             if failures == self._failures:
                 structlog.get_logger().info("device.back")
                 self._change(works=True)
@@ -144,11 +143,11 @@ class DeviceState:
 
 
 class Batches(Protocol):
-    """What evaluates records some at a time."""
+    """An evaluator of records in batches."""
 
     @property
     def size(self) -> int:
-        """How many."""
+        """Number of records in a batch."""
         ...
 
     def __hash__(self) -> int:
@@ -157,31 +156,32 @@ class Batches(Protocol):
 
 
 class Device:
-    """The CPU, or one card, or several that an ensemble spreads over; safe to use from many threads.
+    """The CPU, one card, or several cards over which an ensemble is spread; safe to use from many threads.
 
-    torch is imported when a network asks for its place, and not by parties whose teachers need none.
+    torch is imported only when a network asks for its place, so parties whose teachers do not need it skip
+    it.
 
     Attributes:
-        state: whether it works.
+        state: whether the device works.
     """
 
     def __init__(self, names: str | tuple[str, ...] = CPU, *, deterministic: bool = False) -> None:
-        """Take names as `DeviceNames` allows; nothing is looked for before it is used.
+        """Take names as allowed by `DeviceNames`; devices are only looked up when they are used.
 
-        Where it is `deterministic`, torch computes on cards by algorithms that give the same each time, as it
-        does on the CPU anyway: slower, and for the whole process.
+        If `deterministic` is true, torch uses algorithms on cards that give the same result each time, as it
+        does on the CPU anyway. This is slower, and affects the whole process.
         """
         self._deterministic = deterministic
         self.state = DeviceState()
         self._names = names
         self._shortages = 0
         self._batches: WeakSet[Batches] = WeakSet()
-        # Guards both: networks of several cards run at a time, and a scrape may come at any moment.
+        # Guards both: networks on several cards run concurrently, and a scrape may come at any moment.
         self._lock = threading.Lock()
 
     @cached_property
     def places(self) -> tuple["torch.device", ...]:
-        """Where networks go, in torch's terms; raises `device.missing` where one of them is not there."""
+        """The places of networks, in torch's terms; raises `device.missing` if one does not exist."""
         try:
             if isinstance(self._names, tuple):
                 found = tuple(_card(name) for name in self._names)
@@ -195,7 +195,7 @@ class Device:
 
     @property
     def first(self) -> "torch.device":
-        """Where a single network goes; raises as `places`."""
+        """The place of a single network; raises as `places`."""
         return self.places[0]
 
     @property
@@ -204,20 +204,20 @@ class Device:
         return self.first.type == CPU
 
     def require(self) -> None:
-        """Raise `device.missing` unless each card that is named is there and multiplies matrices rightly.
+        """Raise `device.missing` unless each named card exists and multiplies matrices correctly.
 
-        `device.full` where its memory has no room for these.
+        Raises `device.full` if its memory has no room for these matrices.
         """
         if self._names not in (AUTO, CPU):
             self.probe()
 
     def probe(self) -> None:
-        """Multiply small matrices at every place; raises `device.*` where one does not, or wrongly."""
+        """Multiply small matrices at every place; raise `device.*` if that fails or gives a wrong result."""
         for place in self.places:
             _multiply(place)
 
     def descriptions(self) -> list[str]:
-        """Say of each place what it is: name, memory, compute capability, driver; raises as `probe`."""
+        """Return a description of each place: name, memory, compute capability, driver; raises as `probe`."""
         if self._names == CPU or (self._names == AUTO and find_spec("torch") is None):
             return [_HOST_NAME]
         self.probe()
@@ -230,22 +230,22 @@ class Device:
 
     @property
     def micro_batch(self) -> int | None:
-        """Records that are evaluated together now, where that are fewest; None before any are."""
+        """Current number of records evaluated together, the smallest of all batches; None without any."""
         with self._lock:
             return min((batches.size for batches in self._batches), default=None)
 
     def watch(self, batches: Batches) -> None:
-        """Tell the size of these batches while they are used."""
+        """Report the size of these batches as long as they are used."""
         with self._lock:
             self._batches.add(batches)
 
     def note_shortage(self) -> None:
-        """Count memory that was too short."""
+        """Count a shortage of memory."""
         with self._lock:
             self._shortages += 1
 
     def memory(self) -> Iterator[CardMemory]:
-        """Yield the memory of each card that says; of none that is gone, or that nothing was put on yet."""
+        """Yield the memory of each card that reports it; skip lost cards, and cards not in use yet."""
         for place, module in self._find_used_cards():
             found = _ask(module, "mem_get_info", place)
             if found is not None:
@@ -253,9 +253,10 @@ class Device:
                 yield CardMemory(str(place), everything - free, everything)
 
     def utilization(self) -> Iterator[tuple[str, float]]:
-        """Yield each card, and the part of the last second in which it computed; as `memory`.
+        """Yield each card, and the part of the last second in which it computed; skips cards as `memory`.
 
-        By all processes. torch asks NVIDIA's management library for it, and without that no card says.
+        The figure covers all processes. torch asks NVIDIA's management library; without that no card reports
+        it.
         """
         for place, module in self._find_used_cards():
             percent = _ask(module, "utilization", place)
@@ -263,7 +264,7 @@ class Device:
                 yield str(place), percent / 100
 
     def _find_used_cards(self) -> Iterator[tuple["torch.device", Any]]:
-        """Yield cards that something was put on, with torch's module for them: asking starts none."""
+        """Yield cards in use, with torch's module for them; this does not start any."""
         for place in self.__dict__.get("places", ()):
             module = card_module(place)
             if module is not None and _ask(module, "is_initialized"):
@@ -271,16 +272,16 @@ class Device:
 
 
 def _ask(module: Any, question: str, *of: object) -> Any:
-    """Return what torch's module for cards says; None of one that is gone, or of a kind that says nothing."""
+    """Return what torch's module for cards reports; None for a lost card, or a kind that reports nothing."""
     try:
         return getattr(module, question)(*of)
-    # Whatever a driver or its library raises: other metrics are read nevertheless.
+    # Any exception of a driver or its library: other metrics must still be read.
     except Exception:
         return None
 
 
 HOST = Device()
-"""The CPU, for whoever says nothing else."""
+"""The CPU, as the default."""
 
 
 def card_module(place: "torch.device") -> Any:
@@ -291,7 +292,7 @@ def card_module(place: "torch.device") -> Any:
 
 
 def has_bfloat16(place: "torch.device") -> bool:
-    """Whether networks compute with bfloat16 there, without emulating it."""
+    """Whether networks can compute with bfloat16 there, without emulation."""
     if not is_cuda(place):
         return False
     supported: bool = card_module(place).is_bf16_supported(including_emulation=False)
@@ -299,28 +300,28 @@ def has_bfloat16(place: "torch.device") -> bool:
 
 
 def is_cuda(place: "torch.device") -> bool:
-    """Whether a place is a card of NVIDIA's."""
+    """Whether a place is an NVIDIA card."""
     return place.type == CUDA
 
 
 def _compute_alike() -> None:
-    """Have cards give the same numbers each time; before anything is computed there."""
+    """Make cards give the same numbers each time; must be called before anything is computed there."""
     import torch
 
-    # cuBLAS reads it once, and with it takes no workspace whose order of sums changes.
+    # cuBLAS reads it once; with it, no workspace changes the order of sums.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(True)
 
 
 def is_out_of_memory(exc: BaseException) -> bool:
-    """Whether a device had no memory left; most libraries say so in words only."""
+    """Whether a device ran out of memory; most libraries report that only in their messages."""
     import torch
 
     return isinstance(exc, torch.OutOfMemoryError) or any(words in str(exc) for words in SHORTAGES)
 
 
 def memory_full(places: Iterable["torch.device"]) -> OstrakaError:
-    """Return the refusal of what does not fit the memory of these places."""
+    """Return the error for work that does not fit the memory of these places."""
     return OstrakaError(
         ErrorCode.DEVICE_FULL,
         f"The memory of {' or '.join(map(str, places))} is full: stop other programs on it, name another "
@@ -329,7 +330,7 @@ def memory_full(places: Iterable["torch.device"]) -> OstrakaError:
 
 
 def free_memory(place: "torch.device") -> None:
-    """Give back what torch keeps of a card's memory for later."""
+    """Release the memory of a card that torch keeps for later."""
     module = card_module(place)
     if module is not None:
         module.empty_cache()
@@ -356,7 +357,7 @@ def _first_card() -> "torch.device":
 
 
 def _card(name: str) -> "torch.device":
-    """Return the card of this number, the first where none is given."""
+    """Return the card of this number, the first if none is given."""
     import torch
 
     number = int(name.partition(":")[2] or 0)
@@ -369,7 +370,7 @@ def _card(name: str) -> "torch.device":
 
 
 def _by_uuid(name: str) -> "torch.device":
-    """Have CUDA show this card or slice alone, which it does until it is first used."""
+    """Make CUDA show only this card or slice, which is possible until it is first used."""
     import torch
 
     if os.environ.get(VISIBLE) != name and torch.get_device_module(CUDA).is_initialized():
@@ -410,7 +411,7 @@ def _describe(place: "torch.device") -> str:
 
 
 def _driver() -> str:
-    """Return the version of NVIDIA's driver; a question mark where the system does not say."""
+    """Return the version of NVIDIA's driver; a question mark if the system does not report it."""
     try:
         found = re.search(r"\d+\.\d+[.\d]*", DRIVER.read_text(encoding="utf-8"))
     except OSError:

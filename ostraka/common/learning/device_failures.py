@@ -1,4 +1,4 @@
-"""Refusals where it is a device that fails, and no model or record."""
+"""Errors for failures of a device, as opposed to those of a model or record."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,12 +9,12 @@ from ostraka.common.learning.device import Device, is_out_of_memory, memory_full
 
 @contextmanager
 def device_failures(device: Device) -> Iterator[None]:
-    """Within the block, say of a failure that it is the device's, where it is.
+    """Within the block, raise a device error for failures that the device caused.
 
-    What a model raises on a device that works stays as it is.
+    What a model raises on a working device stays as it is.
 
     Raises:
-        OstrakaError: `device.full` where its memory is short, `device.missing` where it computes no more.
+        OstrakaError: `device.full` if its memory is short, `device.missing` if it no longer computes.
     """
     try:
         yield

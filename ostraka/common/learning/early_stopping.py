@@ -1,4 +1,4 @@
-"""Early stopping by the loss on held-out records, and the choice of the weights that are kept."""
+"""Early stopping by the loss on held-out records, and the choice of the final weights."""
 
 import copy
 import math
@@ -17,13 +17,13 @@ from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.learning import Look
 
 _DEVIATIONS = 2.0
-"""Standard errors by which a network must be worse before it counts as worse."""
+"""Number of standard errors by which a network must be worse before it counts as worse."""
 _PART = 2048
-"""Rows that are evaluated together: what a layer makes of them is held at once."""
+"""Number of rows that are evaluated together; the outputs of a layer for all of them are in memory."""
 
 
 class Validation:
-    """A network's mistakes on the same records, again and again."""
+    """A network's mistakes on the same records, measured repeatedly."""
 
     def __init__(self, labelled: Labelled, device: torch.device) -> None:
         self._X = torch.from_numpy(labelled.X).to(device)
@@ -31,9 +31,9 @@ class Validation:
         self._weights = balance(labelled.y) if labelled.multi_label else None
 
     def mistakes(self, net: nn.Module) -> NDArray[np.float64]:
-        """Each record's part in the error, (n,): 1 where its class is wrong.
+        """Return each record's part in the error, (n,): 1 if its class is wrong.
 
-        Of labels, wrong ones weighted so that the mean over records is 1 - mean balanced accuracy.
+        For labels, wrong ones are weighted so that the mean over records is 1 - mean balanced accuracy.
         """
         logits: NDArray[np.float32] = evaluate(net, self._X).cpu().numpy()
         if self._weights is None:
@@ -43,10 +43,10 @@ class Validation:
 
 
 def balance(y: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Weights (n, k) of labels' mistakes, so that their sums over k have the mean 1 - mean balanced accuracy.
+    """Return weights (n, k) of labels' mistakes whose sums over k have the mean 1 - mean balanced accuracy.
 
-    Of each label the records with it weigh half, and those without it; all where these are all there are.
-    UNKNOWN weighs nothing.
+    For each label, the records with it and the records without it have half of the weight each; if only one
+    kind exists, it has all of it. UNKNOWN has no weight.
     """
     counts = np.stack([(y == value).sum(axis=0) for value in (0, 1)])
     outcomes = (counts > 0).sum(axis=0)
@@ -56,10 +56,10 @@ def balance(y: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def worse(mistakes: NDArray[np.float64], before: NDArray[np.float64]) -> bool:
-    """Whether the mistakes (n,) are more than `before` on the same records by more than chance explains.
+    """Whether the mistakes (n,) exceed `before` on the same records by more than chance explains.
 
-    The mean difference exceeds two standard errors of itself, one record more counted into them: a handful of
-    records never tells (own rule; docs/students.md).
+    The mean difference must exceed two standard errors, computed with one more record, so that a handful of
+    records never suffices (own rule; docs/students.md).
     """
     difference = mistakes - before
     n = len(mistakes)
@@ -69,7 +69,7 @@ def worse(mistakes: NDArray[np.float64], before: NDArray[np.float64]) -> bool:
 
 @torch.inference_mode()
 def evaluate(net: nn.Module, X: torch.Tensor) -> torch.Tensor:
-    """Logits float32 (n, outputs) of rows on the network's device, part by part."""
+    """Return logits float32 (n, outputs) of rows on the network's device, part by part."""
     training = net.training
     net.eval()
     logits = torch.cat([net(part).float() for part in torch.split(X, _PART)])
@@ -78,7 +78,7 @@ def evaluate(net: nn.Module, X: torch.Tensor) -> torch.Tensor:
 
 
 class EarlyStopping:
-    """Looks at a network on validation records; without any it only takes notes."""
+    """Evaluates a network on validation records; without any it only takes notes."""
 
     def __init__(self, validation: Labelled | None, patience: int, device: torch.device) -> None:
         known = validation is not None and len(validation) > 0
@@ -86,18 +86,18 @@ class EarlyStopping:
         self._patience = patience
         self.looks: list[Look] = []
         self._waited = 0
-        """Looks in a row at which the network was worse than at its best."""
+        """Number of looks in a row at which the network was worse than at its best."""
         self._best: Part = {}
         self._best_step = 0
         self._best_mistakes: NDArray[np.float64] | None = None
 
     @property
     def enough(self) -> bool:
-        """Whether the network was worse for as long as patience goes."""
+        """Whether the network was worse for as long as the patience allows."""
         return self._waited >= self._patience
 
     def look(self, net: nn.Module, step: int) -> float | None:
-        """Return the error on the validation records after a step; None where there are none."""
+        """Return the error on the validation records after a step; None if there are none."""
         if self._validation is None:
             return None
         mistakes = self._validation.mistakes(net)
@@ -109,7 +109,7 @@ class EarlyStopping:
         return float(mistakes.mean())
 
     def keep(self, net: nn.Module) -> int:
-        """Give the network its best weights where it ended worse; return the step at which it had them."""
+        """Give the network its best weights if it ended worse; return the step at which it had them."""
         if self._waited:
             net.load_state_dict(dict(self._best))
             return self._best_step
@@ -125,7 +125,7 @@ class EarlyStopping:
         return notes, {"best": self._best, "best_mistakes": mistakes}
 
     def resume(self, notes: Mapping[str, Any], parts: Mapping[str, Part]) -> None:
-        """Resume from what `state` returned."""
+        """Resume from the result of `state`."""
         self.looks = [Look(**look) for look in notes["looks"]]
         self._waited = notes["waited"]
         self._best_step = notes["best_step"]

@@ -1,4 +1,4 @@
-"""Public networks that turn records into features; the site that holds the plain records runs them."""
+"""Public networks that turn records into features; the site with the plain records runs them."""
 
 import hashlib
 import importlib
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 MICRO_BATCH = 256
-"""Records encoded at a time on a CPU."""
+"""Number of records encoded at a time on a CPU."""
 MICRO_BATCH_ON_GPU = 1024
-"""The same on a card, at first: a ResNet-18's first layer of 224 by 224 pixels takes 3 GB for so many."""
+"""The same on a card, initially: a ResNet-18's first layer of 224 by 224 pixels takes 3 GB for this many."""
 
 
 class Encoder:
-    """A network in evaluation mode, and the digest of its weights; one thread at a time asks it.
+    """A network in evaluation mode, and the digest of its weights; only one thread at a time may use it.
 
     Attributes:
         name: its factory, "module:function".
-        sha256: over its weights and buffers; sites whose digests agree encode alike.
+        sha256: digest of its weights and buffers; sites with equal digests encode alike.
     """
 
     def __init__(self, name: str, network: "nn.Module", device: Device = HOST) -> None:
-        """Take a network from prepared records (n, F) float32 to features (n, F'), and where it computes.
+        """Take a network from prepared records (n, F) float32 to features (n, F'), and its device.
 
-        That is the first place of the device, in float32, so that sites' features are alike.
+        It computes at the first place of the device, in float32, so that the features are alike at all sites.
         """
         from ostraka.common.learning.device_failures import device_failures
         from ostraka.common.learning.micro_batches import MicroBatches
@@ -45,16 +45,16 @@ class Encoder:
         self._micro = MicroBatches(device, device.first, MICRO_BATCH if device.is_cpu else MICRO_BATCH_ON_GPU)
 
     def encode(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Features (n, F') float32 of records (n, F), as `Task.prepare` gives them.
+        """Return features (n, F') float32 of records (n, F), as `Task.prepare` gives them.
 
-        Raises `model.invalid` where the network does not take such records, or gives no finite features,
-        and `device.*` where that is the device's fault.
+        Raises `model.invalid` if the network does not accept such records, or gives features that are not
+        finite, and `device.*` if the device causes the failure.
         """
         import torch
 
         records = torch.from_numpy(X)
         with torch.inference_mode():
-            # Nothing is a part, too, so that no records give features of the right width.
+            # An empty batch is evaluated, too, so that zero records give features of the right width.
             parts = self._encode(records) if len(X) else [self._part(records)]
         features = torch.cat(parts).numpy().astype(np.float32)
         if not np.isfinite(features).all():
@@ -62,7 +62,7 @@ class Encoder:
         return features
 
     def width(self, columns: int) -> int:
-        """How many features a record of so many columns has; raises `model.invalid` as `encode` does."""
+        """Return the number of features of a record with this many columns; may raise as `encode`."""
         width: int = self.encode(np.zeros((1, columns), np.float32)).shape[1]
         return width
 
@@ -88,11 +88,11 @@ class Encoder:
 def load_encoder(name: str, device: Device = HOST) -> Encoder:
     """Load the encoder of a factory "module:function", which takes nothing and returns a torch module.
 
-    It computes on the device. The names of `projections` are no factories: a task names these.
+    It computes on the device. Names of `projections` are not factories; tasks use them.
 
-    Raises `model.invalid` where the module cannot be imported, or the factory is missing, fails, or gives
-    something else, or a network whose features of one record depend on others, and `device.*` where it does
-    not get onto the device.
+    Raises `model.invalid` if the module cannot be imported, if the factory is missing, fails, or returns
+    something else, or if the network's features of one record depend on other records; and `device.*` if it
+    cannot be moved to the device.
     """
     from torch import nn
 
@@ -114,14 +114,14 @@ def load_encoder(name: str, device: Device = HOST) -> Encoder:
 
 
 def _takes_batch_statistics(layer: "nn.Module") -> bool:
-    """Whether a record's features would say something of other records, also in evaluation mode."""
+    """Whether a record's features would depend on other records, even in evaluation mode."""
     from torch.nn.modules.batchnorm import _BatchNorm
 
     return isinstance(layer, _BatchNorm) and layer.running_mean is None
 
 
 def _digest(weights: Mapping[str, "Tensor"]) -> bytes:
-    """SHA-256 over name, type, shape and little-endian bytes of every tensor, by name."""
+    """Return SHA-256 over name, type, shape and little-endian bytes of every tensor, by name."""
     digest = hashlib.sha256()
     for name in sorted(weights):
         values = weights[name].cpu().contiguous().numpy()

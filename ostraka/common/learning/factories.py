@@ -1,4 +1,4 @@
-"""Models of a site's own, named as "module:function": a function of (shape of a record, classes)."""
+"""A site's own models, named as "module:function": a function of (shape of a record, classes)."""
 
 import importlib
 import re
@@ -12,17 +12,17 @@ Factory = Callable[[tuple[int, ...], int], Any]
 _asked: dict[str, Factory] = {}
 """Functions that this process was asked to import, by name."""
 _MAX_CHARACTERS = 200
-"""Of what torch says of an error: enough for its shapes, and no page of a log."""
+"""Maximum characters of torch's error message: enough for its shapes, but not a page of a log."""
 _NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def is_factory(name: str) -> bool:
-    """Whether a name is written as "module:function"."""
+    """Whether a name has the form "module:function"."""
     return _NAME.fullmatch(name) is not None
 
 
 def import_factory(name: str) -> Factory:
-    """Return the function that "module:function" names; raise `model.invalid` where there is none."""
+    """Return the function that "module:function" names; raise `model.invalid` if there is none."""
     module, _, function = name.partition(":")
     try:
         found = getattr(importlib.import_module(module), function)
@@ -47,10 +47,10 @@ def factory_of(name: str) -> Factory:
 
 
 def build_model(name: str, factory: Factory, shape: tuple[int, ...], classes: int) -> Any:
-    """One untrained model: a torch module of (Q, *shape) to logits (Q, classes), or an estimator.
+    """Return an untrained model: a torch module of (Q, *shape) to logits (Q, classes), or an estimator.
 
     Raises:
-        OstrakaError: `model.invalid` where the factory fails, or gives something else.
+        OstrakaError: `model.invalid` if the factory fails, or returns something else.
     """
     try:
         built = factory(shape, classes)
@@ -64,7 +64,7 @@ def build_model(name: str, factory: Factory, shape: tuple[int, ...], classes: in
 
 
 def words_of(error: BaseException) -> str:
-    """Return the kind of an error, and what torch says of it; other code's words may tell of records."""
+    """Return an error's type, and its message if it is torch's; other code's messages may reveal records."""
     frames = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
     if not frames or not frames[-1].startswith("torch."):
         return type(error).__name__
@@ -72,7 +72,7 @@ def words_of(error: BaseException) -> str:
 
 
 def invalid_model(model: str, problem: str) -> OstrakaError:
-    """Return the refusal of a model that cannot be built or used."""
+    """Return the error for a model that cannot be built or used."""
     return OstrakaError(
         ErrorCode.MODEL_INVALID,
         f"The model {model} {problem}: name a built-in model, or a factory module:function of "

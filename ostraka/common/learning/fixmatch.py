@@ -1,4 +1,4 @@
-"""FixMatch (Sohn et al., 2020): what the network is sure of in a weak view, it learns in a strong one."""
+"""FixMatch (Sohn et al., 2020): confident predictions for a weak view are learned in a strong view."""
 
 from dataclasses import dataclass
 
@@ -14,13 +14,13 @@ from ostraka.common.learning.objective import TrainingStep, losses, probabilitie
 class FixMatchObjective:
     """Cross-entropy of labelled records, and of strong views with the labels guessed from weak ones.
 
-    Of k labels each is guessed by itself, where the network is sure of it either way.
+    Each of k labels is guessed separately, if the network is sure of it either way.
 
     Attributes:
-        views: of the records.
+        views: views of the records.
         multi_label: whether outputs are labels, not classes.
         threshold: probability from which the network is sure.
-        weight: of the guessed labels' loss.
+        weight: weight of the loss of guessed labels.
     """
 
     views: Augmentation
@@ -31,7 +31,7 @@ class FixMatchObjective:
     def loss(
         self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: TrainingStep
     ) -> Tensor:
-        """Return the loss of the labelled records plus the weighted one of the guesses."""
+        """Return the loss of the labelled records plus the weighted loss of the guesses."""
         x, targets = labelled
         with torch.no_grad():
             guessed = self._guess(net(self.views.weak(unlabeled, step.random)))
@@ -42,7 +42,7 @@ class FixMatchObjective:
         return known + self.weight * believed
 
     def _guess(self, logits: Tensor) -> Tensor:
-        """Hard targets; what the network is not sure of is UNKNOWN, and as a class all 0, so without loss."""
+        """Return hard targets; unsure labels are UNKNOWN, and unsure classes all 0, so without loss."""
         likely = probabilities(logits, multi_label=self.multi_label)
         if self.multi_label:
             sure = (likely >= self.threshold) | (likely <= 1 - self.threshold)

@@ -10,18 +10,18 @@ from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.learning.accuracy import POSITIVE
 
 RESAMPLES = 1000
-"""At `LEVEL` 25 of them lie beyond each end of an interval, so that no few of them decide where it is."""
+"""Number of resamples; at `LEVEL` 25 of them lie beyond each end of an interval, enough for a stable end."""
 LEVEL = 0.95
-"""Share of resamples within an interval, as the field usually gives it."""
+"""Share of resamples within an interval, the usual level."""
 AT_ONCE = 100
-"""Resamples in memory at a time: 8 bytes for each and each record."""
+"""Number of resamples in memory at a time: 8 bytes for each and each record."""
 SEED = 0
-"""The same records give the same intervals."""
+"""A constant seed: equal records give equal intervals."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate, and the ends between which resampled records put the middle 95% of it."""
+    """An estimate, and the ends of the middle 95% of its values on resampled records."""
 
     estimate: float
     low: float
@@ -30,18 +30,18 @@ class Interval:
 
 @dataclass(frozen=True)
 class Gain:
-    """A student on the records it is measured on; intervals are a bootstrap over these.
+    """A student on the records it is measured on; intervals come from a bootstrap over these records.
 
     Attributes:
-        records: how many there are.
-        majority: accuracy of always saying the most frequent class, or of each label the more frequent value.
-        accuracy: of the student; `balanced_accuracy` over all classes or labels that occur.
+        records: number of records.
+        majority: accuracy of always predicting the most frequent class, or each label's more frequent value.
+        accuracy: accuracy of the student.
+        balanced_accuracy: balanced accuracy over all classes or labels that occur.
         over_majority: accuracy above `majority`.
-        over_own: accuracy above the student of own labels alone, on the same resampled records; None where
-            there is none.
-        balanced_over_own: the same of the balanced accuracy.
-        most_frequent: the name of the class that `majority` is of; empty for several labels, or where it is
-            not known.
+        over_own: accuracy above the student of own labels alone, on the same resampled records; None if there
+            is no such student.
+        balanced_over_own: the same for the balanced accuracy.
+        most_frequent: the name of the class for `majority`; empty for several labels, or if it is not known.
         multi_label: whether records have several labels each.
     """
 
@@ -62,13 +62,13 @@ def gain(
     before: NDArray[np.float64] | None,
     names: Sequence[str] = (),
 ) -> Gain:
-    """Return the gain of a student by its probabilities on records of true labels.
+    """Return the gain of a student from its probabilities on records with true labels.
 
     Args:
         y: class indices (N,), or 1, 0 and UNKNOWN (N, labels); a label counts where it is known.
         after: probabilities (N, classes or labels) of the student.
         before: those of the student of own labels alone, or None.
-        names: the classes', if known.
+        names: the names of the classes, if known.
     """
     cells = _cells(y, after.shape[1])
     frequent = _most_frequent(y)
@@ -105,13 +105,13 @@ def samples(records: int) -> Iterator[NDArray[np.float64]]:
 
 
 def _cells(y: NDArray[np.int64], names: int) -> NDArray[np.float64]:
-    """Return which cell each record is in, (N, groups, cells): one group of classes, or one a label."""
+    """Return which cell each record is in, (N, groups, cells): one group of classes, or one per label."""
     groups, values = (y[:, None], names) if y.ndim == 1 else (y, 2)
     return np.asarray(groups[:, :, None] == np.arange(values), np.float64)
 
 
 def _hits(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what was predicted right, (N, 1), or (N, labels)."""
+    """Return what was predicted correctly, (N, 1), or (N, labels)."""
     if y.ndim == 1:
         right = np.equal(probabilities.argmax(axis=1), y)[:, None]
     else:
@@ -146,7 +146,7 @@ def _mean_recall(
 
 
 def _mean_of_known(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return means over the last axis, NaN where all are: `np.nanmean` warns of labels without votes."""
+    """Return means over the last axis, ignoring NaN; `np.nanmean` would warn about labels without votes."""
     known = ~np.isnan(values)
     count = known.sum(axis=-1)
     total = np.where(known, values, 0.0).sum(axis=-1)
@@ -155,6 +155,6 @@ def _mean_of_known(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def interval(samples: NDArray[np.float64]) -> Interval:
-    """Return what a figure is on all records, the first of `samples` (S,), and where it lies on resamples."""
+    """Return a figure on all records, the first of `samples` (S,), with its interval on resamples."""
     low, high = np.quantile(samples[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(samples[0]), float(low), float(high))

@@ -15,20 +15,20 @@ _WARM = 0.05
 
 @dataclass(frozen=True)
 class Learning:
-    """How a network learns: AdamW, its rate rising in the first steps and falling to 0 along a cosine.
+    """How a network learns: AdamW, with a rate that rises in the first steps and falls to 0 along a cosine.
 
     Attributes:
-        steps: how many.
-        batch_size: labelled records in each.
-        unlabeled_ratio: unlabeled records in each, for every labelled one.
-        learning_rate: the highest.
-        weight_decay: as AdamW's.
-        ema: part of the averaged weights that each step keeps; these are evaluated, and kept in the end.
-        evaluations: looks at the validation records, evenly spread over the steps; checkpoints are made then.
-        patience: looks in a row at which the network is worse than it was before it learns no more.
-        precision: of the network's arithmetic, its weights stay float32; "auto" is bfloat16 on a GPU that
-            has it.
-        device: where, by name; "auto" is the first card, where there is one.
+        steps: number of steps.
+        batch_size: labelled records in each step.
+        unlabeled_ratio: unlabeled records in each step, for every labelled one.
+        learning_rate: the highest rate.
+        weight_decay: as in AdamW.
+        ema: part of the averaged weights that each step keeps; the average is evaluated, and is the result.
+        evaluations: looks at the validation records, evenly spread over the steps; each makes a checkpoint.
+        patience: consecutive looks at which the network is worse than before, after which learning stops.
+        precision: precision of the network's arithmetic, while its weights stay float32; "auto" is bfloat16
+            on a GPU that supports it.
+        device: name of the device; "auto" is the first card, if there is one.
     """
 
     steps: int = 2000
@@ -52,7 +52,7 @@ class Learning:
             )
 
     def rate(self, step: int, total: int) -> float:
-        """Return the rate in a step, counted from 0, of so many."""
+        """Return the rate in a step, counted from 0, out of `total`."""
         warm = max(1, round(_WARM * total))
         rise = min(1.0, (step + 1) / warm)
         fall = (1 + math.cos(math.pi * step / total)) / 2
@@ -60,7 +60,7 @@ class Learning:
 
     @property
     def place(self) -> torch.device:
-        """The device in torch's terms; raises `device.missing` where it is not there."""
+        """The device in torch's terms; raises `device.missing` if it does not exist."""
         return Device(self.device).first
 
     @property
@@ -76,9 +76,9 @@ class Look:
     """The averaged network at a step.
 
     Attributes:
-        step: how many were made.
+        step: number of steps made.
         loss: mean of the training losses since the last look.
-        error: share of validation records that are wrong, of labels 1 - their mean balanced accuracy; None
+        error: share of validation records that are wrong, or for labels 1 - mean balanced accuracy; None
             without validation records.
     """
 
@@ -89,11 +89,11 @@ class Look:
 
 @dataclass(frozen=True)
 class TrainingHistory:
-    """A training.
+    """The history of a training.
 
     Attributes:
-        looks: in order.
-        kept: after how many steps the network was as it is kept.
+        looks: the looks, in order.
+        kept: number of steps after which the network had its final weights.
     """
 
     looks: tuple[Look, ...]

@@ -17,15 +17,15 @@ from ostraka.common.learning.objective import Objective
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Lesson:
-    """All that decides what becomes of a network's first weights.
+    """Everything that determines what becomes of a network's first weights.
 
     Attributes:
         objective: the algorithm.
         labelled: scaled records, at least one.
-        unlabeled: scaled records, float32 (M, F); None where there are none.
-        validation: scaled records that are not learned from, on which the network is looked at.
+        unlabeled: scaled records, float32 (M, F); None if there are none.
+        validation: scaled records that are not learned from, on which the network is evaluated.
         learning: how long and how fast.
-        seed: of batches, views and mixtures.
+        seed: seed of batches, views and mixtures.
     """
 
     objective: Objective
@@ -36,7 +36,7 @@ class Lesson:
     seed: int
 
     def fingerprint(self, net: nn.Module) -> str:
-        """SHA-256, hexadecimal, of the lesson, wherever it is learned, and of its first weights."""
+        """Return SHA-256, hexadecimal, of the lesson, without its device, and of its first weights."""
         learning = replace(self.learning, device=AUTO)
         digest = hashlib.sha256(repr((self.objective, learning, self.seed, torch.__version__)).encode())
         for name, value in net.state_dict().items():

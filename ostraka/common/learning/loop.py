@@ -1,4 +1,4 @@
-"""The one training loop of all networks that learn from few labels."""
+"""The training loop of all networks that learn from few labels."""
 
 import math
 
@@ -19,7 +19,7 @@ from ostraka.common.learning.training_run import UNWATCHED, Progress, Scalars, T
 
 
 class Draws:
-    """Records in a fresh random order for every pass; a batch may span two passes."""
+    """Records in a new random order for every pass; a batch may span two passes."""
 
     def __init__(self, records: int, batch: int, random: torch.Generator) -> None:
         self._records = records
@@ -29,7 +29,7 @@ class Draws:
         """Indices of this pass that were not drawn yet."""
 
     def draw(self) -> Tensor:
-        """Draw the next batch's indices, int64 (batch,); none where there are no records."""
+        """Draw the next batch's indices, int64 (batch,); none if there are no records."""
         while self._records and len(self.left) < self._batch:
             order = torch.randperm(self._records, generator=self._random, device=self._random.device)
             self.left = torch.cat([self.left, order])
@@ -39,14 +39,14 @@ class Draws:
 
 
 _CHECKED = 10
-"""Steps between two looks at whether the losses are numbers: each waits for the GPU."""
+"""Steps between two checks whether the losses are numbers; each check waits for the GPU."""
 
 
 class Training:
-    """A network, what it learns from, and how far it is.
+    """A network, what it learns from, and its progress.
 
     Attributes:
-        done: steps so far; `total` are planned.
+        done: number of steps so far; `total` are planned.
     """
 
     def __init__(self, net: nn.Module, lesson: Lesson) -> None:
@@ -78,16 +78,16 @@ class Training:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more is to be learned."""
+        """Whether the training has ended."""
         return self.done == self.total or self._stopping.enough
 
     @property
     def pausing(self) -> bool:
-        """Whether the network is to be looked at now."""
+        """Whether the network must be evaluated now."""
         return self.done % self._pace == 0 or self.done == self.total
 
     def step(self) -> None:
-        """One step; raises `model.diverged` where losses became no numbers, a few steps late."""
+        """Make one step; raise `model.diverged` if losses are no longer numbers, a few steps late."""
         step = TrainingStep(self.done, self.total, self._random)
         rows = self._draws.draw()
         pool = self._pool_draws.draw()
@@ -104,7 +104,7 @@ class Training:
             self._require_number()
 
     def look(self) -> Look:
-        """Look at the averaged network."""
+        """Evaluate the averaged network."""
         self._require_number()
         steps = self.done % self._pace or self._pace
         error = self._stopping.look(self._average.net, self.done)
@@ -114,14 +114,14 @@ class Training:
         return look
 
     def finish(self) -> TrainingHistory:
-        """Leaves the network as it is to be kept."""
+        """Give the network its final weights, and return the history."""
         kept = self._stopping.keep(self._average.net)
         self._net.load_state_dict(self._average.net.state_dict())
         self._net.eval()
         return TrainingHistory(tuple(self._stopping.looks), kept)
 
     def state(self) -> State:
-        """All that changes in a training, just after a look."""
+        """Return everything that changes in a training, just after a look."""
         notes, watched = self._stopping.state()
         left = {"labelled": self._draws.left, "unlabeled": self._pool_draws.left}
         parts = {
@@ -134,7 +134,7 @@ class Training:
         return State({"done": self.done, "watch": notes}, parts | watched)
 
     def resume(self, state: State) -> None:
-        """Restore the training to where it stood, on whatever device that was."""
+        """Restore a training's state, on whatever device it was."""
         self.done = state.notes["done"]
         self._net.load_state_dict(state.parts["net"])
         self._average.net.load_state_dict(state.parts["average"])
@@ -145,7 +145,7 @@ class Training:
         self._stopping.resume(state.notes["watch"], state.parts)
 
     def _restore_random(self, stood: Tensor) -> None:
-        """Draw on from a generator's state, or, where another device's had it, anew by seed and step."""
+        """Restore the generator's state; if it is from another kind of device, reseed by seed and step."""
         if len(stood) == len(self._random.get_state()):
             self._random.set_state(stood)
             return
@@ -166,22 +166,23 @@ _REPORTED = 10
 
 
 def learn(net: nn.Module, lesson: Lesson, run: TrainingRun = UNWATCHED) -> TrainingHistory:
-    """Trains `net`, which is left on its device in evaluation mode with the weights that are kept.
+    """Train `net`, and leave it on its device in evaluation mode with its final weights.
 
     These are the averaged ones at the end, unless at an earlier look they were better on the validation
     records by more than chance explains (docs/students.md). The same data and seed give the same weights on
-    one machine's CPU, also where the training was killed and went on from its checkpoint. One that was begun
-    on another kind of device goes on, too, and draws other batches from there.
+    one machine's CPU, even if the training was killed and resumed from its checkpoint. A training that was
+    begun on another kind of device resumes, too, but draws other batches from then on.
 
     Args:
-        net: of scaled flat rows to logits.
+        net: a network of scaled flat rows to logits.
         lesson: what it learns.
-        run: told every few steps; its checkpoint is written at every look, and removed when all is done.
+        run: its progress is called every few steps; its checkpoint is written at every look, and removed at
+            the end.
 
     Raises:
-        OstrakaError: `data.too_few` for no labelled records, `model.diverged` where a loss is not a number,
-            `device.missing`, `device.full`, `config.invalid` where TensorBoard is missing, or a file cannot
-            be written.
+        OstrakaError: `data.too_few` without labelled records, `model.diverged` if a loss is not a number,
+            `device.missing`, `device.full`, `config.invalid` if TensorBoard is missing, or a file cannot be
+            written.
     """
     if len(lesson.labelled) == 0:
         raise OstrakaError(ErrorCode.DATA_TOO_FEW, "There are no labelled records to learn from: label some.")
@@ -199,7 +200,7 @@ def learn(net: nn.Module, lesson: Lesson, run: TrainingRun = UNWATCHED) -> Train
 
 
 def _take_steps(training: Training, kept: Checkpoint, scalars: Scalars, progress: Progress) -> None:
-    """Take all steps that are left."""
+    """Take all remaining steps."""
     stood = kept.read()
     if stood is not None:
         training.resume(stood)

@@ -10,52 +10,52 @@ from torch import Tensor
 from ostraka.common.learning.device import CPU, Device, free_memory, is_cuda, is_out_of_memory
 
 MICRO_BATCH = 128
-"""Records evaluated at a time on a CPU: few enough that what layers give each other stays in its cache."""
+"""Number of records evaluated at a time on a CPU: few enough for the layers' outputs to stay in its cache."""
 MICRO_BATCH_ON_GPU = 4096
-"""The same on a card, at first: many enough to keep it busy, and halved wherever its memory is short."""
+"""The same on a card, initially: enough to keep it busy, and halved whenever its memory is short."""
 PARTS_BEFORE_GROWTH = 16
-"""Parts that have to fit before twice as many records are tried: a try that fails costs about one of them."""
+"""Parts that must fit before twice as many records are tried; a failed try costs about one of them."""
 MAX_PARTS_BEFORE_GROWTH = 1024
-"""The same after many tries that failed: what another process holds for good is asked for seldom."""
+"""The same after many failed tries: memory that another process holds for good is rarely tried for."""
 
 
 class MicroBatches:
-    """Evaluates records some at a time: half as many when memory is short, and in time again more.
+    """Evaluates records in parts: half as many if memory is short, and gradually more again.
 
-    Sizes depend on memory alone, never on what records hold. Safe to use from several threads.
+    Sizes depend only on memory, never on the content of records. Safe to use from several threads.
 
     Attributes:
         place: where they are evaluated.
     """
 
     def __init__(self, device: Device, place: torch.device, most: int | None = None) -> None:
-        """Take where to evaluate, and `most` records at a time; none: what suits the place."""
+        """Take the device, the place, and the maximum number of records at a time; None: the default."""
         self._device = device
         self.place = place
         self._most = most or (MICRO_BATCH if place.type == CPU else MICRO_BATCH_ON_GPU)
         self._size = self._most
         self._fitted = 0
-        """Parts of this size in a row that fitted."""
+        """Number of consecutive parts of this size that fitted."""
         self._patience = PARTS_BEFORE_GROWTH
         self._grown = False
-        """Whether no part of this size was tried yet since it grew."""
+        """Whether no part was tried yet since the size grew."""
         self._told = False
-        # Guards the size and what decides over it; not held while records are evaluated.
+        # Guards the size and what determines it; not held while records are evaluated.
         self._lock = threading.Lock()
         device.watch(self)
 
     @property
     def size(self) -> int:
-        """Records that are evaluated together now, at most."""
+        """Current maximum number of records that are evaluated together."""
         return self._size
 
     @property
     def is_short(self) -> bool:
-        """Whether memory is too short for as many as usual."""
+        """Whether memory is too short for the usual number."""
         return self._size < self._most
 
     def evaluate(self, work: Callable[[Tensor], Tensor], records: Tensor) -> list[Tensor]:
-        """`work` of all records (N, ...), in parts; raises what it raises, memory included where N is 1."""
+        """Return `work` of all records (N, ...), in parts; raises its errors, shortage only if N is 1."""
         # From pinned memory records are copied while earlier ones are computed.
         pinned = records.pin_memory() if is_cuda(self.place) else records
         results: list[Tensor] = []
@@ -72,7 +72,7 @@ class MicroBatches:
         return results
 
     def _within_memory(self, work: Callable[[Tensor], Tensor], part: Tensor) -> Tensor | None:
-        """`work` of a part; None where it takes too much memory, which is free again once this returns."""
+        """Return `work` of a part; None if it takes too much memory, which is free again after the return."""
         try:
             return work(part.to(self.place, non_blocking=True))
         except Exception as exc:
@@ -97,7 +97,7 @@ class MicroBatches:
             )
 
     def _grow(self, size: int) -> None:
-        """Count a part that fitted; after enough whole ones, twice as many records are tried."""
+        """Count a part that fitted; after enough full ones, twice as many records are tried."""
         if size < self._size or not (self.is_short or self._grown):
             return
         with self._lock:

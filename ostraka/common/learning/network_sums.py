@@ -18,8 +18,8 @@ from ostraka.common.sums.questions import NetworkQuestion, Rows, Target
 def sum_network_gradients(question: NetworkQuestion, rows: Rows) -> NDArray[np.int64]:
     """Return the sum of all records' gradients in radii, int64 (p,) in steps of 2^-16.
 
-    Each is clipped to norm 1 and rounded towards zero before it is added, so that whole numbers are added.
-    Raises `plan.invalid` where the network has another number of parameters than the question.
+    Each gradient is clipped to norm 1 and rounded towards zero first, so that whole numbers are added. Raises
+    `plan.invalid` if the network's number of parameters differs from the question's.
     """
     net = restore_network(question)
     X = torch.from_numpy(np.ascontiguousarray(rows.X, np.float32))
@@ -30,7 +30,7 @@ def sum_network_gradients(question: NetworkQuestion, rows: Rows) -> NDArray[np.i
 
 
 def restore_network(question: NetworkQuestion) -> nn.Module:
-    """Return the network of a question with its parameters; raise as `sum_network_gradients`."""
+    """Return the network of a question with its parameters; raises as `sum_network_gradients`."""
     net = network(question.shape, question.target.outputs, question.network)
     parameters = sum(part.numel() for part in net.parameters())
     if parameters != len(question.parameters):
@@ -44,7 +44,7 @@ def restore_network(question: NetworkQuestion) -> nn.Module:
 
 
 def labels_of(target: Target, y: NDArray[np.number]) -> Tensor:
-    """Return what a loss compares scores with: classes int64 (n,), else float32 (n, outputs)."""
+    """Return the targets of a loss: classes int64 (n,), else float32 (n, outputs)."""
     if target.loss == "softmax":
         return torch.from_numpy(y.astype(np.int64))
     wanted = y.reshape(len(y), target.outputs)
@@ -54,11 +54,11 @@ def labels_of(target: Target, y: NDArray[np.number]) -> Tensor:
 
 
 def target_loss(target: Target, scores: Tensor, wanted: Tensor) -> Tensor:
-    """Return the sum of losses of scores (..., outputs) for what `labels_of` gives (..., or ..., outputs)."""
+    """Return the sum of losses of scores (..., outputs) for targets of `labels_of` (..., or ..., outputs)."""
     if target.loss == "softmax":
         return functional.cross_entropy(scores.flatten(0, -2), wanted.flatten(), reduction="sum")
     if target.loss == "logistic":
-        # A label that is not known is below 0.
+        # An unknown label is below 0.
         known = (wanted >= 0).to(scores.dtype)
         return functional.binary_cross_entropy_with_logits(
             scores, wanted.clamp(min=0), known, reduction="sum"

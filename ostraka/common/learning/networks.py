@@ -1,4 +1,4 @@
-"""Networks of students: small enough for minutes on two cores."""
+"""Networks of students: small enough to train in minutes on two cores."""
 
 from typing import Literal
 
@@ -12,20 +12,20 @@ from ostraka.common.learning.shape import Axes, Shape, picture_axes
 
 Kind = Literal["auto", "linear", "mlp", "cnn", "small-mlp", "small-cnn"]
 DTYPES = (torch.float32, torch.int64)
-"""Of a network's weights, and of its counts of batches."""
+"""Types of a network's weights, and of its counts of batches."""
 HIDDEN = 256
-"""Units of a hidden layer: with `CHANNELS` what two cores train in minutes."""
+"""Units of a hidden layer: with `CHANNELS` small enough for two cores to train it in minutes."""
 CHANNELS = (32, 32, 64)
 SMALL_HIDDEN = 64
 """Units of the hidden layer of "small-mlp": noise on gradients grows with the root of the parameters."""
 SMALL_CHANNELS = (16, 32)
-"""Of the convolutions of "small-cnn", for the same reason."""
+"""Channels of the convolutions of "small-cnn", chosen for the same reason."""
 _LARGE_SIDE = 16
-"""Pixels from which the first convolution strides: smaller ones, pooled twice, would be left with a pixel."""
+"""Pixels from which the first convolution strides: smaller images, pooled twice, would shrink to a pixel."""
 
 
 class RowsAsImages(nn.Module):
-    """Turns flat rows into images (n, channels, height, width), laid out as convolutions are fastest."""
+    """Turns flat rows into images (n, channels, height, width), laid out for the fastest convolutions."""
 
     def __init__(self, axes: Axes) -> None:
         super().__init__()
@@ -41,18 +41,18 @@ class RowsAsImages(nn.Module):
 
 
 def network(shape: Shape, outputs: int, kind: str = "auto", *, seed: int = 0) -> nn.Module:
-    """Make a network from scaled flat rows (n, F) to logits (n, outputs), its first weights from `seed`.
+    """Make a network from scaled flat rows (n, F) to logits (n, outputs), with first weights from `seed`.
 
     Args:
-        shape: of one record: (F,), (height, width) or three axes with the channels first or last.
-        outputs: classes, or labels.
-        kind: "mlp" for tables, "cnn" for images; "auto" takes the one of these that suits the shape; "linear"
-            for logistic regression; "small-mlp" and "small-cnn" treat every record by itself, as sums of
-            clipped gradients need it; or a factory "module:function" that this process was asked to import.
-        seed: of the first weights.
+        shape: shape of one record: (F,), (height, width) or three axes with the channels first or last.
+        outputs: number of classes, or of labels.
+        kind: "mlp" for tables, "cnn" for images; "auto" selects one of these by the shape; "linear" for
+            logistic regression; "small-mlp" and "small-cnn" treat every record separately, as sums of clipped
+            gradients require; or a factory "module:function" that this process was asked to import.
+        seed: seed of the first weights.
 
     Raises:
-        OstrakaError: `model.invalid` for a cnn of records that are not images, and as `_own` says.
+        OstrakaError: `model.invalid` for a cnn of records that are not images, and as in `_own`.
     """
     if is_factory(kind):
         return _own(kind, shape, outputs, seed)
@@ -74,10 +74,10 @@ def network(shape: Shape, outputs: int, kind: str = "auto", *, seed: int = 0) ->
 
 
 def _own(name: str, shape: Shape, outputs: int, seed: int) -> nn.Module:
-    """Make a factory's network, which takes records of their shape, (n, *shape), into one of flat rows.
+    """Turn a factory's network, which takes records of their shape, (n, *shape), into one of flat rows.
 
-    Raises `model.invalid` where it fails or gives no network from such records to finite logits (n, outputs)
-    of single precision.
+    Raises `model.invalid` if the factory fails, or if its result is not a network from such records to finite
+    logits (n, outputs) of single precision.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -97,7 +97,7 @@ def _own(name: str, shape: Shape, outputs: int, seed: int) -> nn.Module:
 
 
 def _linear(features: int, outputs: int) -> nn.Module:
-    """One layer, which begins at 0."""
+    """Make a single layer, with weights of 0."""
     layer = LogitLayer(features, outputs)
     for weights in layer.parameters():
         nn.init.zeros_(weights)
@@ -105,17 +105,17 @@ def _linear(features: int, outputs: int) -> nn.Module:
 
 
 def _mlp(features: int, outputs: int) -> nn.Module:
-    """Two hidden layers."""
+    """Make a network with two hidden layers."""
     return nn.Sequential(*_dense(features, HIDDEN), *_dense(HIDDEN, HIDDEN), LogitLayer(HIDDEN, outputs))
 
 
 def _small_mlp(features: int, outputs: int) -> nn.Module:
-    """One hidden layer."""
+    """Make a network with one hidden layer."""
     return nn.Sequential(nn.Linear(features, SMALL_HIDDEN), nn.ReLU(), LogitLayer(SMALL_HIDDEN, outputs))
 
 
 def _small_cnn(axes: Axes, outputs: int) -> nn.Module:
-    """Two convolutions and a linear layer."""
+    """Make a network of two convolutions and a linear layer."""
     first, second = SMALL_CHANNELS
     features = nn.Sequential(
         RowsAsImages(axes),
@@ -133,7 +133,7 @@ def _dense(before: int, after: int) -> tuple[nn.Module, ...]:
 
 
 def _cnn(axes: Axes, outputs: int) -> nn.Module:
-    """Three convolutions and a linear layer; the first strides over images of 16 pixels and more."""
+    """Make three convolutions and a linear layer; the first strides over images of 16 pixels and more."""
     first, second, third = CHANNELS
     large = min(axes.height, axes.width) >= _LARGE_SIDE
     features = nn.Sequential(
@@ -144,7 +144,7 @@ def _cnn(axes: Axes, outputs: int) -> nn.Module:
         nn.Flatten(),
     )
     with torch.no_grad():
-        # In evaluation mode, so that these zeros leave no trace in the statistics of batches.
+        # In evaluation mode, so that these zeros do not affect the statistics of batches.
         width = features.eval()(torch.zeros(1, axes.channels * axes.height * axes.width)).shape[1]
     net = nn.Sequential(features, LogitLayer(width, outputs))
     return net.train().to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
@@ -153,7 +153,7 @@ def _cnn(axes: Axes, outputs: int) -> nn.Module:
 def _convolution(
     before: int, after: int, side: int, *, stride: int = 1, pooled: bool = False
 ) -> tuple[nn.Module, ...]:
-    """Make a convolution, normalised after it is pooled, when there is a quarter of it left."""
+    """Make a convolution that is normalised after pooling, when only a quarter of the values is left."""
     convolution = nn.Conv2d(before, after, side, stride=stride, padding=side // 2, bias=False)
     pool = (nn.MaxPool2d(2),) if pooled else ()
     return convolution, *pool, nn.BatchNorm2d(after), nn.ReLU()

@@ -1,4 +1,4 @@
-"""Training objectives: the loss that an algorithm minimises in every step; that of labelled records alone."""
+"""Training objectives: the loss that an algorithm minimises in every step; the supervised objective."""
 
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -12,11 +12,11 @@ from ostraka.common.learning.augmentation import Augmentation
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """Where a training stands.
+    """The position in a training.
 
     Attributes:
-        number: of the step, from 0; `total` of them are planned.
-        random: what views and mixtures are drawn from; on the device of the records.
+        number: number of the step, from 0; `total` steps are planned.
+        random: generator of views and mixtures, on the device of the records.
     """
 
     number: int
@@ -25,7 +25,7 @@ class TrainingStep:
 
 
 class Objective(Protocol):
-    """An algorithm; it holds nothing that changes between steps, so that a training can go on."""
+    """An algorithm; it has no state that changes between steps, so that a training can resume."""
 
     def loss(
         self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: TrainingStep
@@ -34,19 +34,19 @@ class Objective(Protocol):
 
         Args:
             net: the network, of scaled rows to logits.
-            labelled: rows (n, F) and soft targets (n, outputs), UNKNOWN where nobody answered for a label.
-            unlabeled: rows (m, F), none where there are none.
-            step: where the training stands.
+            labelled: rows (n, F) and soft targets (n, outputs), UNKNOWN for labels without an answer.
+            unlabeled: rows (m, F), possibly none.
+            step: the position in the training.
         """
 
 
 def losses(logits: Tensor, targets: Tensor, *, multi_label: bool) -> Tensor:
-    """Cross-entropy of every record, (n,).
+    """Return the cross-entropy of every record, (n,).
 
     Args:
-        logits: (n, classes), or (n, k) of k labels.
-        targets: probabilities of the same shape; of labels also UNKNOWN, which counts for nothing.
-        multi_label: whether every label is a question of its own; a record's loss is their mean.
+        logits: (n, classes), or (n, k) for k labels.
+        targets: probabilities of the same shape; for labels also UNKNOWN, which is ignored.
+        multi_label: whether every label is a separate question; a record's loss is their mean.
     """
     if not multi_label:
         return functional.cross_entropy(logits, targets, reduction="none")
@@ -56,12 +56,12 @@ def losses(logits: Tensor, targets: Tensor, *, multi_label: bool) -> Tensor:
 
 
 def probabilities(logits: Tensor, *, multi_label: bool) -> Tensor:
-    """Of classes, or of each label to be 1, float32 of the logits' shape."""
+    """Return probabilities of classes, or of each label being 1, float32 with the logits' shape."""
     return logits.float().sigmoid() if multi_label else torch.softmax(logits.float(), dim=1)
 
 
 def ramp(step: TrainingStep, part: float) -> float:
-    """Grows from 0 to 1 over the first `part` of all steps; guesses of the first steps are worth little."""
+    """Return a weight growing from 0 to 1 over the first `part` of all steps, as early guesses are poor."""
     return min(1.0, (step.number + 1) / max(1.0, part * step.total))
 
 
@@ -70,7 +70,7 @@ class SupervisedObjective:
     """Cross-entropy of weak views of the labelled records.
 
     Attributes:
-        views: of the records.
+        views: views of the records.
         multi_label: whether outputs are labels, not classes.
     """
 

@@ -1,7 +1,7 @@
-"""AdamW (Loshchilov and Hutter, 2019), with the fused step of torch but without its class.
+"""AdamW (Loshchilov and Hutter, 2019), with torch's fused step but without torch's class.
 
-Making any object of `torch.optim.Optimizer` imports torch's compiler, which takes two seconds of processor
-time and is never used here.
+Creating any `torch.optim.Optimizer` imports torch's compiler, which takes two seconds of processor time and
+is never used here.
 """
 
 import copy
@@ -15,11 +15,11 @@ from torch.optim.adamw import adamw
 
 BETAS = (0.9, 0.999)
 EPSILON = 1e-8
-"""As torch's own AdamW has them unless told otherwise."""
+"""torch's defaults for AdamW."""
 
 
 class AdamW:
-    """What `torch.optim.AdamW(..., fused=True)` does to parameters, its rate told at each step."""
+    """The update of `torch.optim.AdamW(..., fused=True)`, with the rate given at each step."""
 
     def __init__(self, parameters: Iterable[Tensor], weight_decay: float) -> None:
         """Take the parameters, on their device, and the decay for a rate of 1."""
@@ -28,13 +28,13 @@ class AdamW:
         self._moments: dict[int, dict[str, Tensor]] = {}
 
     def zero_grad(self) -> None:
-        """Forget all gradients."""
+        """Clear all gradients."""
         for parameter in self._parameters:
             parameter.grad = None
 
     @torch.no_grad()
     def step(self, rate: float, beta1: float = BETAS[0]) -> None:
-        """Change every parameter that has a gradient; `beta1` is how much of the mean gradient stays."""
+        """Update every parameter with a gradient; `beta1` is the part of the mean gradient that is kept."""
         learned = {
             row: (parameter, parameter.grad)
             for row, parameter in enumerate(self._parameters)
@@ -59,11 +59,11 @@ class AdamW:
         )
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return what is remembered of each parameter, named "row/name"."""
+        """Return the stored moments of each parameter, named "row/name"."""
         return {f"{row}/{name}": value for row, each in self._moments.items() for name, value in each.items()}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Remember what another one of the same parameters did."""
+        """Restore the moments of another instance with the same parameters."""
         self._moments = {}
         for key, value in tensors.items():
             row, _, name = key.partition("/")
@@ -85,22 +85,22 @@ _RISING = 0.3
 """Part of the steps in which the rate rises."""
 # These are the defaults of `torch.optim.lr_scheduler.OneCycleLR`.
 _FIRST = 25.0
-"""What the highest rate is divided by in the first step."""
+"""Divisor of the highest rate in the first step."""
 _LAST = _FIRST * 1e4
-"""What it is divided by in the last step."""
+"""Divisor of the highest rate in the last step."""
 _MOMENTUM = 0.95
-"""Where the rate is lowest."""
+"""Momentum at the lowest rate."""
 _MIN_MOMENTUM = 0.85
-"""Where the rate is highest."""
+"""Momentum at the highest rate."""
 
 
 @dataclass(frozen=True)
 class OneCycle:
-    """A rate that rises to its highest and falls along half cosines, and a momentum that does the converse.
+    """A rate that rises to its highest and falls along half cosines, and a momentum that does the opposite.
 
     Attributes:
-        highest: rate.
-        steps: how many there are, at least 2.
+        highest: the highest rate.
+        steps: number of steps, at least 2.
     """
 
     highest: float
@@ -119,15 +119,15 @@ class OneCycle:
 
 
 def _between(start: float, end: float, part: float) -> float:
-    """Return where half a cosine from `start` to `end` is after this part of it."""
+    """Return the value of half a cosine from `start` to `end` after this part of it."""
     return end + (start - end) / 2 * (1 + math.cos(math.pi * part))
 
 
 class MovingAverage:
-    """A network whose weights follow another's, each step a little."""
+    """A network whose weights follow another network's, a little at each step."""
 
     def __init__(self, net: nn.Module, decay: float) -> None:
-        """Start as the network is; `decay` is the part of the average that a step keeps in the end."""
+        """Start with the network's weights; `decay` is the part of the average that a late step keeps."""
         self.net = copy.deepcopy(net)
         """The average."""
         self._decay = decay
@@ -137,8 +137,8 @@ class MovingAverage:
 
     @torch.no_grad()
     def follow(self, step: int) -> None:
-        """Move towards the network after a step, counted from 0: keep less in the first ones."""
-        # TensorFlow's rule (tf.train.ExponentialMovingAverage): first weights are random, and soon forgotten.
+        """Move towards the network after a step, counted from 0; keep less in the first steps."""
+        # TensorFlow's rule (tf.train.ExponentialMovingAverage): the random first weights are soon forgotten.
         decay = min(self._decay, (1 + step) / (10 + step))
         torch._foreach_lerp_(self._own, self._owned, 1 - decay)
         for own, count in self._counts:

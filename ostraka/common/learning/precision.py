@@ -1,4 +1,4 @@
-"""Networks that compute in bfloat16 where a card does, and their logits in float32 everywhere."""
+"""Networks that compute in bfloat16 on cards that support it, with logits in float32 everywhere."""
 
 from contextlib import AbstractContextManager, nullcontext
 
@@ -10,14 +10,15 @@ from ostraka.common.learning.device import has_bfloat16
 
 
 class LogitLayer(nn.Linear):
-    """A last layer: it computes with its own precision, whatever autocast asks for around it.
+    """A last layer, which computes with its own precision, whatever autocast requires around it.
 
-    In bfloat16 1.25% of drawn logits tied with the largest, and 0.64% of votes were others than in float32.
+    In bfloat16 1.25% of drawn logits tied with the largest, and 0.64% of votes differed from those in
+    float32.
     """
 
     def forward(self, X: Tensor) -> Tensor:
         """Return logits (..., outputs) of the weights' type."""
-        # TorchScript, of which exported files may be, knows no `with` here, and leaves `else` out.
+        # TorchScript, which exported files may use, does not support `with` here, and skips `else`.
         if torch.jit.is_scripting():  # type: ignore[attr-defined]
             return functional.linear(X, self.weight, self.bias)
         else:  # noqa: RET505
@@ -26,7 +27,7 @@ class LogitLayer(nn.Linear):
 
 
 def whole_precision(place: torch.device) -> AbstractContextManager[object]:
-    """Inside, autocast lowers no precision."""
+    """Return a context in which autocast lowers no precision."""
     if torch.is_autocast_enabled(place.type):
         return torch.autocast(place.type, enabled=False)
     return nullcontext()
@@ -38,7 +39,7 @@ def ends_in_logits(net: nn.Module) -> bool:
 
 
 def low_precision(net: nn.Module, place: torch.device) -> AbstractContextManager[object]:
-    """Inside, products are of bfloat16 on a card that computes with it, for networks like this one."""
+    """Return a context with bfloat16 products if the card supports them and the network is suitable."""
     if has_bfloat16(place) and ends_in_logits(net):
         return torch.autocast(place.type, torch.bfloat16)
     return nullcontext()

@@ -1,7 +1,8 @@
-"""Public projections of records to few features, which a task names: the same at every site, of no records.
+"""Public projections of records to few features, named by a task: equal at every site, based on no records.
 
-Images keep the lowest frequencies of their cosine transform, in which most of what tells them apart lies;
-tables get sums with random signs (Achlioptas 2003). Entries are rounded, so that machines agree on digests.
+Images keep the lowest frequencies of their cosine transform, which contain most of the differences between
+them. Tables get sums with random signs (Achlioptas 2003). Entries are rounded, so that machines agree on
+digests.
 """
 
 import hashlib
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"projection:to_(\d+)_of_(\d+(?:x\d+)*)")
 _STEPS = 2.0**20
-"""Entries are multiples of 2^-20: far coarser than the last digits in which libraries differ."""
+"""Entries are multiples of 2^-20, far coarser than the last digits in which libraries differ."""
 
 
 def is_projection(name: str) -> bool:
-    """Whether an encoder's name is one of a projection."""
+    """Whether an encoder's name is that of a projection."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -44,7 +45,7 @@ def projection(name: str) -> "nn.Module":
 
 
 def _basis(features: int, shape: Shape, name: str) -> NDArray[np.float32]:
-    """Return the rows (features, F) by which flat records of a shape are multiplied."""
+    """Return the matrix rows (features, F) that multiply flat records of a shape."""
     rows = _random_signs(features, shape, name) if picture_axes(shape) is None else _cosines(features, shape)
     return (np.rint(rows * _STEPS) / _STEPS).astype(np.float32)
 
@@ -68,7 +69,7 @@ def _cosines(features: int, shape: Shape) -> NDArray[np.float64]:
 
 
 def _random_signs(features: int, shape: Shape, name: str) -> NDArray[np.float64]:
-    """Return signs that the name stands for, divided so that records keep their length on average."""
+    """Return signs derived from the name, divided so that records keep their length on average."""
     size = features * int(np.prod(shape))
     bits = np.unpackbits(np.frombuffer(hashlib.shake_256(name.encode()).digest(-(-size // 8)), np.uint8))
     signs = bits[:size].reshape(features, -1).astype(np.float64) * 2.0 - 1.0

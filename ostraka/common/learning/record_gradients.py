@@ -1,4 +1,4 @@
-"""Every record's own gradient, clipped, and the exact sum of them in whole lattice steps."""
+"""Every record's own clipped gradient, and their exact sum in whole lattice steps."""
 
 import traceback
 from collections.abc import Callable, Iterable, Mapping
@@ -19,17 +19,17 @@ from ostraka.common.sharing import FRACTION_BITS
 Loss = Callable[[Tensor, Tensor], Tensor]
 """The sum of losses of logits (1, N, classes) for y (1, N) or (1, N, labels)."""
 STEPS = 2**FRACTION_BITS
-"""Steps of the lattice in one radius."""
+"""Number of lattice steps in one radius."""
 WITHIN = 1 - 1e-6
-"""What a clipped norm is brought to instead of 1, so that rounding cannot take it beyond."""
+"""Target norm of clipping, used instead of 1, so that rounding cannot exceed 1."""
 
 
 FAILURES = (Exception, SystemExit)
-"""What models of a party's own may raise."""
+"""Exceptions that a party's own models may raise."""
 
 
 def tell(failure: BaseException) -> None:
-    """Says that a model failed, and by which kind of failure; each kind once in a process."""
+    """Log that a model failed, with the type of failure; each type once per process."""
     _tell(type(failure).__name__)
 
 
@@ -39,9 +39,9 @@ def _tell(problem: str) -> None:
 
 
 TOGETHER = 64
-"""Records at a time. Up to 128 clipped gradients' sums are whole numbers below 2^24: exact in float32."""
+"""Number of records at a time. Sums of up to 128 clipped gradients stay below 2^24: exact in float32."""
 _PLAIN: set[type[nn.Module]] = {nn.Flatten, nn.ReLU, nn.MaxPool2d, nn.AvgPool2d, RowsAsImages}
-"""Layers without parameters that take every record by itself."""
+"""Layers without parameters that treat every record separately."""
 
 
 def take_each_record(*layers: type[nn.Module]) -> None:
@@ -52,17 +52,17 @@ def take_each_record(*layers: type[nn.Module]) -> None:
 def sum_of_clipped(net: nn.Module, X: Tensor, y: Tensor, radius: float, loss: Loss) -> Tensor:
     """Sum records' gradients in radii, each clipped to one, int64 (d,) in lattice steps.
 
-    Each is rounded towards zero to whole steps before it is added: a record adds a vector of norm at most
-    `STEPS`, whatever the other records are, and sums of whole numbers are exact (own derivation:
-    docs/accounting.md, Trainings). A gradient that is not a number is 0, and so is that of a record for
-    which the network raises.
+    Each gradient is rounded towards zero to whole steps before it is added. So a record adds a vector of norm
+    at most `STEPS`, whatever the other records are, and sums of whole numbers are exact (own derivation:
+    docs/accounting.md, Trainings). A gradient that is not a number becomes 0, and so does that of a record
+    for which the network raises.
 
     Args:
-        net: a network of records to logits, its parameters in the order of `parameters()`.
+        net: a network of records to logits, with its parameters in the order of `parameters()`.
         X: records (N, *shape).
         y: their classes (N,), or labels (N, labels).
-        radius: L2 norm that is clipped to, in parameters.
-        loss: whose gradients they are.
+        radius: L2 norm to which gradients are clipped, in parameters.
+        loss: the loss.
     """
     total = torch.zeros(sum(part.numel() for part in net.parameters()), dtype=torch.int64, device=X.device)
     for records, labels in zip(torch.split(X, TOGETHER), torch.split(y, TOGETHER), strict=True):
@@ -71,7 +71,7 @@ def sum_of_clipped(net: nn.Module, X: Tensor, y: Tensor, radius: float, loss: Lo
 
 
 def gradients(net: nn.Module, X: Tensor, y: Tensor, loss: Loss) -> Tensor:
-    """Return the gradient of each record's loss, float32 (N, d), which no other record has a part in."""
+    """Return the gradient of each record's loss, float32 (N, d); no other record affects it."""
     layers = list(_layers(net))
     if _is_chain(layers):
         return _of_chain(layers, X, y, loss)
@@ -79,7 +79,7 @@ def gradients(net: nn.Module, X: Tensor, y: Tensor, loss: Loss) -> Tensor:
 
 
 def require_gradients(net: nn.Module, X: Tensor, y: Tensor, model: str, loss: Loss) -> None:
-    """Raise `model.invalid` unless gradients can be taken of the network at all: at zeros, like X and y."""
+    """Raise `model.invalid` unless gradients of the network exist: at zeros with the shapes of X and y."""
     try:
         gradients(net, torch.zeros_like(X[:1]), torch.zeros_like(y[:1]), loss)
     except FAILURES as exc:
@@ -88,15 +88,15 @@ def require_gradients(net: nn.Module, X: Tensor, y: Tensor, model: str, loss: Lo
 
 
 def _of_all(net: nn.Module, X: Tensor, y: Tensor, loss: Loss) -> Tensor:
-    """Gradients (N, d), 0 for records for which the network raises.
+    """Return gradients (N, d), 0 for records for which the network raises.
 
-    Those are replaced by zeros, so that the others are computed just as if nothing had failed. Raises what
-    the network raises where it fails on zeros alone, too: that is no record's fault.
+    Those records are replaced by zeros, so that the others are computed as if nothing had failed. If the
+    network also fails on zeros, its error is raised, because then no record causes it.
     """
     try:
         return gradients(net, X, y, loss)
     except FAILURES as exc:
-        # They hold memory, which may be what was short.
+        # The frames hold memory, which may be what was short.
         traceback.clear_frames(exc.__traceback__)
     gradients(net, torch.zeros_like(X), torch.zeros_like(y), loss)
     failed = torch.tensor([_fails(net, X[row : row + 1], y[row : row + 1], loss) for row in range(len(y))])
@@ -115,14 +115,14 @@ def _fails(net: nn.Module, x: Tensor, y: Tensor, loss: Loss) -> bool:
 
 
 def _without(rows: Tensor, failed: Tensor) -> Tensor:
-    """Return the same rows, with those that failed all 0."""
+    """Return the same rows, with the failed ones set to 0."""
     return rows.masked_fill(failed.view(-1, *[1] * (rows.dim() - 1)), 0)
 
 
 def _clip(each: Tensor, radius: float) -> Tensor:
-    """Gradients (N, d) in whole steps of radii, still float32; `each` is used up.
+    """Return gradients (N, d) in whole steps of radii, still float32; overwrites `each`.
 
-    Where a tiny radius and a tiny gradient make a factor that float32 does not hold, the gradient is 0.
+    If a tiny radius and a tiny gradient give a factor that float32 cannot represent, the gradient becomes 0.
     """
     norms = torch.linalg.vector_norm(each, dim=1, keepdim=True, dtype=torch.float64)
     factors = WITHIN * STEPS * torch.minimum(1 / norms, torch.full_like(norms, 1 / radius))
@@ -140,12 +140,12 @@ def _layers(net: nn.Module) -> Iterable[nn.Module]:
 
 
 def _is_chain(layers: list[nn.Module]) -> bool:
-    """Whether these are layers whose gradients are known, one after the other."""
+    """Whether these layers all have known gradients, one after the other."""
     return all(_is_plain(layer) or _is_linear(layer) or _is_convolution(layer) for layer in layers)
 
 
 def _is_plain(layer: nn.Module) -> bool:
-    """Whether it passes values on; one that changes them in place would hide what came before it."""
+    """Whether it only passes values on; a layer that changes them in place would hide its input."""
     if getattr(layer, "inplace", False):
         return False
     return type(layer) in _PLAIN or (type(layer) is nn.GroupNorm and not layer.affine)
@@ -161,7 +161,7 @@ def _is_convolution(layer: nn.Module) -> TypeGuard[nn.Conv2d]:
 
 
 def _of_chain(layers: list[nn.Module], X: Tensor, y: Tensor, loss: Loss) -> Tensor:
-    """Gradients from what goes into each layer and the loss's gradient at what comes out, in one pass."""
+    """Return gradients from the input of each layer and the loss's gradient at its output, in one pass."""
     passed: list[tuple[nn.Module, Tensor, Tensor]] = []
     values = X
     for layer in layers:
@@ -179,12 +179,12 @@ def _of_chain(layers: list[nn.Module], X: Tensor, y: Tensor, loss: Loss) -> Tens
 
 
 def _of_linear(before: Tensor, slope: Tensor) -> list[Tensor]:
-    """Gradients of weight and bias from inputs (N, in) and slopes (N, out)."""
+    """Return gradients of weight and bias from inputs (N, in) and slopes (N, out)."""
     return [(slope[:, :, None] * before[:, None, :]).flatten(1), slope]
 
 
 def _of_convolution(layer: nn.Conv2d, before: Tensor, slope: Tensor) -> list[Tensor]:
-    """Gradients of weight and bias from images (N, in, ...) and slopes (N, out, ...)."""
+    """Return gradients of weight and bias from images (N, in, ...) and slopes (N, out, ...)."""
     assert not isinstance(layer.padding, str)  # noqa: S101 - `_is_convolution` says so
     places = functional.unfold(before, layer.kernel_size, layer.dilation, layer.padding, layer.stride)
     flat = slope.flatten(2)
@@ -192,7 +192,7 @@ def _of_convolution(layer: nn.Conv2d, before: Tensor, slope: Tensor) -> list[Ten
 
 
 def _map_gradients(net: nn.Module, X: Tensor, y: Tensor, loss: Loss) -> Tensor:
-    """Gradients of any network, which torch.func computes as if each record were a batch of its own."""
+    """Return gradients of any network, computed by torch.func as if each record were a separate batch."""
     weights = {name: part.detach() for name, part in net.named_parameters()}
 
     def loss_of(weights: Mapping[str, Tensor], x: Tensor, label: Tensor) -> Tensor:

@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 Shape = tuple[int, ...]
 MIN_SIDE = 8
-"""Pixels below which the sides of records are no image's: they are taken as tables."""
+"""Side length in pixels below which records are treated as tables, not as images."""
 
 
 class Axes(NamedTuple):
-    """How one record is an image, whichever axis its channels are on."""
+    """The axes of one record as an image, whichever axis has its channels."""
 
     channels: int
     height: int
@@ -19,7 +19,7 @@ class Axes(NamedTuple):
 def image_axes(shape: Shape) -> Axes | None:
     """Return the axes of (height, width), (channels, height, width) or (height, width, channels), else None.
 
-    Channels are last where the last axis is the shortest of three.
+    Channels are last if the last axis is the shortest of three.
     """
     if len(shape) == 2:
         return Axes(1, shape[0], shape[1], False)
@@ -31,6 +31,6 @@ def image_axes(shape: Shape) -> Axes | None:
 
 
 def picture_axes(shape: Shape) -> Axes | None:
-    """Return the axes of records learned as images, of sides of `MIN_SIDE` or more; None for a table."""
+    """Return the axes of records learned as images, with sides of at least `MIN_SIDE`; None for a table."""
     axes = image_axes(shape)
     return axes if axes and min(axes.height, axes.width) >= MIN_SIDE else None

@@ -1,4 +1,4 @@
-"""What a party's records add up to for a question, in lattice steps."""
+"""A party's sums over its records for a question, in lattice steps."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,10 @@ def answer_steps(question: AnyQuestion, rows: Rows) -> list[NDArray[np.int64]]:
     """Return the blocks of the sum over all records in steps of 2^-16, int64.
 
     Raises:
-        OstrakaError: `plan.invalid` where a network has another number of parameters than the question says.
+        OstrakaError: `plan.invalid` if a network's number of parameters differs from the question's.
     """
     if isinstance(question, NetworkQuestion):
-        # Here: questions of linear models are answered where no torch is loaded.
+        # Imported here, because questions of linear models are answered without loading torch.
         from ostraka.common.learning.network_sums import sum_network_gradients
 
         return [sum_network_gradients(question, rows)]

@@ -1,4 +1,4 @@
-"""What accompanies a training: who is told, the file it resumes from, and its curves for TensorBoard."""
+"""What accompanies a training: progress reports, the checkpoint file, and curves for TensorBoard."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,17 +9,17 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.learning import Look
 
 Progress = Callable[[int, int], None]
-"""Told how many steps are done, and of how many."""
+"""Called with the number of steps done, and the total."""
 
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """How a training is run: nothing of it changes what is learned.
+    """How a training is run; nothing here changes what is learned.
 
     Attributes:
-        progress: told how many steps are done, and of how many.
-        checkpoint: file in which the training is kept until it is done, for the same one to resume from;
-            None: it is kept nowhere.
+        progress: called with the number of steps done, and the total.
+        checkpoint: file in which the training is saved until it is done, so that the same training can
+            resume; None: it is not saved.
         log: folder of TensorBoard's event files; None: none are written.
     """
 
@@ -29,14 +29,14 @@ class TrainingRun:
 
 
 UNWATCHED = TrainingRun()
-"""Nobody is told, and nothing is written."""
+"""A run without progress reports and files."""
 
 
 class Scalars:
-    """Event files in a folder; without one nothing is written."""
+    """Event files in a folder; without a folder nothing is written."""
 
     def __init__(self, folder: Path | None) -> None:
-        """Open the folder; raise `config.invalid` where it cannot, or TensorBoard is not installed."""
+        """Open the folder; raise `config.invalid` if that fails, or if TensorBoard is not installed."""
         self._writer: Any = None if folder is None else _writer(folder)
 
     def add(self, look: Look) -> None:

@@ -1,4 +1,4 @@
-"""What a student, or teachers together, came to, in sentences that are the same wherever they are shown."""
+"""Results of a student, or of teachers together, in sentences that are the same wherever they are shown."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ _GAIN = TypeAdapter(Gain)
 def tell_gain(gain: Gain, measured_on: str, who: str = STUDENT) -> str:
     """Return a student's accuracy, compared with own data alone and the most frequent class, with intervals.
 
-    `measured_on` says what the records are that it was measured on; `who` names it, with its verb.
+    `measured_on` describes the records on which it was measured; `who` is the subject with its verb.
     """
     records = f"{gain.records} {measured_on}"
     of, over = (f"the labels of {records}", "labels") if gain.multi_label else (records, "classes")
@@ -32,7 +32,7 @@ def tell_gain(gain: Gain, measured_on: str, who: str = STUDENT) -> str:
 def doubts(
     gain: Gain, measured_on: str, who: str = STUDENT, learned_from: str = "the labels"
 ) -> tuple[str, ...]:
-    """Return what keeps it from being as good as its accuracy looks, a sentence each; mostly none."""
+    """Return why it may be worse than its accuracy suggests, in sentences; mostly empty."""
     what = learned_from.removeprefix("the ")
     told = []
     own = gain.over_own
@@ -51,7 +51,7 @@ def doubts(
 
 
 def read_gain(student: Mapping[str, Any]) -> Gain | None:
-    """Return the gain of a student as JSON has it; None where it was not measured.
+    """Return the gain of a student from its JSON; None if it was not measured.
 
     Raises `pydantic.ValidationError` for other values.
     """

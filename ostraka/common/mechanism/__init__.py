@@ -1,8 +1,8 @@
-"""Mechanisms: how a histogram becomes an answer, with parameters in votes, and bounds on what that costs.
+"""Mechanisms: how a histogram becomes an answer, with parameters in votes and bounds on its cost.
 
-Two release what teachers of all parties learned together instead, with parameters in radii, and five release
-sums over all parties' records. Each has a file
-here, and one in `ostraka.guardian.mechanisms` for its release and charges.
+Two mechanisms instead release what the teachers of all parties learned together, with parameters in radii.
+Five release sums over the records of all parties. Each mechanism has a file here, and one in
+`ostraka.guardian.mechanisms` for its release and charges.
 """
 
 from ostraka.common.mechanism.binary import Binary, PerLabel

@@ -8,9 +8,9 @@ from ostraka.common.release_kinds import MODEL_OF_EVERYBODY, RELEASE_KINDS, SUMS
 
 
 def allows(mechanism: Mechanism, named: Collection[str] | None) -> bool:
-    """Whether a policy with these mechanisms allows one of them; None: the policy is older than sums.
+    """Whether a policy with these `mechanisms` allows one; None: the policy was written before sums existed.
 
-    A word stands for mechanisms with a formal guarantee alone.
+    A word such as votes or sums covers only mechanisms with a formal guarantee.
     """
     if named is None:
         return mechanism.guaranteed and not mechanism.sums_records
@@ -21,7 +21,7 @@ def allows(mechanism: Mechanism, named: Collection[str] | None) -> bool:
 
 
 def require_known(named: Collection[str] | None) -> list[str]:
-    """Return the mechanisms that a policy names one by one; ValueError for a name of nothing."""
+    """Return the mechanisms that a policy names individually; raise ValueError for an unknown name."""
     kinds = [kind for kind in named or () if kind not in RELEASE_KINDS]
     for kind in kinds:
         if known_mechanism(kind) is None:

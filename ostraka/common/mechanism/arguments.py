@@ -1,4 +1,4 @@
-"""Mechanisms as text of command lines and settings files: `confident:sigma1=150,sigma2=40,threshold=200`."""
+"""Mechanisms as text on command lines and in settings: `confident:sigma1=150,sigma2=40,threshold=200`."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, cast, get_args
@@ -20,16 +20,16 @@ from ostraka.common.validation import did_you_mean
 
 
 def read_mechanism(text: str) -> Mechanism:
-    """Return the mechanism that a text such as `gnmax:sigma=40` says.
+    """Return the mechanism for a text such as `gnmax:sigma=40`.
 
-    Raises `plan.invalid` as `split_mechanism` and `make_mechanism` do.
+    Raises `plan.invalid` as in `split_mechanism` and `make_mechanism`.
     """
     kind, parameters = split_mechanism(text)
     return make_mechanism(kind, **parameters)
 
 
 def split_mechanism(text: str) -> tuple[str, dict[str, str]]:
-    """Return the name and the parameters that a text gives, before any class has validated them.
+    """Return the name and the parameters in a text, before they are validated.
 
     Raises `plan.invalid` for a text of another form, and for a parameter that is given twice.
     """
@@ -46,28 +46,27 @@ def split_mechanism(text: str) -> tuple[str, dict[str, str]]:
 
 
 def mechanism_text(mechanism: Mechanism) -> str:
-    """Return the text from which `read_mechanism` makes this mechanism, to the last digit."""
+    """Return the text from which `read_mechanism` makes this mechanism, exact to the last digit."""
     given = [f"{name}={_digits(value)}" for name, value in parameters_of(mechanism).items()]
     return f"{mechanism.kind}:{','.join(given)}" if given else mechanism.kind
 
 
 def make_mechanism(kind: str, /, **parameters: object) -> Mechanism:
-    """Make the mechanism of this name with these parameters; None stands for one not given.
+    """Make the mechanism of this name with these parameters; None means that a parameter is not given.
 
-    Parameters are named as the fields of the mechanism's class, which validates them; text stands for the
-    number in it. A field that is a value of its own, such as a check, has parameters with a dot:
-    `check.sigma`.
+    Parameters have the names of the fields of the mechanism's class, which validates them; numbers may be
+    given as text. The parameters of a nested field, such as a check, are written with a dot: `check.sigma`.
 
-    Raises `plan.invalid` for an unknown name or parameter, a missing one, and a value that is refused.
+    Raises `plan.invalid` for an unknown name or parameter, a missing one, and a refused value.
     """
     return _make(labelling_mechanism(kind), parameters)
 
 
 def read_sums(text: str) -> RecordSums | None:
-    """Return the sums that a text such as `gradients:parameters=650` says; None for another mechanism's name.
+    """Return the sums for a text such as `gradients:parameters=650`; None for another mechanism's name.
 
-    Noise that is not given is 1: how the noise of blocks relates is all that a plan of it takes. Raises
-    `plan.invalid` as `split_mechanism` and `make_mechanism` do.
+    A sigma that is not given is 1: a plan only needs the ratio of the blocks' noise. Raises `plan.invalid` as
+    in `split_mechanism` and `make_mechanism`.
     """
     kind, parameters = split_mechanism(text)
     known = known_mechanism(kind)
@@ -92,7 +91,7 @@ def _make(known: type[Mechanism], parameters: Mapping[str, object]) -> Mechanism
 
 
 def labelling_mechanism(kind: str) -> type[Mechanism]:
-    """Return the class of a mechanism that labels queries; raise `plan.invalid` where there is none."""
+    """Return the class of a mechanism that labels queries; raise `plan.invalid` if there is none."""
     known = known_mechanism(kind)
     if known is None or not known.labels_queries:
         choices = mechanism_names()
@@ -104,7 +103,7 @@ def labelling_mechanism(kind: str) -> type[Mechanism]:
 
 
 def parameters_of(mechanism: Mechanism) -> dict[str, Any]:
-    """Return the parameters of which `make_mechanism` makes this mechanism."""
+    """Return the parameters from which `make_mechanism` makes this mechanism."""
     found: dict[str, Any] = {}
     for name in _fields(type(mechanism)):
         value = getattr(mechanism, name)
@@ -116,10 +115,10 @@ def parameters_of(mechanism: Mechanism) -> dict[str, Any]:
 
 
 def parameter_names(known: type[Mechanism]) -> tuple[list[str], list[str]]:
-    """Return names of the parameters that a mechanism needs, and of those that it may have."""
+    """Return the names of a mechanism's required parameters, and of its optional ones."""
     fields = parameter_fields(known)
     optional_fields = {name for name, field in _fields(known).items() if not field.is_required()}
-    # Parts of a field that may be left out may be too, though the part's own class requires them.
+    # Parts of an optional field are optional, even if the part's own class requires them.
     optional = [
         name
         for name, field in fields.items()
@@ -141,18 +140,18 @@ def parameter_fields(known: type[Mechanism]) -> dict[str, FieldInfo]:
 
 
 def _fields(known: type[Mechanism]) -> dict[str, FieldInfo]:
-    """Return the fields of a mechanism's class but its name, which comes before the colon."""
+    """Return the fields of a mechanism's class without `kind`, which stands before the colon."""
     return {name: field for name, field in known.model_fields.items() if name != "kind"}
 
 
 def _inner_class(field: FieldInfo) -> type[Value] | None:
-    """Return the class of a field that is a value of parameters of its own."""
+    """Return the class of a field that has parameters of its own, or None."""
     kinds = (field.annotation, *get_args(field.annotation))
     return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Value)), None)
 
 
 def _field_values(known: type[Mechanism], given: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """Yield the values of a class's fields, those of parameters with a dot put together."""
+    """Yield the values of a class's fields; parameters with a dot are combined into one value."""
     for name, field in _fields(known).items():
         nested = _inner_class(field)
         if nested is None:
@@ -165,7 +164,7 @@ def _field_values(known: type[Mechanism], given: Mapping[str, object]) -> Iterat
 
 
 def _part(name: str, nested: type[Value], parts: Mapping[str, object]) -> Value:
-    """Return the value of a field's parameters, all of which it needs."""
+    """Return the value of a nested field; all its required parameters must be given."""
     for part, field in nested.model_fields.items():
         if field.is_required() and part not in parts:
             whole = " and ".join(f"{name}.{one}" for one in nested.model_fields)
@@ -177,7 +176,7 @@ def _part(name: str, nested: type[Value], parts: Mapping[str, object]) -> Value:
 
 
 def _digits(value: object) -> str:
-    """Return a value as text that says it exactly, numbers as short as they can be."""
+    """Return a value as text, exact and as short as possible."""
     if not isinstance(value, float):
         return str(value)
     return f"{value:g}" if float(f"{value:g}") == value else f"{value:.17g}"

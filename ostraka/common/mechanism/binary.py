@@ -11,7 +11,7 @@ from ostraka.common.sharing.ballots import LabelCounts
 
 
 class PerLabel(LabelSetMechanism):
-    """A mechanism that decides about each label by noisy votes for and against it."""
+    """A mechanism that decides on each label by noisy votes for and against it."""
 
     blind: ClassVar[bool] = True
 
@@ -21,7 +21,7 @@ class PerLabel(LabelSetMechanism):
         return LabelCounts()
 
     def draws(self, rows: int, classes: int) -> list[Draw]:
-        """Return the noise of a check of each label, and of the votes for and against it."""
+        """Return the noise of each label's check, and of the votes for and against each label."""
         return [*self.check_draws(rows, classes), Draw.gaussian(self.sigma, 2, rows, classes)]
 
     def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
@@ -34,7 +34,7 @@ class PerLabel(LabelSetMechanism):
         return replace(cost, check=label_checks(order, sensitivity, self.check.sigma, classes, radius))
 
     def known_error(self, teachers: int, classes: int) -> float:
-        """Bound the probability that noise turns one label's decision."""
+        """Bound the probability that noise reverses one label's decision."""
         return miss_probability(self.votes_asked(teachers), teachers, 2, self.sigma)
 
 
@@ -48,7 +48,7 @@ class Binary(PerLabel):
 
 
 def check_radius(name: str, radius: float, largest: float, classes: int) -> None:
-    """Raise `plan.invalid` for a radius that clips no ballot of so many labels, or leaves nothing of it."""
+    """Raise `plan.invalid` for a radius that clips no ballot of that many labels, or clips it to nothing."""
     if radius > largest:
         raise invalid_plan(
             f"{name} is {radius:g}, which clips nothing: a ballot of {classes} labels has a norm of at most "

@@ -13,10 +13,10 @@ class Bins(RecordSums):
     """Release `Moments` of records whose numbers were put into bins, each bin being a column of 0 and 1.
 
     Attributes:
-        columns: values of a mapped record, d: all bins, and a constant.
-        codes: values of a code, k.
-        sigma: as that of `Moments`.
-        gram_sigma: as that of `Moments`.
+        columns: number of values of a mapped record, d: all bins, and a constant.
+        codes: number of values of a code, k.
+        sigma: as in `Moments`.
+        gram_sigma: as in `Moments`.
     """
 
     gaussian: ClassVar[bool] = True
@@ -30,10 +30,10 @@ class Bins(RecordSums):
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """As `RecordSums.blocks`: codes, then the packed Gram matrix."""
+        """As in `RecordSums.blocks`: codes, then the packed Gram matrix."""
         return moment_blocks(self.columns, self.codes, self.sigma, self.gram_sigma)
 
     @property
     def released(self) -> str:
-        """As `Mechanism.released`."""
+        """As in `Mechanism.released`."""
         return moments_words(self.columns, self.codes, self.gram_sigma)

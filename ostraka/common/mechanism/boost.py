@@ -14,9 +14,9 @@ class Boost(RecordSums):
     """Release, in each round, the sum of clipped residuals in every bin of one feature.
 
     Attributes:
-        bins: of a feature, at most.
-        outputs: scores of a record, k.
-        sigma: noise of each sum, in radii that residuals are clipped to.
+        bins: maximum number of bins of a feature.
+        outputs: number of scores of a record, k.
+        sigma: noise of each sum, relative to the radius to which residuals are clipped.
     """
 
     gaussian: ClassVar[bool] = True
@@ -29,10 +29,10 @@ class Boost(RecordSums):
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """As `RecordSums.blocks`: one."""
+        """As in `RecordSums.blocks`: a single block."""
         return (Block(self.bins * self.outputs, MOVED_HISTOGRAM, self.sigma),)
 
     @property
     def released(self) -> str:
-        """As `Mechanism.released`."""
+        """As in `Mechanism.released`."""
         return f"sum of {self.bins} x {self.outputs} residuals for a model"

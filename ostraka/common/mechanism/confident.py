@@ -12,7 +12,7 @@ from ostraka.common.sharing.ballots import ClassCounts
 
 
 class CheckedArgmax(Mechanism):
-    """An argmax with noise of `sigma2` where a check with noise of `sigma1` reaches `threshold` votes."""
+    """An argmax with noise of `sigma2` if a check with noise of `sigma1` reaches `threshold` votes."""
 
     charged_as: ClassVar[str] = "a Gaussian for the check of every query, an argmax for every answer"
 
@@ -32,7 +32,7 @@ class CheckedArgmax(Mechanism):
 
     @property
     def reach(self) -> float:
-        """As far as the worst case of the argmax needs, or the check."""
+        """The larger of the reach for the argmax's worst case and the reach for the check."""
         return max(super().reach, argmax_reach(self.sigma2))
 
     def draws(self, rows: int, classes: int) -> list[Draw]:
@@ -45,7 +45,7 @@ class CheckedArgmax(Mechanism):
         return WorstCase(check=check, answer=argmax_rdp(order, sensitivity, self.sigma2, classes))
 
     def known_error(self, teachers: int, classes: int) -> float:
-        """Bound the probability that noise beats as many votes as the check asks for."""
+        """Bound the probability that noise outweighs as many votes as the check requires."""
         return miss_probability(self.threshold, teachers, classes, self.sigma2)
 
 

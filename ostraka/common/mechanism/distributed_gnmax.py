@@ -13,7 +13,7 @@ from ostraka.common.privacy.worst_case import WorstCase
 from ostraka.common.sharing.ballots import ClassCounts
 
 MAX_HONEST = 10_000
-"""As many parties as a plan names at most."""
+"""Maximum number of parties that a plan names."""
 
 
 class DistributedGnMax(Mechanism):
@@ -45,16 +45,16 @@ class DistributedGnMax(Mechanism):
 
     @property
     def sigmas(self) -> tuple[float, ...]:
-        """The noise that is relied on; the guardian draws none."""
+        """The noise that the proof relies on; the guardian draws none."""
         return (self.sigma,)
 
     def draws(self, rows: int, classes: int) -> list[Draw]:
-        """Return no noise: it is in the ballots."""
+        """Return no draws: the noise is already in the ballots."""
         return []
 
     @property
     def relied_on(self) -> int:
-        """Parties whose noise makes up `sigma`."""
+        """Number of parties whose noise makes up `sigma`."""
         return self.honest
 
     def party_draws(self, rows: int, classes: int) -> list[Draw]:
@@ -62,17 +62,16 @@ class DistributedGnMax(Mechanism):
         return [Draw.gaussian(share_sigma(self.sigma, self.honest), rows, classes)]
 
     def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
-        """Return the cost of all noisy counts of every query, since the adding sites see more than the
-        argmax."""
+        """Return the cost of all noisy counts of every query: the adding sites see more than the argmax."""
         return WorstCase(answer=rdp_of_sum(order, math.sqrt(2) * sensitivity, self.sigma, self.honest))
 
 
 def distribute(mechanism: Mechanism, quorum: int, colluders: int) -> DistributedGnMax:
-    """Return a mechanism with the parties' noise instead of the guardian's.
+    """Return the mechanism with noise from the parties instead of the guardian.
 
     Raises:
-        OstrakaError: `quorum.too_small` for one that leaves nobody whose noise is relied on, and
-            `plan.invalid` as `require_distributable` does, or for fewer colluders than none.
+        OstrakaError: `quorum.too_small` if the quorum leaves no party whose noise can be relied on;
+            `plan.invalid` as in `require_distributable`, or for a negative number of colluders.
     """
     if isinstance(mechanism, DistributedGnMax) and mechanism.honest == quorum - colluders - 1:
         return mechanism
@@ -90,10 +89,10 @@ def distribute(mechanism: Mechanism, quorum: int, colluders: int) -> Distributed
 
 
 def require_distributable(mechanism: Mechanism) -> GnMax:
-    """Return a mechanism whose noise parties can draw; raise `plan.invalid`, which names it, for another."""
+    """Return a mechanism whose noise parties can draw; raise `plan.invalid`, naming it, for any other."""
     if isinstance(mechanism, DistributedGnMax):
         raise invalid_plan("its noise is that of other parties already; leave out noise, or name gnmax")
-    # A class that inherits from it may release otherwise.
+    # A subclass may release something else.
     if type(mechanism) is not GnMax:
         raise invalid_plan(
             f"parties draw noise for mechanism gnmax alone, and {mechanism.kind} needs another draw than one"

@@ -14,10 +14,10 @@ class DpTtac(JointTraining):
 
     Attributes:
         recipe: how all teachers learn.
-        clip: "record": a round is one step of the average along the sum of all records' gradients at it,
-            each clipped to `radius`; "party": what all teachers of a party learned is clipped to `radius`.
-        radius: L2 norm that is clipped to, in parameters.
-        sigma: noise, in radii.
+        clip: "record": a round is one step of the average along the sum of all records' gradients, each
+            clipped to `radius`; "party": the joint update of a party's teachers is clipped to `radius`.
+        radius: the L2 norm to which values are clipped, in parameters.
+        sigma: the noise, in radii.
     """
 
     together: ClassVar[str] = "dp-ttac"
@@ -30,17 +30,17 @@ class DpTtac(JointTraining):
 
     @property
     def unit(self) -> float:
-        """What 1 in a sum stands for, in parameters: the radius."""
+        """The value of 1 in a sum, in parameters: the radius."""
         return self.radius
 
     @property
     def update_radius(self) -> float:
-        """The radius: with `clip` "record" a party adds up clipped gradients instead of updates."""
+        """The radius; with `clip` "record" a party sums clipped gradients instead of updates."""
         return self.radius
 
     @property
     def gradient_radius(self) -> float | None:
-        """The radius with `clip` "record"."""
+        """The radius if `clip` is "record", else None."""
         return self.radius if self.clip == "record" else None
 
     def draws(self, rows: int, classes: int) -> list[Draw]:
@@ -48,14 +48,14 @@ class DpTtac(JointTraining):
         return [Draw.gaussian(self.sigma, rows, self.width(classes))]
 
     def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
-        """Return the cost of a Gaussian on a sum that a unit moves by as much as `_shift` says."""
+        """Return the cost of Gaussian noise on a sum that a unit moves by `_shift`."""
         return WorstCase(answer=gaussian_rdp(order, self._shift(sensitivity), self.sigma))
 
     def _shift(self, sensitivity: float) -> float:
-        """Return how far a unit moves a round's sum of updates, as L2 norm in radii.
+        """Return how far a unit moves a round's sum of updates, as an L2 norm in radii.
 
         Each of `sensitivity` gradients is replaced by another within the radius, and rounding their sum moves
-        each parameter by less than a step more; with clip "party" a whole update is replaced, which was
+        each parameter by less than one more step. With clip "party" a whole update is replaced, which was
         rounded within the radius (own derivation, docs/accounting.md).
         """
         if self.clip == "party":

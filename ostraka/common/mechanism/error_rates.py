@@ -1,12 +1,12 @@
-"""Probabilities that noise turns a decision into another one (own derivation, docs/students.md)."""
+"""Probabilities that noise changes a decision (own derivation, docs/students.md)."""
 
 import math
 
 
 def miss_probability(votes: float, teachers: int, classes: int, sigma: float) -> float:
-    """Bound the probability that a class with `votes` of all loses once every count has noise of `sigma`.
+    """Bound the probability that a class with `votes` of all votes loses if each count has noise of `sigma`.
 
-    Of all ways to vote otherwise the costliest gives all other votes to one class (convexity).
+    Among all other votes, the costliest case gives all of them to one class (convexity).
     """
     leading = min(votes, teachers)
     rival = teachers - leading
@@ -22,10 +22,10 @@ def laplace_miss_probability(teachers: int, classes: int, gamma: float) -> float
 
 
 def _normal_tail(lead: float, sigma: float) -> float:
-    """Probability that the difference of two draws of `sigma` exceeds a lead."""
+    """Return the probability that the difference of two draws of `sigma` exceeds a lead."""
     return math.erfc(lead / (2 * sigma)) / 2
 
 
 def _laplace_tail(lead: float, gamma: float) -> float:
-    """Probability that the difference of two Laplace draws of scale 1/gamma exceeds a lead."""
+    """Return the probability that the difference of two Laplace draws of scale 1/gamma exceeds a lead."""
     return math.exp(-gamma * lead) * (2 + gamma * lead) / 4

@@ -28,7 +28,7 @@ class GnMax(Mechanism):
 
     @property
     def reach(self) -> float:
-        """As far as the worst case of the argmax needs, or the check."""
+        """The larger of the reach for the argmax's worst case and the reach for the check."""
         return max(super().reach, argmax_reach(self.sigma))
 
     def draws(self, rows: int, classes: int) -> list[Draw]:
@@ -40,5 +40,5 @@ class GnMax(Mechanism):
         return WorstCase(answer=argmax_rdp(order, sensitivity, self.sigma, classes))
 
     def known_error(self, teachers: int, classes: int) -> float:
-        """Bound the probability that noise beats the votes of all teachers."""
+        """Bound the probability that noise outweighs the votes of all teachers."""
         return miss_probability(teachers, teachers, classes, self.sigma)

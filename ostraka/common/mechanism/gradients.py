@@ -14,8 +14,8 @@ class Gradients(RecordSums):
     """Release, in each round, the sum of all records' clipped gradients at a public model.
 
     Attributes:
-        parameters: of the model.
-        sigma: noise of each, in radii that gradients are clipped to.
+        parameters: number of parameters of the model.
+        sigma: noise of each parameter, relative to the radius to which gradients are clipped.
     """
 
     gaussian: ClassVar[bool] = True
@@ -27,10 +27,10 @@ class Gradients(RecordSums):
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """As `RecordSums.blocks`: one."""
+        """As in `RecordSums.blocks`: a single block."""
         return (Block(self.parameters, MOVED_GRADIENT, self.sigma),)
 
     @property
     def released(self) -> str:
-        """As `Mechanism.released`."""
+        """As in `Mechanism.released`."""
         return f"sum of gradients for a model of {self.parameters} parameters"

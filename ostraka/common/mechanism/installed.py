@@ -1,4 +1,4 @@
-"""Classes that packages beside Ostraka install, found by their entry points."""
+"""Classes from installed packages other than Ostraka, found by their entry points."""
 
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -10,13 +10,13 @@ T = TypeVar("T")
 
 
 def entry_point_class(group: str, name: str, base: type[T]) -> type[T] | None:
-    """Return the class that an installed package registers under a name of an entry-point group, if any.
+    """Return the class that an installed package registers under this name in an entry-point group, or None.
 
-    Nothing but what carries this name is imported.
+    Only the entry point of this name is imported.
 
     Raises:
-        OstrakaError: `config.invalid` where two packages register the name, where the class cannot be
-            imported, and where it is not a subclass of `base`.
+        OstrakaError: `config.invalid` if two packages register the name, if the class cannot be imported, or
+            if it is not a subclass of `base`.
     """
     found = _entry_points(group).get(name, ())
     if not found:
@@ -41,13 +41,13 @@ def entry_point_class(group: str, name: str, base: type[T]) -> type[T] | None:
 
 
 def entry_point_names(group: str) -> list[str]:
-    """Return the names that installed packages register in an entry-point group; nothing is imported."""
+    """Return the names that installed packages register in an entry-point group; import nothing."""
     return sorted(_entry_points(group))
 
 
 @cache
 def _entry_points(group: str) -> dict[str, tuple[EntryPoint, ...]]:
-    """Return the entry points of a group by name; read once, because reading walks every package."""
+    """Return the entry points of a group by name; cached, because reading them walks every package."""
     found: dict[str, tuple[EntryPoint, ...]] = {}
     for point in entry_points(group=group):
         found[point.name] = (*found.get(point.name, ()), point)

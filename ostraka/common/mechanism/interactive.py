@@ -10,8 +10,8 @@ from ostraka.common.mechanism.confident import CheckedArgmax
 class Interactive(CheckedArgmax):
     """Release GNMax with `sigma2` where the votes contradict a student's prediction.
 
-    The check is on max_j (n_j - n p_j) and noise of `sigma1`, p being the student's probabilities. Where it
-    fails, the querying party takes its student's own label if its largest p exceeds `confidence`.
+    The check is on max_j (n_j - n p_j) with noise of `sigma1`, where p are the student's probabilities. If it
+    fails, the querying party uses its student's own label, provided that its largest p exceeds `confidence`.
     """
 
     takes_scores: ClassVar[bool] = True

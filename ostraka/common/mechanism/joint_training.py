@@ -1,7 +1,4 @@
-"""Base of mechanisms that release sums of updates in a joint training.
-
-Dodwadmath and Stich 2022.
-"""
+"""Base of mechanisms that release sums of updates in a joint training (Dodwadmath and Stich 2022)."""
 
 from abc import abstractmethod
 from typing import Annotated, ClassVar
@@ -18,12 +15,12 @@ class Recipe(Value):
     """How all teachers learn (Dodwadmath and Stich 2022, Algorithm 1).
 
     Attributes:
-        model: the network, by the name that `ostraka party train --model` takes.
-        parameters: how many it has.
-        steps: local steps of a teacher in a round, T.
-        batch_size: records of a step.
+        model: the network's name, as in `ostraka party train --model`.
+        parameters: its number of parameters.
+        steps: number of local steps of a teacher in a round, T.
+        batch_size: number of records in a step.
         learning_rate: step size of a teacher, eta_f, in the first round.
-        decay: what it is multiplied by from round to round, gamma.
+        decay: factor on the step size from round to round, gamma.
         average_rate: step size of the average, eta_theta.
     """
 
@@ -43,7 +40,7 @@ class JointTraining(Mechanism):
     adjacencies = ("record",)
 
     together: ClassVar[str]
-    """What manifests say of teachers that learned by it."""
+    """What manifests say of teachers trained with it."""
 
     recipe: Recipe
 
@@ -55,14 +52,14 @@ class JointTraining(Mechanism):
     @property
     @abstractmethod
     def unit(self) -> float:
-        """What 1 in a sum stands for, in parameters."""
+        """The value of 1 in a sum, in parameters."""
 
     @property
     @abstractmethod
     def update_radius(self) -> float | None:
-        """The L2 norm that what all teachers of a party learned is clipped to; None where it is not."""
+        """The L2 norm to which a party's joint update is clipped; None if it is not clipped."""
 
     @property
     @abstractmethod
     def gradient_radius(self) -> float | None:
-        """The L2 norm that each record's gradient is clipped to; None where it is not."""
+        """The L2 norm to which each record's gradient is clipped; None if it is not clipped."""

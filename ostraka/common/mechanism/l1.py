@@ -24,9 +24,9 @@ class L1(PerLabel):
         return LabelCounts(self.tau1, norm=1)
 
     def check_classes(self, classes: int) -> None:
-        """Raise `plan.invalid` for a radius that clips no ballot of so many labels."""
+        """Raise `plan.invalid` for a radius that clips no ballot of that many labels."""
         check_radius("tau1", self.tau1, float(classes), classes)
 
     def narrowed(self, labels: int) -> Self:
-        """Lower the radius to the largest norm of a ballot of so many labels."""
+        """Lower the radius to the largest norm of a ballot of that many labels."""
         return self.model_copy(update={"tau1": min(self.tau1, float(labels))})

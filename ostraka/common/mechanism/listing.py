@@ -14,7 +14,7 @@ from ostraka.common.validation import FrozenModel
 
 
 class ListedParameter(FrozenModel):
-    """A parameter of a mechanism; one without a default that is not `required` may be left out."""
+    """A parameter of a mechanism; one that is not `required` may be left out, even without a default."""
 
     name: str
     meaning: str
@@ -23,7 +23,7 @@ class ListedParameter(FrozenModel):
 
 
 class ListedMechanism(FrozenModel):
-    """A mechanism in words, or the `problem` of the package that should have brought it."""
+    """The description of a mechanism, or the `problem` of the package that should provide it."""
 
     name: str
     releases: Literal["labels", "sums"] = "labels"
@@ -34,17 +34,17 @@ class ListedMechanism(FrozenModel):
 
 
 def list_mechanisms() -> Iterator[ListedMechanism]:
-    """Yield what a querying party may ask for; imports what packages installed.
+    """Yield the mechanisms that a querying party may ask for; imports installed packages.
 
-    Those that label queries come first, Ostraka's own before others, then those that release sums over
-    records. Trainings are for parties to ask for.
+    Mechanisms that label queries come first, Ostraka's own before those of packages, then those that release
+    sums over records. Joint trainings are left out, because parties ask for them.
     """
     sums = (kind for kind, known in MECHANISMS.items() if known.sums_records)
     for name in (*mechanism_names(), *sums):
         try:
             known = known_mechanism(name)
         except OstrakaError as error:
-            # A broken package is told in its place, so that it hides no other.
+            # A broken package is reported in its place, so that the other mechanisms are still listed.
             yield ListedMechanism(name=name, problem=error.message)
             continue
         if known is not None and (known.labels_queries or known.sums_records):
@@ -52,7 +52,7 @@ def list_mechanisms() -> Iterator[ListedMechanism]:
 
 
 def describe(name: str, known: type[Mechanism]) -> ListedMechanism:
-    """Return what a mechanism's class says: its docstring's first paragraph, its fields, `charged_as`."""
+    """Describe a mechanism's class: the first paragraph of its docstring, its fields, `charged_as`."""
     text = inspect.cleandoc(known.__doc__ or "").partition("\n\n")[0]
     needed, _ = parameter_names(known)
     parameters = tuple(

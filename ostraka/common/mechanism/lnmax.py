@@ -34,8 +34,10 @@ class LnMax(Mechanism):
 
     @property
     def reach(self) -> float:
-        """Room for 750 scales in what folded counts leave of half the ring: e^-750 is not a number any
-        more."""
+        """Room for 750 noise scales in the half of the ring that folded counts leave free.
+
+        e^-750 is zero in double precision.
+        """
         return 1500 * self.scale
 
     def draws(self, rows: int, classes: int) -> list[Draw]:
@@ -43,13 +45,14 @@ class LnMax(Mechanism):
         return [Draw.laplace(self.scale, rows, classes)]
 
     def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
-        """Return the cost of two noisy counts for every query, of which the argmax is a function.
+        """Return the cost of two noisy counts for every query; the argmax is a function of them.
 
-        A unit moves no count by more than its votes, all by twice as much (docs/accounting-mechanisms.md).
+        A unit moves each count by at most its votes, and all counts together by at most twice that
+        (docs/accounting-mechanisms.md).
         """
         step = math.ldexp(self.gamma, -FRACTION_BITS)
         return WorstCase(answer=2 * laplace_rdp(order, self.gamma * sensitivity, step))
 
     def known_error(self, teachers: int, classes: int) -> float:
-        """Bound the probability that noise beats the votes of all teachers."""
+        """Bound the probability that noise outweighs the votes of all teachers."""
         return laplace_miss_probability(teachers, classes, self.gamma)

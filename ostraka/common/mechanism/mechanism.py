@@ -1,4 +1,4 @@
-"""The interface of every mechanism: its ballots, noise, worst case, and what it combines with."""
+"""The interface of every mechanism: its ballots, noise, worst case, and number of answers."""
 
 import math
 from abc import ABC, abstractmethod
@@ -28,19 +28,19 @@ from ostraka.common.sharing.ballots import BallotFormat
 from ostraka.common.validation import place_text, problem_text
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-"""A parameter above zero, and finite."""
+"""A positive finite parameter."""
 
 INVALID_PLAN = "The plan is invalid: "
-"""What errors of plans begin with."""
+"""The beginning of every error message about a plan."""
 
 
 def invalid_plan(problem: str) -> OstrakaError:
-    """Return the error for a plan that cannot be run, in one sentence."""
+    """Return the error for an invalid plan, in one sentence."""
     return OstrakaError(ErrorCode.PLAN_INVALID, f"{INVALID_PLAN}{problem}.")
 
 
 class Value(BaseModel):
-    """A frozen value whose construction fails with `plan.invalid`, never with pydantic's own error."""
+    """A frozen value; invalid construction raises `plan.invalid` instead of pydantic's own error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -88,7 +88,7 @@ class Draw:
 
     @property
     def values(self) -> int:
-        """How many numbers it draws."""
+        """Number of values that are drawn."""
         return math.prod(self.shape)
 
     @property
@@ -97,7 +97,7 @@ class Draw:
         return self.scale if self.kind == "gaussian" else math.sqrt(2) * self.scale
 
     def of(self, source: Source) -> NDArray[np.int64]:
-        """Make the call; int64 of `shape`, in lattice steps."""
+        """Draw the noise; int64 of `shape`, in lattice steps."""
         if self.kind == "gaussian":
             return source.gaussian(self.scale, self.shape)
         return source.laplace(self.scale, self.shape)
@@ -108,7 +108,7 @@ V = TypeVar("V", bound=Value)
 
 @dataclass(frozen=True)
 class Unit:
-    """What a parameter is measured in: `exponent` 1 for votes, -1 for one over votes."""
+    """The unit of a parameter: `exponent` is 1 for votes, -1 for 1/votes."""
 
     exponent: int
 
@@ -116,24 +116,24 @@ class Unit:
 Votes = Annotated[Positive, Unit(1)]
 """A parameter in votes, which grows with the number of teachers."""
 PerVote = Annotated[Positive, Unit(-1)]
-"""A parameter in one over votes."""
+"""A parameter in 1/votes."""
 
 
 class Check(Value):
-    """Answer only where the votes, with noise of `sigma`, reach `threshold` votes for one side."""
+    """Answer only if the votes for one side, with noise of `sigma`, reach `threshold`."""
 
     sigma: Votes = Field(description="Noise of the check, in votes.")
     threshold: Votes = Field(description="Votes required by the check.")
 
 
 MECHANISMS: dict[str, type["Mechanism"]] = {}
-"""Every mechanism by the name that plans give it; those of installed packages once they are asked for."""
+"""Every mechanism by its name in plans; those of installed packages are added when they are first used."""
 INSTALLED_MECHANISMS = "ostraka.mechanisms"
-"""The entry points by which packages beside Ostraka register mechanisms, each under its `kind`."""
+"""The entry-point group in which other packages register mechanisms, each under its `kind`."""
 
 
 def _find_registered(data: Any) -> "Mechanism":
-    """Return the mechanism that a field's value is, or describes with its `kind`."""
+    """Return a field's value if it is a mechanism, else the mechanism that its `kind` and fields describe."""
     if isinstance(data, Mechanism):
         return data
     kind = data.get("kind") if isinstance(data, dict) else None
@@ -144,9 +144,9 @@ def _find_registered(data: Any) -> "Mechanism":
 
 
 class Mechanism(Value, ABC):
-    """The parameters of a mechanism, and everything public about it; what it releases is the guardian's.
+    """The parameters of a mechanism and everything public about it; the guardian implements its release.
 
-    As the type of a pydantic field it takes any registered mechanism, told by its `kind`.
+    As the type of a pydantic field it accepts any registered mechanism, selected by its `kind`.
     """
 
     kind: str
@@ -155,28 +155,28 @@ class Mechanism(Value, ABC):
     multi_label: ClassVar[bool] = False
     """Whether an answer has one bit for each label, instead of a class."""
     by_record: ClassVar[bool] = False
-    """Whether labelled records answer, each at most once in a batch that asks all queries, not teachers."""
+    """Whether labelled records vote instead of teachers, each at most once in a batch of all queries."""
     party_setting: ClassVar[Literal["label_counts", "randomized_labels"] | None] = None
-    """The setting by which a party's policy must allow it, where its own labels answer."""
+    """The setting by which a party's policy must allow the mechanism, if the party's own labels answer."""
     adjacencies: ClassVar[tuple[Literal["record", "label"], ...]] = ("record", "label")
-    """What neighbours may differ in."""
+    """The adjacencies it supports: what neighbours may differ in."""
     guaranteed: ClassVar[bool] = True
-    """Whether what it releases has a formal guarantee."""
+    """Whether its release has a formal guarantee."""
     takes_scores: ClassVar[bool] = False
-    """Whether a release takes the probabilities of a student."""
+    """Whether a release needs the probabilities of a student."""
     blind: ClassVar[bool] = False
-    """Whether a garbled circuit can release it, so that nobody sees the histogram."""
+    """Whether a garbled circuit can release it, so that no site sees the histogram."""
     labels_queries: ClassVar[bool] = True
-    """Whether it answers queries with labels, from votes; others release sums."""
+    """Whether it answers queries with labels, from votes; other mechanisms release sums."""
     sums_records: ClassVar[bool] = False
-    """Whether it releases a sum over parties' labelled records, of whatever a public question asks."""
+    """Whether it releases a sum over parties' labelled records, for any public question."""
     gaussian: ClassVar[bool] = False
-    """Whether this very class' `cost` is proved at `GAUSSIAN`: budgets with a Gaussian filter then pay it."""
+    """Whether this class's own `cost` is proved at `GAUSSIAN`; budgets with a Gaussian filter then pay it."""
     charged_as: ClassVar[str] = ""
-    """What `cost` charges, in a few words for `ostraka mechanisms`; empty: nobody says it."""
+    """What `cost` charges, in a few words for `ostraka mechanisms`; empty if not stated."""
 
     def __str__(self) -> str:
-        """Return its name and parameters in one line, those of its check or recipe last."""
+        """Return the name and parameters in one line, with the check or recipe last."""
         given = self.model_dump(exclude={"kind"}, exclude_none=True)
         given |= {f"check {name}": value for name, value in given.pop("check", {}).items()}
         given |= given.pop("recipe", {})
@@ -189,11 +189,11 @@ class Mechanism(Value, ABC):
 
     @abstractmethod
     def draws(self, rows: int, classes: int) -> list[Draw]:
-        """Return the noise that a release of `rows` queries draws, in its order: that of a check first."""
+        """Return the noise that a release of `rows` queries draws, in order; a check's noise comes first."""
 
     @abstractmethod
     def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
-        """Return the worst case as `worst_case` does, for checked arguments."""
+        """Return the worst case as in `worst_case`, for arguments that are already checked."""
 
     def party_draws(self, rows: int, classes: int) -> list[Draw]:
         """Return the noise that every party adds to its ballots of `rows` queries before it shares them."""
@@ -201,16 +201,16 @@ class Mechanism(Value, ABC):
 
     @property
     def relied_on(self) -> int | None:
-        """How many parties' noise makes up that of a release; None: the guardian draws it."""
+        """Number of parties whose noise makes up that of a release; None if the guardian draws it."""
         return None
 
     def noise_growth(self, parties: int) -> float:
-        """Return how many times as wide as it says noise is if so many parties answer: each adds its own."""
+        """Return the factor by which noise is wider than stated if `parties` answer: each adds its own."""
         return 1.0 if self.relied_on is None else math.sqrt(parties / self.relied_on)
 
     @property
     def noisy_check(self) -> Check | None:
-        """The check that decides whether a query, or a label, is answered; none: each is."""
+        """The check that decides whether a query or label is answered; None if every one is."""
         return None
 
     @property
@@ -220,27 +220,27 @@ class Mechanism(Value, ABC):
 
     @property
     def reach(self) -> float:
-        """How far noise may carry a count, or the difference of two, in votes: twelve deviations."""
+        """How far noise may move a count, or the difference of two counts, in votes: twelve deviations."""
         return 12 * math.sqrt(2) * max(self.sigmas, default=0.0)
 
     def width(self, classes: int) -> int:
-        """Ring values of a ballot for one query."""
+        """Return the number of ring values in a ballot for one query."""
         return self.ballot.width(classes)
 
     def answers(self, classes: int) -> int:
-        """Answers to one query: a class, or one bit for each label."""
+        """Return the number of answers to one query: one class, or one bit for each label."""
         return classes if self.multi_label else 1
 
     def check_classes(self, classes: int) -> None:
-        """Raise `plan.invalid` where the parameters make no sense for this many classes or labels."""
+        """Raise `plan.invalid` if the parameters are not valid for this number of classes or labels."""
 
     @property
     def released(self) -> str:
-        """What it releases at a time, in a few words for people."""
+        """What one release contains, in a few words for people."""
         return "label" if self.labels_queries else "sum of updates"
 
     def worst_case(self, order: float, sensitivity: float = 1.0, *, classes: int) -> WorstCase:
-        """Return the rdp at `order` that holds for every histogram (docs/accounting.md).
+        """Return the rdp at `order` that is valid for every histogram (docs/accounting.md).
 
         Args:
             order: Renyi order, or `GAUSSIAN`.
@@ -248,7 +248,7 @@ class Mechanism(Value, ABC):
             classes: number of classes or labels.
 
         Raises:
-            InputError: for an order below 1, or a sensitivity that is not positive.
+            InputError: for an order not above 1, or a sensitivity that is not positive.
             OstrakaError: `plan.invalid` at `GAUSSIAN` for a mechanism without a proof there.
         """
         if order == GAUSSIAN and not self.has_gaussian_cost(classes):
@@ -263,30 +263,32 @@ class Mechanism(Value, ABC):
         return self.cost(order, sensitivity, classes)
 
     def has_gaussian_cost(self, classes: int) -> bool:
-        """Whether it is proved what a Gaussian filter adds up: of noise no narrower than a step."""
+        """Whether the cost under a Gaussian filter is proved: only for noise of a lattice step or more."""
         narrowest = min((draw.sigma for draw in self.draws(1, classes)), default=MIN_SIGMA)
         return vars(type(self)).get("gaussian", False) and narrowest >= MIN_SIGMA
 
     def known_error(self, teachers: int, classes: int) -> float:
-        """Return the probability of a wrong label that the plan alone tells, of each label or of the class.
+        """Return the probability of a wrong label that the plan alone implies, per label or for the class.
 
-        That is how often noise turns the teachers' decision into another where as many agree as the plan
-        asks for: `threshold` where there is a check, else all of them. It bounds the noise's part in the
-        error from above for queries with so many votes, and says nothing of teachers that are wrong, nor of
-        a query that passed its check by noise with fewer votes. 0 where nothing is known.
+        This is how often noise reverses the teachers' decision if as many teachers agree as the plan
+        requires:
+        `threshold` if there is a check, else all of them. It bounds the noise's part of the error for queries
+        with that many votes. It does not cover teachers that are wrong, or a query with fewer votes that
+        passes its check because of noise. It is 0 if nothing is known.
 
         Args:
-            teachers: votes scheduled for a query, n.
-            classes: classes k, or labels.
+            teachers: number of votes scheduled for a query, n.
+            classes: number of classes k, or of labels.
 
         Own derivation; docs/students.md proves it.
         """
         return 0.0
 
     def narrowed(self, labels: int) -> Self:
-        """Fit the mechanism to so many of its labels: lower a radius, or a number, that clips nothing there.
+        """Fit the mechanism to this many of its labels: lower a radius or a count that would have no effect.
 
-        Ballots of `labels` labels are counted alike by both: their norm is never above the lower radius.
+        Both mechanisms count ballots of `labels` labels alike, because their norm never exceeds the lower
+        radius.
         """
         return self
 
@@ -295,9 +297,9 @@ class Mechanism(Value, ABC):
 
         Mühl and Boenisch 2022, Appendix B.
 
-        Only parameters in votes change: not what bounds one ballot (tau, tau1, max_positives), nor what a
-        student must believe, nor what counts records or sums updates. Raises `plan.invalid` for a factor
-        that is not a number above 0.
+        Only parameters in votes change. Bounds on one ballot (tau, tau1, max_positives), a student's required
+        confidence, and parameters of sums over records or updates stay the same. Raises `plan.invalid` for a
+        factor that is not a number above 0.
         """
         if not 0 < factor < math.inf:
             raise invalid_plan(f"its noise cannot be scaled by {factor:g}; scale it by a number above 0")
@@ -330,14 +332,14 @@ def _scale(value: V, factor: float) -> V:
 
 
 def register(*known: type[Mechanism]) -> None:
-    """Add mechanisms to those that plans may name; the guardian's release of each is registered there."""
+    """Add mechanisms that plans may name; the guardian registers the release of each separately."""
     MECHANISMS.update({one.model_fields["kind"].default: one for one in known})
 
 
 def known_mechanism(kind: str) -> type[Mechanism] | None:
-    """Return the mechanism of this name: Ostraka's own, or that of an installed package; None: there is none.
+    """Return the mechanism of this name, Ostraka's own or an installed package's; None if there is none.
 
-    Raises `config.invalid` where an installed package registers what is not a mechanism of this name.
+    Raises `config.invalid` if an installed package registers something that is not a mechanism of this name.
     """
     if kind in MECHANISMS:
         return MECHANISMS[kind]
@@ -360,7 +362,7 @@ def labelling() -> dict[str, type[Mechanism]]:
 
 
 class LabelSetMechanism(Mechanism):
-    """A mechanism that answers with a set of labels, from noise of `sigma`; with a check, if there is one."""
+    """A mechanism that answers with a set of labels, from noise of `sigma`, with an optional check."""
 
     multi_label: ClassVar[bool] = True
 
@@ -369,21 +371,21 @@ class LabelSetMechanism(Mechanism):
 
     @property
     def noisy_check(self) -> Check | None:
-        """The check that a plan may name."""
+        """The optional check of a plan."""
         return self.check
 
     def check_draws(self, *shape: int) -> list[Draw]:
-        """Return the noise of the checks, none without."""
+        """Return the noise of the checks; empty without a check."""
         return [] if self.check is None else [Draw.gaussian(self.check.sigma, *shape)]
 
     def votes_asked(self, teachers: int) -> float:
-        """Return the votes that an answer takes: those of the check, or all."""
+        """Return the number of votes that an answer requires: the check's threshold, or all votes."""
         return teachers if self.check is None else self.check.threshold
 
 
 def mechanism_names() -> list[str]:
-    """Return the names of mechanisms that label queries, those of installed packages after Ostraka's own.
+    """Return the names of mechanisms that label queries, Ostraka's own before those of installed packages.
 
-    Nothing is imported for it, so an installed one may turn out to label nothing, or to be broken.
+    Nothing is imported, so an installed mechanism may turn out not to label queries, or to be broken.
     """
     return list(dict.fromkeys((*labelling(), *entry_point_names(INSTALLED_MECHANISMS))))

@@ -11,7 +11,7 @@ from ostraka.common.mechanism import MECHANISMS, Mechanism, invalid_plan, known_
 from ostraka.protos.ostraka.v1 import common_pb2
 
 INSTALLED = "installed"
-"""The field of mechanisms that have no message of their own: packages beside Ostraka register them."""
+"""The message field for mechanisms without a message of their own, which other packages register."""
 _FIELDS = frozenset(field.name for field in common_pb2.Mechanism.DESCRIPTOR.fields) - {INSTALLED}
 
 
@@ -39,7 +39,7 @@ def _from_installed(message: common_pb2.InstalledMechanism) -> Mechanism:
 
 
 def _fields(message: Message) -> dict[str, Any]:
-    """Return a message's fields by name; an optional one that is not set is left out."""
+    """Return a message's fields by name; leave out optional fields that are not set."""
     fields = {}
     for field in message.DESCRIPTOR.fields:
         if field.has_presence and not message.HasField(field.name):
@@ -50,7 +50,7 @@ def _fields(message: Message) -> dict[str, Any]:
 
 
 def mechanism_message(mechanism: Mechanism) -> common_pb2.Mechanism:
-    """Return the message that `mechanism_of` reads back the same."""
+    """Return the message from which `mechanism_of` reads the same mechanism."""
     parameters = mechanism.model_dump(exclude={"kind"}, exclude_none=True)
     message = common_pb2.Mechanism()
     if mechanism.kind in _FIELDS:

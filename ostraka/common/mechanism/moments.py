@@ -12,13 +12,14 @@ SIGMA = "Noise of each value, where a record's part has norm 1."
 
 
 class Moments(RecordSums):
-    """Release the sum of x code(y)' over records x of norm 1, and where wanted the sum of x x'.
+    """Release the sum of x code(y)' over records x of norm 1, and, if wanted, the sum of x x'.
 
     Attributes:
-        columns: values of a mapped record, d.
-        codes: values of a code, k.
-        sigma: noise of each of the d k values, where codes have norm 1.
-        gram_sigma: noise of x x', on its diagonal and 1/sqrt 2 as much beside it; none: it is not released.
+        columns: number of values of a mapped record, d.
+        codes: number of values of a code, k.
+        sigma: noise of each of the d k values, for codes of norm 1.
+        gram_sigma: noise of x x' on its diagonal, and 1/sqrt 2 times as much beside it; None: it is not
+            released.
     """
 
     gaussian: ClassVar[bool] = True
@@ -32,17 +33,17 @@ class Moments(RecordSums):
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """As `RecordSums.blocks`: codes, then the packed Gram matrix."""
+        """As in `RecordSums.blocks`: codes, then the packed Gram matrix."""
         return moment_blocks(self.columns, self.codes, self.sigma, self.gram_sigma)
 
     @property
     def released(self) -> str:
-        """As `Mechanism.released`."""
+        """As in `Mechanism.released`."""
         return moments_words(self.columns, self.codes, self.gram_sigma)
 
 
 def moment_blocks(columns: int, codes: int, sigma: float, gram_sigma: float | None) -> tuple[Block, ...]:
-    """Return the blocks of moments, as `Moments` names its parameters."""
+    """Return the blocks of moments; the parameters are those of `Moments`."""
     moments = Block(columns * codes, MOVED_CODES, sigma)
     if gram_sigma is None:
         return (moments,)
@@ -50,6 +51,6 @@ def moment_blocks(columns: int, codes: int, sigma: float, gram_sigma: float | No
 
 
 def moments_words(columns: int, codes: int, gram_sigma: float | None) -> str:
-    """Return what moments release, as `Mechanism.released`."""
+    """Return what moments release, as in `Mechanism.released`."""
     gram = "" if gram_sigma is None else f" and {columns} x {columns}"
     return f"sum of {columns} x {codes}{gram} values for a model"

@@ -14,8 +14,9 @@ from ostraka.common.sharing.ballots import RecordCounts
 class NoiseCluster(Mechanism):
     """Release each cluster's most frequent label after noise of `sigma` records.
 
-    A query is a cluster: parties count their labelled records in it by class. Either it is told by its centre
-    and has the records that are nearest to it, or by its members, whose features all sites know.
+    A query is a cluster, and parties count their labelled records in it by class. A cluster is given either
+    by its centre, and then contains the records nearest to it, or by its members, whose features all sites
+    know.
     """
 
     by_record: ClassVar[bool] = True
@@ -28,12 +29,12 @@ class NoiseCluster(Mechanism):
 
     @property
     def ballot(self) -> RecordCounts:
-        """Labelled records of each class."""
+        """Counts of labelled records of each class."""
         return RecordCounts()
 
     @property
     def reach(self) -> float:
-        """As far as the worst case of the argmax needs."""
+        """The reach that the worst case of the argmax needs."""
         return argmax_reach(self.sigma)
 
     def draws(self, rows: int, classes: int) -> list[Draw]:
@@ -41,9 +42,10 @@ class NoiseCluster(Mechanism):
         return [Draw.gaussian(self.sigma, rows, classes)]
 
     def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
-        """Return the cost of one argmax, or of the two that a record changes which moves to another cluster.
+        """Return the cost of one argmax, or of the two that change if a record moves to another cluster.
 
-        Proved for one record; several are charged as counts that are released (docs/accounting-argmax.md).
+        Proved for one record; several records are charged as if the counts were released
+        (docs/accounting-argmax.md).
         """
         if sensitivity > 1:
             return WorstCase(batch=gaussian_rdp(order, math.sqrt(2) * sensitivity, self.sigma))

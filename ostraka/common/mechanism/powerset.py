@@ -30,7 +30,7 @@ class Powerset(LabelSetMechanism):
 
     @property
     def reach(self) -> float:
-        """As far as the worst case of the argmax needs, or the check."""
+        """The larger of the reach for the argmax's worst case and the reach for the check."""
         return max(super().reach, argmax_reach(self.sigma))
 
     def draws(self, rows: int, classes: int) -> list[Draw]:
@@ -44,18 +44,18 @@ class Powerset(LabelSetMechanism):
         return WorstCase(check=check, answer=whole, most=whole)
 
     def known_error(self, teachers: int, classes: int) -> float:
-        """Bound the probability that noise turns one label, by that of another set winning."""
+        """Bound the probability that noise changes one label by the probability that another set wins."""
         return min(
             miss_probability(self.votes_asked(teachers), teachers, self.width(classes), self.sigma), 0.5
         )
 
     def narrowed(self, labels: int) -> Self:
-        """Lower the number of positives to that of the labels."""
+        """Lower the maximum number of positives to the number of labels."""
         most = None if self.max_positives is None else min(self.max_positives, labels)
         return self.model_copy(update={"max_positives": most})
 
     def check_classes(self, classes: int) -> None:
-        """Raise `plan.invalid` for more positives than labels, or more sets than a ballot can hold."""
+        """Raise `plan.invalid` for more positives than labels, or for more sets than a ballot can contain."""
         if self.max_positives is not None and self.max_positives > classes:
             raise invalid_plan(
                 f"max_positives is {self.max_positives} and the task has {classes} labels; ask for fewer"

@@ -1,4 +1,4 @@
-"""Randomised response: noise that is drawn where the label is (Tang et al. 2022, section 4.2.1)."""
+"""Randomised response: noise that is drawn at the site of the label (Tang et al. 2022, section 4.2.1)."""
 
 from decimal import Context, Decimal
 from typing import Annotated, ClassVar, Literal
@@ -12,19 +12,19 @@ from ostraka.common.sharing.ballots import RandomizedLabels
 TRUTH_BITS = 64
 """Probabilities of randomised labels are multiples of 2^-64."""
 MAX_EPSILON = 2.0**20
-"""Far above any at which labels are randomised; what it costs is a number still."""
+"""Far above any useful epsilon of randomised labels, but low enough for a finite cost."""
 
 EXACT = Context(prec=80)
-"""Decimals of 80 digits, alike at all sites."""
+"""Decimals of 80 digits, identical at all sites."""
 DOWN = EXACT.subtract(Decimal(1), Decimal("1e-60"))
-"""What makes a probability smaller by more than its rounding, and by far less than a step."""
+"""Factor that lowers a probability by more than its rounding error, and by far less than a step."""
 
 
 class RandRes(Mechanism):
     """Release labels that their parties randomised, each `epsilon`-label-DP.
 
-    A query is a record that all sites know the features of. Whoever holds its label answers with one that
-    was drawn anew: the true one with probability `truth`, else any other.
+    A query is a record whose features all sites know. The party with its label answers with a newly drawn
+    one: the true label with probability `truth`, else any other label.
     """
 
     by_record: ClassVar[bool] = True
@@ -45,19 +45,19 @@ class RandRes(Mechanism):
         return RandomizedLabels(self.epsilon)
 
     def draws(self, rows: int, classes: int) -> list[Draw]:
-        """Return none: the guardian draws nothing."""
+        """Return no draws: the guardian draws nothing."""
         return []
 
     def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
-        """Return the cost of `sensitivity` labels of a unit, each at most once in a batch."""
+        """Return the cost of `sensitivity` labels of a unit, each used at most once in a batch."""
         return WorstCase(batch=sensitivity * randomized_rdp(self.epsilon, classes, order))
 
     def known_error(self, teachers: int, classes: int) -> float:
-        """Return exactly the probability of another class, for a label that one party holds."""
+        """Return the exact probability of another class, for a label of a single party."""
         return 1 - self.truth(classes)
 
     def truth(self, classes: int) -> float:
-        """Probability of the true label, e^epsilon / (e^epsilon + classes - 1).
+        """Return the probability of the true label, e^epsilon / (e^epsilon + classes - 1).
 
         Tang et al. 2022, Equation 6.
         """

@@ -1,4 +1,4 @@
-"""Randomised response for several labels: some of a record's labels, told together or not at all."""
+"""Randomised response for several labels: a subset of a record's labels, kept or randomised together."""
 
 from decimal import Decimal
 from functools import lru_cache
@@ -12,14 +12,14 @@ from ostraka.common.privacy.worst_case import WorstCase, randomized_rdp
 from ostraka.common.sharing.ballots import RandomizedLabelSets
 
 MAX_EPSILON = 500.0
-"""Far above any at which labels are randomised; what it costs is a number still."""
+"""Far above any useful epsilon of randomised labels, but low enough for a finite cost."""
 
 
 class RandResLabels(Mechanism):
     """Release some labels of each record that its party randomised, all together `epsilon`-label-DP.
 
-    A query is a record that all sites know the features of. Whoever holds its labels draws `drawn` of them,
-    whatever they are, and answers these: all as they are with probability `truth`, else a coin for each.
+    A query is a record whose features all sites know. The party with its labels draws `drawn` of them at
+    random and answers these: with probability `truth` all true labels, else a fair coin for each.
     """
 
     multi_label: ClassVar[bool] = True
@@ -41,7 +41,7 @@ class RandResLabels(Mechanism):
         return RandomizedLabelSets(self.epsilon)
 
     def draws(self, rows: int, classes: int) -> list[Draw]:
-        """Return none: the guardian draws nothing."""
+        """Return no draws: the guardian draws nothing."""
         return []
 
     def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
@@ -50,22 +50,22 @@ class RandResLabels(Mechanism):
         return WorstCase(batch=sensitivity * randomized_rdp(self.epsilon, sets, order))
 
     def known_error(self, teachers: int, classes: int) -> float:
-        """Return exactly the probability of a wrong label, for one that is answered and one party holds."""
+        """Return the exact probability of a wrong label, for a label that is answered by a single party."""
         return (1 - self.truth(classes)) / 2
 
     def drawn(self, labels: int) -> int:
-        """Return how many of so many labels a record answers: as tell most of all labels together.
+        """Return how many labels a record answers out of `labels`: the number that is most informative.
 
-        That is the `s` with the largest s truth(s)^2: an estimate of how often a label occurs, from answers
-        that are right with probability (1 + truth)/2, has a variance of one over that.
+        It is the `s` with the largest s truth(s)^2. Answers are right with probability (1 + truth)/2, and an
+        estimate of a label's frequency from them has a variance of one over that value.
         """
         return _most_telling(self.epsilon, labels)
 
     def truth(self, labels: int) -> float:
-        """Return the probability that a record answers with its labels as they are.
+        """Return the probability that a record answers with its true labels.
 
-        That is (r - 1)/(r + 2^s - 1) with r = e^epsilon; with 2^-s of the rest it is Equation 6 of Tang et
-        al. 2022 for the sets of the s labels drawn.
+        It is (r - 1)/(r + 2^s - 1) with r = e^epsilon. Together with 2^-s of the rest, it is Equation 6 of
+        Tang et al. 2022 for the sets of the s drawn labels.
         """
         return float(_truth(self.epsilon, self.drawn(labels)))
 
@@ -75,7 +75,7 @@ class RandResLabels(Mechanism):
         return int(EXACT.multiply(Decimal(2**TRUTH_BITS), truth))
 
     def check_classes(self, classes: int) -> None:
-        """Raise `plan.invalid` for an epsilon at which no label would ever be told."""
+        """Raise `plan.invalid` for an epsilon at which the true labels would never be answered."""
         if not self.told_steps(classes):
             raise invalid_plan(f"labels of epsilon {self.epsilon:g} say nothing; ask for a larger epsilon")
 
@@ -86,7 +86,7 @@ def _truth(epsilon: float, drawn: int) -> Decimal:
 
 
 def _spread(odds: Decimal, drawn: int) -> Decimal:
-    """1 + (2^drawn - 1)/r, for odds of 1/r: what probabilities of sets are divided by."""
+    """Return 1 + (2^drawn - 1)/r, for odds of 1/r: the denominator of the probabilities of sets."""
     return EXACT.add(
         Decimal(1), EXACT.multiply(EXACT.subtract(EXACT.power(Decimal(2), drawn), Decimal(1)), odds)
     )
@@ -94,7 +94,7 @@ def _spread(odds: Decimal, drawn: int) -> Decimal:
 
 @lru_cache(maxsize=1024)
 def _most_telling(epsilon: float, labels: int) -> int:
-    """Return the s up to `labels` with the largest s/spread(s)^2, which rises up to it and falls beyond."""
+    """Return the s up to `labels` with the largest s/spread(s)^2; it rises up to that s and falls beyond."""
     odds = EXACT.exp(Decimal(-epsilon))
     drawn = 1
     while drawn < labels:

@@ -14,8 +14,8 @@ class Statistics(RecordSums):
     """Release counts of records by value or by bin of public ranges, for several columns at once.
 
     Attributes:
-        cells: counts of all columns together.
-        columns: how many columns are counted; a record is in at most one cell of each.
+        cells: number of counts of all columns together.
+        columns: number of columns that are counted; a record is in at most one cell of each.
         sigma: noise of each count, in records.
     """
 
@@ -29,11 +29,11 @@ class Statistics(RecordSums):
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """As `RecordSums.blocks`: one."""
+        """As in `RecordSums.blocks`: a single block."""
         moved = move_of_statistics(self.columns)
         return (Block(self.cells, moved, self.sigma, norm=math.sqrt(self.columns)),)
 
     @property
     def released(self) -> str:
-        """As `Mechanism.released`."""
+        """As in `Mechanism.released`."""
         return f"count of records in {self.cells} cells"

@@ -25,9 +25,9 @@ class Tau(PerLabel):
         return LabelCounts(self.tau, norm=2)
 
     def check_classes(self, classes: int) -> None:
-        """Raise `plan.invalid` for a radius that clips no ballot of so many labels."""
+        """Raise `plan.invalid` for a radius that clips no ballot of that many labels."""
         check_radius("tau", self.tau, math.sqrt(classes), classes)
 
     def narrowed(self, labels: int) -> Self:
-        """Lower the radius to the largest norm of a ballot of so many labels."""
+        """Lower the radius to the largest norm of a ballot of that many labels."""
         return self.model_copy(update={"tau": min(self.tau, math.sqrt(labels))})

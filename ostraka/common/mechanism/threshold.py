@@ -1,4 +1,4 @@
-"""A threshold on the share of votes: yes where few teachers say so, for classes that are rare."""
+"""A threshold on the share of votes: yes even if only few teachers say so, for rare classes."""
 
 import math
 from typing import Annotated, ClassVar, Literal
@@ -35,30 +35,31 @@ class Threshold(Mechanism):
         return [Draw.gaussian(self.sigma, rows, 2)]
 
     def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
-        """Return the cost of one answer with two outcomes, as `binary` has it of a label."""
-        # Both counts move, each with noise of its own: the two draws' difference has sqrt(2) deviations.
+        """Return the cost of one answer with two outcomes, as for a label in `binary`."""
+        # Both counts move, each with its own noise: the difference of the two draws has sqrt(2) deviations.
         return WorstCase(answer=check_rdp(order, math.sqrt(2) * sensitivity, self.sigma))
 
     def known_error(self, teachers: int, classes: int) -> float:
-        """Bound the probability that noise carries votes that all agree across the threshold."""
+        """Bound the probability that noise moves unanimous votes across the threshold."""
         margin = min(self.share, 1 - self.share)
         return miss_probability((0.5 + margin) * teachers, teachers, 2, self.sigma)
 
     def check_classes(self, classes: int) -> None:
-        """Raise `plan.invalid` for another number of classes than two."""
+        """Raise `plan.invalid` unless there are exactly two classes."""
         if classes != 2:
             raise invalid_plan(
                 f"a threshold tells two classes apart and the task has {classes}; choose confident"
             )
 
     def lead(self, totals: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return by how much the second class has to lead for the answer, in steps of 2^-16 votes.
+        """Return the lead that the second class needs for the answer, in steps of 2^-16 votes.
 
-        The least whole number of steps at which it has `share` of all votes, `totals` (Q,) in such steps;
-        it is negative below one half. A function of public numbers, so that its rounding costs nothing.
+        It is the least whole number of steps at which the class has `share` of all votes, `totals` (Q,) in
+        such steps; below one half it is negative. It depends only on public numbers, so its rounding costs
+        nothing.
         """
         return np.asarray(np.ceil((2 * self.share - 1) * totals), dtype=np.int64)
 
     def rule(self, classes: tuple[str, ...]) -> str:
-        """Return for people which votes give which label."""
+        """Return the rule from votes to labels, for people."""
         return f"'{classes[1]}' from {100 * self.share:.3g}% of the votes on, else '{classes[0]}'"

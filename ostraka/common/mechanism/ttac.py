@@ -7,7 +7,7 @@ from ostraka.common.mechanism.mechanism import Draw
 from ostraka.common.privacy.worst_case import WorstCase
 
 UPDATE_UNITS = 2.0**8
-"""How many units, of 2^16 steps each, one step of a parameter is in a sum of `Ttac`."""
+"""Number of units in a sum of `Ttac`, of 2^16 steps each, for a change of 1 in a parameter."""
 
 
 class Ttac(JointTraining):
@@ -21,7 +21,7 @@ class Ttac(JointTraining):
 
     @property
     def unit(self) -> float:
-        """What 1 in a sum stands for, in parameters."""
+        """The value of 1 in a sum, in parameters."""
         return 1 / UPDATE_UNITS
 
     @property
@@ -33,9 +33,9 @@ class Ttac(JointTraining):
         """None: gradients are not clipped."""
 
     def draws(self, rows: int, classes: int) -> list[Draw]:
-        """Return none: nothing is drawn."""
+        """Return no draws: there is no noise."""
         return []
 
     def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
-        """Count nothing: there is no cost that could be told."""
+        """Return no cost: the release has no guarantee that could be stated."""
         return WorstCase()

@@ -1,8 +1,8 @@
-"""Trials that succeed with probability exp(-x), and runs of those of exp(-1), exactly.
+"""Exact trials that succeed with probability exp(-x), and exact runs of trials with probability exp(-1).
 
 A trial compares a uniform number with exp(-x). The number's first 53 bits and an enclosure of exp(-x) in
-doubles decide nearly all; the others, about one in 10^10, compare more bits with rational bounds until they
-are decided. So the law is exact, as long as the enclosures hold (docs/accounting-noise.md).
+doubles decide nearly all trials; for the others, about one in 10^10, more bits are compared with rational
+bounds until they decide. So the law is exact, as long as the enclosures hold (docs/accounting-noise.md).
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from ostraka.common.noise.enclosure import (
 from ostraka.common.noise.random_words import WORD_BITS, RandomBytes, random_words
 
 _COMPARED = 44
-"""Successes of a run up to which words are compared: 2^64 exp(-45) is below 1."""
+"""Length of runs up to which words are compared: 2^64 exp(-45) is below 1."""
 _WORD_DIGITS = 40
-"""Digits of a bound of which the first 20, those of 2^64, are to be right."""
+"""Digits of a bound, of which the first 20, those of 2^64, must be right."""
 
 
 class Uniform:
-    """A number uniform in [0, 1), of which no more bits are drawn than comparisons need."""
+    """A uniform number in [0, 1); only as many bits are drawn as comparisons need."""
 
     def __init__(self, word: int, random: RandomBytes) -> None:
-        """`word` has its first 64 bits."""
+        """Start with `word`, the number's first 64 bits."""
         self._value = word
         self._bits = WORD_BITS
         self._random = random
 
     def below_exp(self, exponent: Fraction) -> bool:
-        """Whether it is below exp(-`exponent`)."""
+        """Return whether the number is below exp(-`exponent`)."""
         while True:
-            # More digits than its bits are worth, so that a bound is closer than the next bit.
+            # More digits than the bits drawn so far, so that a bound is more precise than the next bit.
             least, most = exp_bounds(exponent, self._bits // 2)
             if Fraction(self._value + 1, 2**self._bits) <= least:
                 return True
@@ -57,10 +57,10 @@ def bernoulli_exp(
     """Return independent trials (n,), each of which succeeds with probability exp(-x).
 
     Args:
-        exponents: x of each (n,), 0 or more, off by 2^-42 at most where below 46, and where not at least 46
-            less that.
-        exactly: returns the i-th of them as it is.
-        random: where bits come from.
+        exponents: x of each trial (n,), 0 or more. Below 46 their error is at most 2^-42; the others must be
+            at least 46 minus that.
+        exactly: returns the exact i-th exponent.
+        random: source of bits.
     """
     words = random_words(random, len(exponents))
     uniform = (words >> np.uint64(WORD_BITS - SCALE_BITS)).astype(np.float64)
@@ -73,19 +73,19 @@ def bernoulli_exp(
 
 
 def exp_word(exponent: int) -> int:
-    """Return 2^64 exp(-`exponent`), rounded down: only a number that begins with this word is near it."""
+    """Return 2^64 exp(-`exponent`), rounded down: only numbers with this first word are near the bound."""
     return int(exp_bounds(Fraction(exponent), _WORD_DIGITS)[0] * 2**WORD_BITS)
 
 
 _RUNS = np.array([exp_word(run) for run in range(1, _COMPARED + 2)], np.uint64)
-"""Of runs of 1, 2, ..., 45 successes; of the last nothing remains."""
+"""Bounds for runs of 1, 2, ..., 45 successes; the last one is 0."""
 
 
 def geometric(count: int, random: RandomBytes) -> NDArray[np.int64]:
     """Return independent numbers (count,) that are v or more with probability exp(-v).
 
     Each is the largest v for which a uniform number is below exp(-v). Every word is compared with every
-    bound, so that the time tells no number.
+    bound, so that the time reveals no number.
     """
     words = random_words(random, count)
     compared = np.zeros(count, np.uint8)

@@ -1,7 +1,7 @@
 """Bounds of exp(-x): doubles for whole arrays, decimals of any precision for one rational number.
 
-docs/accounting-noise.md proves both, from what IEEE 754 says of +, -, * and / in any rounding mode and what
-`decimal` says of `exp`; no library's floating-point exp is trusted.
+docs/accounting-noise.md proves both, from what IEEE 754 guarantees for +, -, * and / in any rounding mode and
+what `decimal` guarantees for `exp`; no library's floating-point exp is trusted.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 SCALE_BITS = 53
-"""Bits of the integers that doubles hold exactly: so many of a uniform number are compared first."""
+"""Bits of the integers that doubles hold exactly: this many bits of a uniform number are compared first."""
 CAP = 46
-"""Exponents count as no larger: 2^53 exp(-46) is 1e-4, far below the first of those integers."""
+"""Larger exponents are treated as this one: 2^53 exp(-46) is 1e-4, far below the first of those integers."""
 RELATIVE_ERROR = 2.0**-35
-"""Bound of what `scaled_exp` is off by, of its value; 2.8 times what is proved."""
+"""Bound of the relative error of `scaled_exp`; 2.8 times the proved bound."""
 ABSOLUTE_ERROR = 2.0
-"""Added to that: one for the bits of a uniform number that are cut off, one for exponents beyond `CAP`."""
+"""Added to that: one for the truncated bits of a uniform number, one for exponents beyond `CAP`."""
 
 _CELLS = 256
-"""Cells of an exponent's unit. Within one, three terms of Taylor's series leave 2^-36.5."""
+"""Cells per unit of an exponent. In one cell, three terms of Taylor's series have an error of 2^-36.5."""
 _DIGITS = 40
-"""Of the table's entries before they are rounded to doubles, which have 16."""
+"""Digits of the table's entries before they are rounded to doubles, which have 16."""
 _SMALLEST = -1000
-"""The power of ten from which on bounds are no closer: 2^-3300, which no uniform number gets near."""
+"""Power of ten below which bounds do not get closer: 2^-3300, which no uniform number comes near."""
 
 
 def _table() -> Floats:
@@ -43,9 +43,9 @@ _TABLE = _table()
 
 
 def scaled_exp(exponents: Floats) -> Floats:
-    """Return 2^53 exp(-x) of `exponents` x >= 0, within `RELATIVE_ERROR` of itself and `ABSOLUTE_ERROR`.
+    """Return 2^53 exp(-x) of `exponents` x >= 0, with errors below `RELATIVE_ERROR` and `ABSOLUTE_ERROR`.
 
-    The relative error also covers exponents that are off by up to 2^-42. Lemma 1 of docs/accounting-noise.md.
+    The relative error also covers exponents with errors up to 2^-42. Lemma 1 of docs/accounting-noise.md.
     """
     x = np.minimum(exponents, np.nextafter(CAP, 0))
     cell = (x * _CELLS).astype(np.int32)
@@ -56,10 +56,10 @@ def scaled_exp(exponents: Floats) -> Floats:
 
 
 def exp_bounds(exponent: Fraction, digits: int) -> tuple[Fraction, Fraction]:
-    """Return a lower and an upper bound of exp(-`exponent`), whose first `digits` digits or so agree.
+    """Return a lower and an upper bound of exp(-`exponent`) that agree in about the first `digits` digits.
 
-    The quotient is rounded either way; `decimal` then rounds the exponential to the nearest, so that the
-    numbers next to it are bounds (Lemma 3).
+    The quotient is rounded in both directions; `decimal` then rounds the exponential to the nearest number,
+    so the numbers next to it are bounds (Lemma 3).
     """
     numerator = Decimal(exponent.numerator)
     denominator = Decimal(exponent.denominator)

@@ -1,4 +1,4 @@
-"""Discrete Gaussians and discrete Laplace noise, exact, whole arrays at a time."""
+"""Exact discrete Gaussian and discrete Laplace noise, in whole arrays."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ from ostraka.common.noise.random_words import WORD_BITS, RandomBytes, random_wor
 from ostraka.common.noise.source import lattice_scale
 
 MIN_SCALE = 2.0**-64
-"""The least scale, in lattice steps: from far above it down all noise is 0, and no double overflows yet."""
+"""Smallest scale, in lattice steps: all noise is 0 far above it already, and no double overflows yet."""
 MAX_SCALE = 2.0**62
-"""The largest, in lattice steps: numbers end at 2^63, and rings of 64 bits take no scale above 2^59."""
+"""Largest scale, in lattice steps: numbers end at 2^63, and rings of 64 bits allow no scale above 2^59."""
 _BLOCK = 2**14
-"""The most candidates at once: arrays of them stay in a core's cache, and calls of numpy hardly count."""
+"""Maximum number of candidates at once: their arrays fit a core's cache; calls of numpy cost little."""
 _CANDIDATES = 5 / 2
-"""Candidates for each number that is wanted: of them 0.32 to 0.63 are taken."""
+"""Candidates per number needed; 0.32 to 0.63 of them are accepted."""
 _FEW = 64
-"""More of them, so that a few numbers mostly take one block."""
+"""Additional candidates, so that one block is mostly enough for a few numbers."""
 
 
 class ExactNoise:
-    """Noise after Canonne, Kamath and Steinke (2020), from bytes of the operating system.
+    """Noise after Canonne, Kamath and Steinke (2020), from random bytes of the operating system.
 
-    The law is exact (docs/accounting-noise.md), but that numbers of 2^63 and more are +-(2^63 - 1). About 3
-    million numbers a second on one core; other threads run meanwhile. Nothing is kept between calls.
+    The law is exact (docs/accounting-noise.md), except that numbers of 2^63 and more become +-(2^63 - 1). It
+    draws about 3 million numbers a second on one core, while other threads run. Nothing is kept between
+    calls.
     """
 
     def __init__(self, random: RandomBytes = system_bytes) -> None:
@@ -41,7 +42,7 @@ class ExactNoise:
         """Return int64 noise of `shape`, discrete Gaussian of scale s = sigma 2^16: P(x) ~ e^(-x^2/(2 s^2)).
 
         Raises:
-            ValueError: sigma is not a finite number above 0, or s not from 2^-64 to 2^62.
+            ValueError: sigma is not a finite number above 0, or s is not from 2^-64 to 2^62.
             OstrakaError: `noise.no_entropy`.
         """
         return self._draw(_gaussian(_steps(sigma)), shape)
@@ -50,7 +51,7 @@ class ExactNoise:
         """Return int64 noise of `shape`, discrete Laplace of scale b = scale 2^16: P(x) ~ e^(-|x|/b).
 
         Raises:
-            ValueError: the scale is not a finite number above 0, or b not from 2^-64 to 2^62.
+            ValueError: the scale is not a finite number above 0, or b is not from 2^-64 to 2^62.
             OstrakaError: `noise.no_entropy`.
         """
         return self._draw(_laplace(_steps(scale)), shape)
@@ -73,12 +74,12 @@ class ExactNoise:
 
 @dataclass(frozen=True)
 class _Law:
-    """A law by rejection: x of discrete Laplace noise of scale 2^k is taken with probability exp(-exponent).
+    """A law by rejection: discrete Laplace noise x of scale 2^k is accepted with probability exp(-exponent).
 
     Attributes:
         k: from 0 to 62.
-        exponents: those of numbers |x|/2^k (n,), as `bernoulli_exp` wants them.
-        exactly: that of one |x|.
+        exponents: exponents of numbers |x|/2^k (n,), as `bernoulli_exp` needs them.
+        exactly: the exact exponent of one |x|.
     """
 
     k: int
@@ -87,7 +88,7 @@ class _Law:
 
 
 def _gaussian(scale: float) -> _Law:
-    """Return exponents (|x| - s^2/t)^2 / (2 s^2), as Algorithm 3 has, of s = `scale` and t = 2^k near it."""
+    """Return exponents (|x| - s^2/t)^2 / (2 s^2), as in Algorithm 3, of s = `scale` and t = 2^k near it."""
     k = max(0, round(math.log2(scale)))
     s = Fraction(scale)
     t = 2**k
@@ -102,7 +103,7 @@ def _gaussian(scale: float) -> _Law:
 
 
 def _laplace(scale: float) -> _Law:
-    """Return exponents |x| (1/b - 1/t), of b = `scale` and the least t = 2^k that is not below it."""
+    """Return exponents |x| (1/b - 1/t), of b = `scale` and the smallest t = 2^k that is not below it."""
     k = (math.ceil(scale) - 1).bit_length()
     slope = 1 / Fraction(scale) - Fraction(1, 2**k)
     ratio = (2**k - scale) / scale
@@ -110,10 +111,10 @@ def _laplace(scale: float) -> _Law:
 
 
 def _take(law: _Law, candidates: int, random: RandomBytes) -> NDArray[np.int64]:
-    """Return what is taken of so many candidates, in their order.
+    """Return the accepted ones of this many candidates, in order.
 
-    A candidate's word is its sign and u < 2^k, kept with probability exp(-u/2^k); |x| is u + 2^k v of a
-    geometric v. No zero is negative, or 0 would be drawn twice as often.
+    A candidate's word gives its sign and u < 2^k, accepted with probability exp(-u/2^k); |x| is u + 2^k v
+    with a geometric v. Negative zeros are rejected, because 0 would be drawn twice as often.
     """
     words = random_words(random, candidates)
     u = words & np.uint64(2**law.k - 1)

@@ -1,5 +1,4 @@
-"""Random bits, drawn freshly by every call: no state is kept that a fork could copy or threads could
-share."""
+"""Random bits, drawn anew by every call: no state is kept that a fork could copy or threads could share."""
 
 from __future__ import annotations
 
@@ -15,14 +14,14 @@ WORD_BITS = 64
 """Bits of a word."""
 
 RandomBytes = Callable[[int], bytes]
-"""Returns so many uniform bytes, never one of them twice."""
+"""Returns this many uniform bytes; no byte is ever returned twice."""
 
 
 def system_bytes(count: int) -> bytes:
     """Return `count` bytes of the operating system's generator.
 
     Raises:
-        OstrakaError: `noise.no_entropy` where it gives none.
+        OstrakaError: `noise.no_entropy` if it gives none.
     """
     try:
         return os.urandom(count)

@@ -1,4 +1,4 @@
-"""What a noise source must do before it serves: known answers, and draws of about the right law."""
+"""Self-test of a noise source before it serves: known answers, and draws of about the right law."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from ostraka.common.noise.random_words import WORD_BITS, RandomBytes
 from ostraka.common.noise.source import LATTICE, NoiseSource
 
 _KNOWN_SCALES = (0.3, 2.5, 40 * 2.0**16, 2.0**61)
-"""Lattice steps: below one, a few, those of a usual plan, and where numbers end at 63 bits."""
+"""Scales in lattice steps: below one, a few, those of a usual plan, and where numbers end at 63 bits."""
 _KNOWN_VALUES = 500
-"""Numbers of each law and scale whose digest is known."""
+"""Numbers of each law and scale in the known digest."""
 _KNOWN = "6a67761215133e3c8b3486ebd36f525fddebc6c759c2a05bdbef1948131f6332"
-"""SHA-256 of them, drawn from fixed bytes: `known_digest` by the code that was reviewed."""
+"""SHA-256 of these numbers drawn from fixed bytes: `known_digest` of the reviewed code."""
 
 _VALUES = 20_000
-"""Draws of each law: enough to tell noise that is 0.85 times as wide, and with OpenDP's they take 0.4 s."""
+"""Draws of each law: enough to detect noise that is 0.85 times as wide; OpenDP's draws take 0.4 s."""
 _SIGMA = 1.0
-"""Their scale, in votes: 2^16 lattice steps, whose law differs from the continuous one by 1e-5."""
+"""Scale of these draws, in votes: 2^16 lattice steps, with a law within 1e-5 of the continuous one."""
 _EDGES = (-4, -3, -2, -1.5, -1, -0.5, -0.25, 0, 0.25, 0.5, 1, 1.5, 2, 3, 4)
-"""Scales up to which draws are counted."""
+"""Points, in scales, up to which draws are counted."""
 _LOG_CHANCE = 32.0
-"""No count is off by so much that the chance of it is above exp(-32): of 31 counts together 8e-13."""
+"""No count may be off so far that its chance is below about exp(-32): for 31 counts together 8e-13."""
 
 
 @cache
 def open_exact_noise() -> ExactNoise:
-    """Return Ostraka's sampler once it has passed its self-test; the test is made once in a process.
+    """Return Ostraka's sampler after it has passed its self-test, which runs once in a process.
 
     Raises:
         OstrakaError: `noise.self_test`.
@@ -49,7 +49,7 @@ def open_exact_noise() -> ExactNoise:
 
 
 def check_source(source: NoiseSource) -> None:
-    """Raise `noise.self_test` for draws that a right source has with a chance below 1e-12."""
+    """Raise `noise.self_test` for draws that a correct source makes with a chance below 1e-12."""
     for name, draw, below in (
         ("Gaussian", source.gaussian, _gaussian_below),
         ("Laplace", source.laplace, _laplace_below),
@@ -66,9 +66,9 @@ def check_source(source: NoiseSource) -> None:
 
 
 def check_known_answers() -> None:
-    """Raise `noise.self_test` unless Ostraka's sampler turns fixed bytes into the numbers that it should.
+    """Raise `noise.self_test` unless Ostraka's sampler makes the known numbers from fixed bytes.
 
-    Words that no enclosure decides are among them, with bits that follow on either side of the bound.
+    These include words that no enclosure decides, with following bits on either side of the bound.
     """
     if known_digest() != _KNOWN:
         raise _failure("numbers drawn from fixed bytes are not those that are known")
@@ -89,7 +89,7 @@ def known_digest() -> str:
 
 
 def _at_bound(exponent: int, rest: int) -> tuple[bool, int]:
-    """Return a trial and a run for a number that begins as exp(-`exponent`), then has nothing but `rest`."""
+    """Return a trial and a run for a number that begins as exp(-`exponent`), followed by only `rest`."""
 
     def random() -> RandomBytes:
         first = iter([exp_word(exponent).to_bytes(WORD_BITS // 8, "little")])
@@ -100,7 +100,7 @@ def _at_bound(exponent: int, rest: int) -> tuple[bool, int]:
 
 
 def _far(counted: NDArray[np.int64], chances: Floats, draws: int) -> NDArray[np.bool_]:
-    """Whether counts are off by what happens with a chance of 2 exp(-32) at most (Bernstein's inequality)."""
+    """Return whether counts are too far off; the chance is 2 exp(-32) at most (Bernstein's inequality)."""
     variances = draws * chances * (1 - chances)
     allowed = _LOG_CHANCE / 3 + np.sqrt(_LOG_CHANCE**2 / 9 + 2 * _LOG_CHANCE * variances)
     return np.asarray(np.abs(counted - draws * chances) >= allowed)

@@ -17,7 +17,7 @@ LATTICE = 2.0**-FRACTION_BITS
 def lattice_scale(sigma: float) -> float:
     """Return `sigma` votes in lattice steps; exact, because a step is a power of two.
 
-    Raises ValueError where sigma is not a finite number above 0.
+    Raises ValueError if sigma is not a finite number above 0.
     """
     if not 0 < sigma < math.inf:
         raise ValueError(f"sigma: must be a finite number above 0, is {sigma}")
@@ -25,7 +25,7 @@ def lattice_scale(sigma: float) -> float:
 
 
 class NoiseSource(Protocol):
-    """Independent cryptographic draws; every call draws afresh. Noise is in lattice steps of 2^-16 vote."""
+    """Independent cryptographic draws, new in every call. Noise is in lattice steps of 2^-16 vote."""
 
     def gaussian(self, sigma: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
         """Return independent discrete Gaussians of scale `sigma` votes."""

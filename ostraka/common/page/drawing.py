@@ -1,4 +1,4 @@
-"""Plots of pages and picture files: one style, drawn by matplotlib without a screen."""
+"""Plots for pages and picture files: one style, drawn by matplotlib without a screen."""
 
 import io
 import warnings
@@ -18,19 +18,19 @@ ORANGE = "#e69f00"
 RED = "#d55e00"
 GREY = "#b8b8b8"
 COLOURS = (BLUE, GREEN, ORANGE, RED, "#cc79a7", "#56b4e9", "#7f7f7f")
-"""The palette of Okabe and Ito, which the colour-blind tell apart, in the order in which lines take it."""
+"""The palette of Okabe and Ito, distinguishable for colour-blind people, in the order of use for lines."""
 
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in the style of all plots while the block runs; a figure is to be made and saved within it."""
+    """Draw in the style of all plots within the block; make and save a figure within it."""
     import matplotlib as mpl
 
     style = mpl.rc_context(
         {
-            # Text stays text, which can be searched and takes the reader's own font.
+            # Text stays text, which can be searched and uses the reader's own font.
             "svg.fonttype": "none",
-            # Names come from data: a dollar sign in one is no formula.
+            # Names come from data: a dollar sign in a name does not start a formula.
             "text.parse_math": False,
             "axes.spines.top": False,
             "axes.spines.right": False,
@@ -38,7 +38,7 @@ def style() -> Iterator[None]:
         }
     )
     with style, warnings.catch_warnings():
-        # Whether there is a font for a name is up to the reader's machine, and no concern of this one.
+        # A missing font for a name does not matter here; the reader's machine may have one.
         warnings.filterwarnings("ignore", "Glyph")
         yield
 
@@ -51,7 +51,7 @@ def axes_of(width: float, height: float) -> "Axes":
 
 
 def figure_of(axes: "Axes") -> "Figure":
-    """Return the figure whose axes these are."""
+    """Return the figure with these axes."""
     from matplotlib.figure import Figure
 
     figure = axes.get_figure()
@@ -60,29 +60,29 @@ def figure_of(axes: "Axes") -> "Figure":
 
 
 def draw(plot: Callable[Drawn, "Figure"], *args: Drawn.args, **options: Drawn.kwargs) -> str:
-    """Return what `plot` makes of its arguments as an SVG document, the same whenever it is drawn."""
+    """Return the SVG document that `plot` draws from its arguments; the same for every drawing."""
     out = io.StringIO()
     with style():
-        # Tight: a legend beside the axes may be taller than these.
+        # Tight, because a legend beside the axes may be taller than they are.
         plot(*args, **options).savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None})
     return out.getvalue()
 
 
 Series: TypeAlias = Sequence[tuple[str, str, Sequence[float | None]]]
-"""What is compared: of each its name, its colour, and its values, None where there is none."""
+"""Compared series: name, colour and values of each; None for a missing value."""
 
 _GROUP = 0.8
-"""How much of the place of a name its bars fill, so that those of one name stand together."""
+"""Share of a name's place that its bars fill, so that the bars of one name stand together."""
 _BAR = 0.95
-"""How much of its share a bar fills, so that neighbours do not touch."""
+"""Share of its place that a bar fills, so that neighbours do not touch."""
 
 
 def draw_groups(
     axes: "Axes", names: Sequence[str], series: Series, *, told: bool = False, across: bool = False
 ) -> None:
-    """Draw under each name a bar of every series, with its value above it where it is `told`.
+    """Draw a bar of every series for each name, with its value above it if `told`.
 
-    `across` has the names from the top down and bars to the right. What there is none of has no bar.
+    `across` puts the names from top to bottom and bars to the right. A missing value has no bar.
     """
     share = _GROUP / len(series)
     for place, (label, colour, values) in enumerate(series):
@@ -100,12 +100,12 @@ def draw_groups(
 
 
 def draw_level(axes: "Axes", place: int, value: float, label: str) -> None:
-    """Draw a line over the bars of the name at this place."""
+    """Draw a line across the bars of the name at this place."""
     axes.plot([place - 0.5, place + 0.5], [value, value], ":", color=RED, label=label)
 
 
 def draw_stacks(axes: "Axes", names: Sequence[str], series: Series, *, across: bool = False) -> None:
-    """Draw for each name one bar, of the values of every series one after the other; `across` as above."""
+    """Draw one bar for each name, stacked from the values of all series; `across` as in `draw_groups`."""
     base = [0.0] * len(names)
     for label, colour, values in series:
         lengths = [value or 0.0 for value in values]
@@ -119,10 +119,10 @@ def draw_stacks(axes: "Axes", names: Sequence[str], series: Series, *, across: b
 
 
 _SLANT_FROM = 40
-"""Characters of names that fit side by side under a plot."""
+"""Number of characters of names that fit side by side under a plot."""
 
 
 def slant(axes: "Axes", names: Sequence[str]) -> None:
-    """Turn names under a plot that would run into each other."""
+    """Turn names under a plot if they would overlap."""
     if sum(map(len, names)) > _SLANT_FROM:
         axes.tick_params(axis="x", rotation=60)

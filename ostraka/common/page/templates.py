@@ -1,4 +1,4 @@
-"""The environment of every page: whatever is put into a template is escaped."""
+"""The environment of all pages: every value in a template is escaped."""
 
 import base64
 from collections.abc import Callable
@@ -32,5 +32,5 @@ def render(template: Path, /, **values: Any) -> str:
 
 
 def image(svg: str) -> str:
-    """Return a plot as the source of an inline image, in which nothing can run."""
+    """Return a plot as the source of an inline image, in which no script can run."""
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"

@@ -1,4 +1,4 @@
-"""Choices of a plan and of a policy that are words: options offer them without importing what they choose."""
+"""Word choices of plans and policies, for options that must not import what the words select."""
 
 from typing import Literal
 

@@ -1,8 +1,9 @@
 """The words by which policies allow queries: `encodings` in `[policy]` of the guardian and of every party.
 
-"plain": queries that parties see. "ckks": encrypted queries to heads that are hidden whatever is sent, linear
-in features or in their products. "ckks-square": encrypted queries to other heads with squares, whose masks
-cover honest queries alone: whoever may ask is trusted with the models behind them (docs/confidential.md).
+"plain": queries that parties see. "ckks": encrypted queries to heads that stay hidden whatever is sent,
+linear in features or in their products. "ckks-square": encrypted queries to other heads with squares, whose
+masks protect only against honest queries: whoever may ask must be trusted with the models behind them
+(docs/confidential.md).
 """
 
 from collections.abc import Collection, Iterable
@@ -24,7 +25,7 @@ QUERIES = {
 
 
 HIDDEN_HEADS = ("linear", "square")
-"""Kinds of heads that masks hide whatever is sent; masks of the others cover honest queries alone."""
+"""Kinds of heads that masks hide whatever is sent; masks of other heads cover only honest queries."""
 
 
 def encoding_of(head: str) -> Encoding:
@@ -35,7 +36,7 @@ def encoding_of(head: str) -> Encoding:
 def missing_encoding(plan: Plan, heads: Iterable[str], allowed: Collection[str]) -> Encoding | None:
     """Return the encoding that a policy must add before it allows `plan` for these heads, or None.
 
-    Teachers without a head ("") need some word for encrypted queries: "ckks" is missing where there is none.
+    Teachers without a head ("") need either word for encrypted queries; if there is none, "ckks" is missing.
     Rounds that release sums are not queries, and need no word.
     """
     if plan.releases_sums:

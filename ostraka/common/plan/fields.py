@@ -1,4 +1,4 @@
-"""Fields of a plan, each checked by itself."""
+"""Fields of a plan, each checked separately."""
 
 from collections.abc import Iterable
 from typing import Annotated, Literal
@@ -14,15 +14,15 @@ from ostraka.common.sharing.ring import Ring
 
 RING_BITS = Literal[31, 32, 61, 64]
 VERIFIED_BITS: tuple[Literal[31], Literal[61]] = (31, 61)
-"""Of the primes 2^bits - 1 in which ballots are verified."""
+"""Bits of the primes 2^bits - 1 in which ballots are verified."""
 SUM_DIGITS = 12
-"""Of a value of a verified sum over 20 million records: each is an element of its own."""
+"""Number of digits per value of a verified sum over 20 million records; each is a separate element."""
 NONCE_BYTES = 16
 DIGEST_BYTES = 32
 _UINT32 = 2**32 - 1
-"""The largest number that the message has room for."""
+"""The largest number that fits into the message field."""
 MAX_CLASSES = 65_536
-"""Classes, or labels, of a task at most, and so of a plan: sites look at each of them."""
+"""Maximum number of classes, or labels, of a task and thus of a plan: sites examine each of them."""
 
 Count = Annotated[int, Field(gt=0, le=_UINT32)]
 Site = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
@@ -67,7 +67,7 @@ class PlanFields(Value):
 
     @property
     def modulus(self) -> Modulus:
-        """What ballots are shared modulo: 2^ring_bits, or the prime 2^ring_bits - 1 if they are verified."""
+        """The modulus of shared ballots: 2^ring_bits, or the prime 2^ring_bits - 1 if they are verified."""
         return PrimeField(self.ring_bits) if self.ballots == "verified" else Ring(self.ring_bits)
 
     @property
@@ -77,7 +77,7 @@ class PlanFields(Value):
 
     @property
     def value_bytes(self) -> int:
-        """Bytes of a value in a party's share, or about as many where it is shared as digits."""
+        """Number of bytes of a value in a party's share; approximate if it is shared as digits."""
         digits = SUM_DIGITS if self.ballots == "verified" and self.mechanism.sums_records else 1
         return self.modulus.element_bytes * digits
 
@@ -88,23 +88,24 @@ class PlanFields(Value):
 
     @property
     def colluders(self) -> int:
-        """How many parties may collude without knowing the noise that is relied on; 0: it is the guardian's.
+        """Number of parties that may collude without knowing the noise that is relied on; 0: the guardian's.
 
-        One more party of the quorum is not relied on: the querying party's own site may be among them.
+        One more party of the quorum is not relied on, because the querying party's own site may be in the
+        quorum.
         """
         relied_on = self.mechanism.relied_on
         return 0 if relied_on is None else self.quorum - 1 - relied_on
 
     @property
     def noise_growth(self) -> float:
-        """How many times as wide as the mechanism says the noise is if all parties answer."""
+        """Factor by which the noise is wider than the mechanism says if all parties answer."""
         return self.mechanism.noise_growth(len(self.parties))
 
     @property
     def checks_row_sums(self) -> bool:
-        """Whether the rows of shares are held against the voters when a batch is frozen.
+        """Whether the rows of shares are compared with the number of voters when a batch is frozen.
 
-        Rows that hold the noise of a party do not sum to its votes.
+        Rows that contain a party's noise do not sum to its votes.
         """
         plain = (self.ballots, self.encoding, self.noise) == ("unverified", "plain", "guardian")
         return plain and self.mechanism.ballot.one_choice
@@ -121,13 +122,13 @@ class PlanFields(Value):
 
     @property
     def counts_by_label(self) -> bool:
-        """Whether each label has votes of its own number: ballots of one count a label."""
+        """Whether each label has a count of its own: ballots with one count per label."""
         return isinstance(self.mechanism.ballot, LabelCounts)
 
     def columns_of(self, labels: Iterable[int]) -> tuple[int, ...]:
-        """Return the columns of ballots and answers that stand for these labels of the task, in rising order.
+        """Return the columns of ballots and answers for these labels of the task, in ascending order.
 
-        Labels that are not asked for have none, nor have those of sums over records.
+        Labels that are not asked for have no columns, and sums over records have none either.
         """
         if self.mechanism.sums_records:
             return ()

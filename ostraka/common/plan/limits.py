@@ -1,6 +1,6 @@
-"""What goes together in a plan: its mechanism, ring and shares, encrypted queries, blind tallies.
+"""Which parts of a plan fit together: its mechanism, ring and shares, encrypted queries, blind tallies.
 
-docs/confidential.md says which mechanisms support the last two.
+docs/confidential.md says which mechanisms support encrypted queries and blind tallies.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sharing.ballots import VOTE, LabelSetCounts
 
 MAX_SHARE_BYTES = 2**27
-"""The largest share of a batch: 128 MiB, of which splitting takes about five times as much."""
+"""The largest share of a batch: 128 MiB; splitting it takes about five times as much memory."""
 MAX_SET_DRAWS = 4_000_000
-"""Draws of noise for the label sets of a batch, as many as a guardian keeps ready."""
+"""Maximum noise draws for the label sets of a batch: as many as a guardian keeps ready."""
 MAX_VERIFIED_VALUES = 2**15
-"""Values of a sum that is verified: its digits are ten times as long, and take a party seconds to prove."""
+"""Maximum values of a verified sum: its digits are ten times as long, and take seconds to prove."""
 MAX_ROUND_RECORDS = 2**18
-"""Records that a teacher is shown in a round, each as often as it comes: it takes them all into memory."""
+"""Maximum records that a teacher sees in a round, counted with repetition: all of them are in memory."""
 
 
 def check_mechanism(plan: PlanFields) -> None:
-    """Raise `plan.invalid` where the mechanism does not fit the rest of a plan."""
+    """Raise `plan.invalid` if the mechanism does not fit the rest of a plan."""
     if plan.releases_sums:
         _check_sums(plan)
     if isinstance(plan.mechanism, JointTraining):
@@ -49,7 +49,7 @@ def check_mechanism(plan: PlanFields) -> None:
 
 
 def _check_by_record(plan: PlanFields) -> None:
-    """Raise unless every record can answer once: all queries together, and on each of them every record."""
+    """Raise unless every record can answer once: all queries in one batch, and every record on each query."""
     if plan.batch_size != plan.queries:
         raise invalid_plan(
             f"mechanism {plan.mechanism.kind} asks all queries at once; "
@@ -62,7 +62,7 @@ def _check_by_record(plan: PlanFields) -> None:
 
 
 def _check_adjacency(plan: PlanFields) -> None:
-    """Raise for an adjacency that the mechanism's bounds are not of."""
+    """Raise for an adjacency that the mechanism's bounds do not cover."""
     if plan.adjacency in plan.mechanism.adjacencies:
         return
     if plan.adjacency == "record":
@@ -76,7 +76,7 @@ def _check_adjacency(plan: PlanFields) -> None:
 
 
 def _check_noise(plan: PlanFields) -> None:
-    """Raise `quorum.too_small` where frozen parties may be fewer than those whose noise is relied on."""
+    """Raise `quorum.too_small` if frozen parties may be fewer than those whose noise is relied on."""
     if plan.colluders < 0:
         raise OstrakaError(
             ErrorCode.QUORUM_TOO_SMALL,
@@ -87,7 +87,7 @@ def _check_noise(plan: PlanFields) -> None:
 
 
 def _check_training(recipe: Recipe) -> None:
-    """Raise for rounds in which teachers are shown more records than they take."""
+    """Raise for rounds in which teachers see more records than allowed."""
     if recipe.steps * recipe.batch_size > MAX_ROUND_RECORDS:
         raise invalid_plan(
             f"a teacher is shown {recipe.steps * recipe.batch_size} records a round and takes "
@@ -96,18 +96,18 @@ def _check_training(recipe: Recipe) -> None:
 
 
 def _check_sums(plan: PlanFields) -> None:
-    """Raise for what makes no sense of sums, of which a round releases one."""
+    """Raise for settings that do not fit sums; a round releases exactly one."""
     if plan.ballots == "verified":
         _check_verified(plan)
     wanted: dict[str, str | int] = {
         "tally": "aggregate",
         "encoding": "plain",
-        # Norms need the larger of the fields.
+        # Norms need the larger field.
         "ring_bits": 61 if plan.ballots == "verified" else 64,
         "batch_size": 1,
     }
     if plan.is_training:
-        # Updates of all teachers of a party are one sum: some of them cannot stay away.
+        # The updates of all teachers of a party make one sum, so none of them can be absent.
         wanted["variant"] = "none"
     for name, value in wanted.items():
         if getattr(plan, name) != value:
@@ -117,7 +117,7 @@ def _check_sums(plan: PlanFields) -> None:
 
 
 def _check_share(plan: PlanFields) -> None:
-    """Raise where a party's share of a batch is larger than sites take."""
+    """Raise if a party's share of a batch is larger than sites accept."""
     row = plan.mechanism.width(plan.classes) * plan.modulus.element_bytes
     if row > MAX_SHARE_BYTES:
         raise invalid_plan(
@@ -131,7 +131,7 @@ def _check_share(plan: PlanFields) -> None:
 
 
 def _check_sets(plan: PlanFields) -> None:
-    """Raise where the label sets of a batch need more noise than a guardian draws ahead of its release."""
+    """Raise if the label sets of a batch need more noise than a guardian draws ahead of its release."""
     sets = plan.mechanism.width(plan.classes)
     if isinstance(plan.mechanism.ballot, LabelSetCounts) and plan.batch_size * sets > MAX_SET_DRAWS:
         raise invalid_plan(
@@ -142,7 +142,7 @@ def _check_sets(plan: PlanFields) -> None:
 
 
 def _check_lattice(plan: PlanFields) -> None:
-    """Raise for numbers about which sums in steps of 2^-16 vote, in this ring, say nothing."""
+    """Raise for parameters that sums in steps of 2^-16 vote, in this ring, cannot represent."""
     step = 2.0**-FRACTION_BITS
     half = 2.0 ** (plan.ring_bits - 1 - FRACTION_BITS)
     sigma = min(plan.mechanism.sigmas, default=math.inf)
@@ -154,12 +154,12 @@ def _check_lattice(plan: PlanFields) -> None:
 
 
 def check_ring(plan: PlanFields, voters: int) -> None:
-    """Raise `plan.ring_too_small` unless the plan's ring holds every sum with its noise.
+    """Raise `plan.ring_too_small` unless every sum with its noise fits the plan's ring.
 
-    `voters` are the teachers behind a sum, or the records where these vote or their gradients are clipped.
-    Twice the votes and the reach of the noise must stay below half the ring. Sums then stay below the quarter
-    at which `Ring.distance` clips, and no outcome of any weight wraps around it
-    (docs/accounting.md). A student's scores add up to one vote per teacher to a count.
+    `voters` are the teachers behind a sum, or the records if records vote or their gradients are clipped.
+    Twice the votes plus the reach of the noise must stay below half the ring. Then sums stay below the
+    quarter at which `Ring.distance` clips, and no outcome of any weight wraps around (docs/accounting.md). A
+    student's scores add up to one vote per teacher to a count.
     """
     if fits_ring(plan.mechanism, plan.ring_bits, voters, plan.noise_growth):
         return
@@ -175,26 +175,26 @@ def check_ring(plan: PlanFields, voters: int) -> None:
 
 
 def fits_ring(mechanism: Mechanism, ring_bits: int, voters: int, growth: float = 1.0) -> bool:
-    """Whether a ring holds every sum of so many voters with its noise, as `check_ring` explains.
+    """Whether every sum of this many voters with its noise fits a ring, as `check_ring` explains.
 
-    `growth` is how many times as wide as the mechanism says the noise is.
+    `growth` is the factor by which the noise is wider than the mechanism says.
     """
     votes = voters * (2 if mechanism.takes_scores else 1)
     return 2 * votes + growth * mechanism.reach < 2.0 ** (ring_bits - 1 - FRACTION_BITS)
 
 
 CIRCUIT_RING_BITS = 32
-"""The ring in which garbled circuits hand over shares and take sums."""
+"""The ring in which garbled circuits output shares and take sums."""
 CIRCUIT_FIELD_BITS = 31
-"""The field of which they take sums of verified ballots: words of circuits have 32 bits at most."""
+"""The field in which they take sums of verified ballots: circuit words have at most 32 bits."""
 MAX_COLUMNS = 256
-"""Values of a ballot, and classes, that a circuit computes for one query at most."""
+"""Maximum number of ballot values, and of classes, that a circuit computes for one query."""
 MAX_ENCRYPTED = 4096
-"""Queries of one encrypted batch: the slots of a ciphertext."""
+"""Maximum number of queries in one encrypted batch: the slots of a ciphertext."""
 
 
 def check_switches(plan: PlanFields) -> None:
-    """Raise `plan.invalid` where encoding ckks or tally blind do not go with the rest of a plan."""
+    """Raise `plan.invalid` if encoding ckks or tally blind does not fit the rest of a plan."""
     if plan.ballots == "verified":
         _check_verified(plan)
     if plan.encoding == "plain" and plan.tally == "aggregate":
@@ -225,7 +225,7 @@ def check_switches(plan: PlanFields) -> None:
 
 
 def unverifiable(mechanism: Mechanism, encoding: str, classes: int) -> str | None:
-    """Return why ballots of such plans cannot be verified; None where they can (docs/verified-ballots.md)."""
+    """Return why ballots of such plans cannot be verified; None if they can (docs/verified-ballots.md)."""
     if encoding == "ckks":
         return "ballots on encrypted queries come out of garbled circuits and have no proof; choose plain"
     if mechanism.sums_records:

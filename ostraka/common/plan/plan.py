@@ -36,13 +36,13 @@ _COPIED = {
     "encoder_sha256",
 }
 _PARSED = 16
-"""Plans kept parsed: every call of a session brings the same bytes, and the largest plans take megabytes."""
+"""Number of parsed plans in the cache: every call of a session repeats its plan, maybe megabytes long."""
 
 
 class Plan(PlanFields):
     """What a querying party asks for; mirrors `ostraka.v1.Plan`.
 
-    Raises `plan.invalid` on construction where a field is out of range or not offered by this version.
+    Construction raises `plan.invalid` if a field is out of range or not supported by this version.
     """
 
     @model_validator(mode="after")
@@ -69,20 +69,20 @@ class Plan(PlanFields):
             raise invalid_plan(f"{len(self.labels)} labels are asked for and classes is {self.classes}")
         if self.labels and self.mechanism.sums_records:
             raise invalid_plan(f"mechanism {self.mechanism.kind} sums all labels; leave out labels")
-        # A number that is learned has no classes, and counts as one.
+        # A numeric target has no classes, and counts as one.
         if not self.labels and self.classes < 2 and not self.mechanism.sums_records:
             raise invalid_plan("classes: there is nothing to tell apart; name at least 2")
 
     @staticmethod
     def parse(data: bytes) -> "Plan":
-        """Read a serialized `ostraka.v1.Plan`; the same bytes again give the same object.
+        """Read a serialized `ostraka.v1.Plan`; equal bytes give the same object.
 
-        Raises `plan.invalid`, also for fields unknown here, and `message.too_large` for too long lists.
+        Raises `plan.invalid`, also for unknown fields, and `message.too_large` for too long lists.
         """
         return _parse(data)
 
     def serialize(self) -> bytes:
-        """Return the plan as bytes to be sent and digested once, by the one who makes the plan."""
+        """Return the plan as bytes; its creator calls this once, sends the bytes and takes their digest."""
         message = common_pb2.Plan(
             parties=self.parties,
             labels=self.labels,
@@ -97,7 +97,7 @@ class Plan(PlanFields):
 
 
 def digest(data: bytes) -> bytes:
-    """SHA-256 of a serialized plan as it was sent; 32 bytes."""
+    """Return SHA-256 of a serialized plan as it was sent; 32 bytes."""
     return hashlib.sha256(data).digest()
 
 
@@ -123,10 +123,10 @@ def _decode(data: bytes) -> common_pb2.Plan:
         message.ParseFromString(data)
     except DecodeError as exc:
         raise invalid_plan("its bytes are not an ostraka.v1.Plan") from exc
-    # Sizes come first: nothing else is to look at lists that are too long.
+    # Check sizes first: nothing else may process lists that are too long.
     check_limits(message)
     size = message.ByteSize()
-    # What is shorter without unknown fields had some: protobuf does not tell of them otherwise.
+    # A message that is shorter without unknown fields had some; protobuf has no other way to find out.
     message.DiscardUnknownFields()  # type: ignore[no-untyped-call, unused-ignore]
     if message.ByteSize() != size:
         raise invalid_plan("it holds fields that this version does not know; use the same version everywhere")
@@ -144,12 +144,12 @@ def _number(names: dict[Any, str], name: str) -> Any:
 
 
 def check_protected(plan: Plan, site: str, *, shared_features: bool) -> None:
-    """Raise `plan.invalid` where the teachers of `site` do not go with the adjacency of `plan`.
+    """Raise `plan.invalid` if the teachers of `site` do not fit the adjacency of `plan`.
 
-    Teachers that learned from features of records that all sites know move one vote by a label, and all votes
-    by a record: they vote where labels are charged, and there nobody else does. Records that vote themselves
-    need no teachers; sums over records tell of their features, so that only labels may be charged where all
-    sites know these.
+    Teachers trained on features of records that all sites know change one vote if a label changes, and all
+    votes if a record changes. So they vote if labels are charged, and then only such teachers do. Records
+    that vote need no teachers. Sums over records depend on features, so only labels may be charged if all
+    sites know the features.
     """
     votes = plan.mechanism.by_record and plan.mechanism.labels_queries
     if votes or shared_features == (plan.adjacency == "label"):

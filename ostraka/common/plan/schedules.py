@@ -1,4 +1,4 @@
-"""Schedules of a party's cohorts: which of them vote on which query, as tickets state it."""
+"""Schedules of a party's cohorts: which of them vote on which query, as stated in tickets."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,9 +8,9 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 
 def read_schedule(schedule: common_pb2.Schedule, size: int) -> NDArray[np.bool_]:
-    """Which cohort of a party votes on which query, (cohorts, `size`).
+    """Return which cohort of a party votes on which query, (cohorts, `size`).
 
-    Raises `ticket.invalid` where the bits fit neither the party's cohorts nor the batch, or nobody votes.
+    Raises `ticket.invalid` if the bits do not fit the party's cohorts or the batch, or if no cohort votes.
     """
     site = schedule.participant.site
     cohorts = schedule.participant.cohorts

@@ -1,7 +1,7 @@
-"""Grants and tickets: what is signed is the root of what they list, so that a party needs its entry alone.
+"""Grants and tickets: the root of their list is signed, so that a party needs only its own entry.
 
-A querying party holds the whole list, and shows every party the signed message, the party's entry and the
-path from it to the root. Whoever reads either finds the entries in the message again.
+A querying party has the whole list. It shows every party the signed message, the party's entry and the path
+from the entry to the root. Readers of either form get the entries back in the message.
 """
 
 import hashlib
@@ -16,9 +16,9 @@ from ostraka.common.wire.limits import check_limits
 from ostraka.protos.ostraka.v1 import common_pb2
 
 _LEAF = b"\0"
-"""What is hashed before an entry, so that none passes for two hashes (RFC 6962, section 2.1)."""
+"""Prefix of an entry's hash, so that no entry passes for two hashes (RFC 6962, section 2.1)."""
 _NODE = b"\1"
-"""What is hashed before two hashes."""
+"""Prefix of the hash of two hashes."""
 
 
 class MerkleTree:
@@ -34,7 +34,7 @@ class MerkleTree:
 
     @property
     def root(self) -> bytes:
-        """SHA-256 that says what every entry is, and at which place; with their number it is binding."""
+        """SHA-256 that commits to every entry and its place; together with their number it is binding."""
         return self._levels[-1][0]
 
     def path(self, index: int) -> list[bytes]:
@@ -44,9 +44,9 @@ class MerkleTree:
 
 
 def root_of(entry: bytes, index: int, count: int, path: Sequence[bytes]) -> bytes | None:
-    """Return the root of a tree of `count` entries, with `entry` at `index`, that this path leads to.
+    """Return the root to which this path leads in a tree of `count` entries with `entry` at `index`.
 
-    None for a path of another length, and for a place that such a tree does not have.
+    None for a path of another length, and for an index beyond such a tree.
     """
     if not 0 <= index < count:
         return None
@@ -88,8 +88,8 @@ def sign_list(credentials: Credentials, context: bytes, header: H) -> common_pb2
 
 
 def with_all(sent: common_pb2.SignedList, header: H, invalid: ErrorCode) -> H:
-    """Fill in the entries of what was signed, and return it; raise `invalid` where they are not those."""
-    # Before anything is hashed: the list is as long as its sender likes.
+    """Add all entries to what was signed, and return it; raise `invalid` if they are not the signed ones."""
+    # Checked before hashing: the list is as long as its sender likes.
     check_limits(sent)
     known = header.listed
     if len(sent.entries) != known.count or MerkleTree(sent.entries).root != known.root:
@@ -98,7 +98,7 @@ def with_all(sent: common_pb2.SignedList, header: H, invalid: ErrorCode) -> H:
 
 
 def with_own(sent: common_pb2.SignedEntry, header: H, invalid: ErrorCode) -> H:
-    """Fill in the one entry that was sent, and return it; raise `invalid` where it was not signed."""
+    """Add the one entry that was sent to what was signed; raise `invalid` if it was not signed."""
     known = header.listed
     if root_of(sent.entry, sent.index, known.count, sent.path) != known.root:
         raise _foreign(invalid)
@@ -106,27 +106,27 @@ def with_own(sent: common_pb2.SignedEntry, header: H, invalid: ErrorCode) -> H:
 
 
 def read_grant(data: bytes) -> common_pb2.Grant:
-    """Return the grant that a ledger keeps, whole."""
+    """Return the complete grant from a ledger."""
     return _read(data, common_pb2.Grant())
 
 
 def read_ticket(data: bytes) -> common_pb2.Ticket:
-    """Return the ticket that a ledger keeps, whole."""
+    """Return the complete ticket from a ledger."""
     return _read(data, common_pb2.Ticket())
 
 
 class SignedEntries:
-    """Each site's entry of a signed list, as the site is sent it."""
+    """The entries of a signed list, as each site receives its own."""
 
     def __init__(self, sent: common_pb2.SignedList, sites: Iterable[str]) -> None:
         self._sent = sent
         self._tree = MerkleTree(sent.entries)
         self._places = {site: place for place, site in enumerate(sites)}
         self.sha256 = hashlib.sha256(sent.signed.payload).digest()
-        """Digest of what was signed, which stands for it where it is known."""
+        """Digest of what was signed, which replaces it for sites that already have it."""
 
     def of(self, site: str) -> common_pb2.SignedEntry:
-        """Return what `site` is sent."""
+        """Return what `site` receives."""
         place = self._places[site]
         return common_pb2.SignedEntry(
             signed=self._sent.signed,
@@ -137,7 +137,7 @@ class SignedEntries:
 
 
 def _read(data: bytes, header: H) -> H:
-    """Parse what a guardian signed itself; earlier versions signed, and kept, the entries with the rest."""
+    """Parse what a guardian signed itself; earlier versions signed and stored the entries with the rest."""
     kept = common_pb2.SignedList.FromString(data)
     if not kept.HasField("signed"):
         header.ParseFromString(common_pb2.Signed.FromString(data).payload)

@@ -1,4 +1,4 @@
-"""A candidate mechanism: how many queries a budget pays for at worst, and epsilon by their number."""
+"""A candidate mechanism: how many queries a budget pays for in the worst case, and epsilon by queries."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ class Candidate:
     """A mechanism for a task of `classes` classes or labels.
 
     Attributes:
-        mechanism: its parameters are in votes.
-        classes: classes, or labels of a multi-label task.
+        mechanism: the mechanism; its parameters are in votes.
+        classes: number of classes, or of labels of a multi-label task.
         sensitivity: what one unit can change in one query, in votes.
     """
 
@@ -28,7 +28,7 @@ class Candidate:
 
     @property
     def answers(self) -> int:
-        """Answers to one query: a class, or one bit for each label."""
+        """Number of answers to one query: one class, or one bit for each label."""
         return self.mechanism.answers(self.classes)
 
     def cost(self, order: float) -> WorstCase:
@@ -36,7 +36,7 @@ class Candidate:
         return self.mechanism.worst_case(order, self.sensitivity, classes=self.classes)
 
     def rdp(self, order: float, queries: int, *, answered: bool = True) -> float:
-        """Return the worst-case rdp of one batch of `queries`, all of them answered or none.
+        """Return the worst-case rdp of one batch of `queries`, with all of them answered or none.
 
         Without a check every query is answered.
         """
@@ -44,14 +44,14 @@ class Candidate:
         return cost.reservation(queries, self.answers_given(cost, answered=answered)) * AMOUNT_UNIT
 
     def answers_given(self, cost: WorstCase, *, answered: bool) -> int:
-        """Answers given to one query: all of them, or none where a check of `cost` withholds them."""
+        """Return the number of answers to one query: all, or none if a check in `cost` withholds them."""
         return 0 if cost.check > 0 and not answered else self.answers
 
 
 def fits(cost: WorstCase, answers: int, available: int) -> int | None:
-    """Return the largest batch whose worst cost fits `available` ledger amounts, `answers` for each query.
+    """Return the largest batch whose worst cost fits `available` ledger amounts, with `answers` per query.
 
-    None where a batch costs the same whatever its size, and is paid for.
+    None if a batch costs the same whatever its size, and is affordable.
     """
     first = cost.reservation(1, answers)
     if first > available:
@@ -65,8 +65,8 @@ def propose_order(
 ) -> float:
     """Return the order at which a budget pays for the most answered queries of `candidate`, or `GAUSSIAN`.
 
-    Raises `budget.too_small` where no order leaves anything to spend, and ValueError for an epsilon that is
-    not positive or a delta outside (0, 1).
+    Raises `budget.too_small` if no order leaves anything to spend, and ValueError for an epsilon that is not
+    positive or a delta outside (0, 1).
     """
     paid = {order: _count_paid(candidate, epsilon, delta, order) for order in among}
     best = max(among, key=lambda order: paid[order])
@@ -80,9 +80,9 @@ def propose_order(
 
 
 def _count_paid(candidate: Candidate, epsilon: float, delta: float, order: float) -> float:
-    """Return how many answered queries a budget of this order pays for, also parts of one.
+    """Return how many answered queries a budget of this order pays for, including fractions.
 
-    A Gaussian filter, which adds up something however small epsilon is, pays for whole ones or none.
+    For a Gaussian filter less than one query counts as none, because it adds up something for any epsilon.
     """
     if order == GAUSSIAN and not candidate.mechanism.has_gaussian_cost(candidate.classes):
         return 0.0
@@ -91,13 +91,13 @@ def _count_paid(candidate: Candidate, epsilon: float, delta: float, order: float
 
 
 def _each(candidate: Candidate, order: float) -> float:
-    """Return the cost of one more answered query; that of the batch itself where it is nothing."""
+    """Return the cost of one more answered query; the batch's own cost if that is 0."""
     cost = candidate.cost(order)
     return cost.check + min(candidate.answers * cost.answer, cost.most) or cost.batch
 
 
 POINTS = 60
-"""Points of a curve."""
+"""Number of points of a curve."""
 
 
 @dataclass(frozen=True)
@@ -105,10 +105,10 @@ class Curve:
     """One line of a plot.
 
     Attributes:
-        name: what the legend says.
+        name: the text in the legend.
         queries: numbers of queries, ascending.
-        epsilon: what so many cost.
-        main: whether it is what the plan asks for; others are drawn for comparison.
+        epsilon: the cost of each number of queries.
+        main: whether the plan asks for it; other curves are drawn for comparison.
     """
 
     name: str
@@ -118,7 +118,7 @@ class Curve:
 
 
 def queries_up_to(most: int, points: int = POINTS) -> NDArray[np.int64]:
-    """Numbers of queries, evenly spaced from 1 to `most`, to draw a curve through."""
+    """Return numbers of queries, evenly spaced from 1 to `most`, as points of a curve."""
     return np.unique(np.linspace(1, most, min(most, points)).astype(np.int64))
 
 
@@ -132,7 +132,7 @@ def worst_case_curve(
     answered: bool = True,
     main: bool = True,
 ) -> Curve:
-    """Return the worst case of one batch of each number of `queries`, at the one `order` of a budget."""
+    """Return the worst case of one batch for each number of `queries`, at the `order` of a budget."""
     costs = [candidate.rdp(order, count, answered=answered) for count in queries.tolist()]
     return Curve(name, queries, epsilons(np.array(costs), order, delta), main)
 

@@ -1,4 +1,4 @@
-"""Options of all plans, and of the mechanism that is planned, also as words of a command line."""
+"""Options of all plans and of the planned mechanism, and their text for command lines."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,7 +20,7 @@ Json = Annotated[str | None, typer.Option("--json", help="Write the result as JS
 
 
 def complete_mechanism(incomplete: str) -> list[str]:
-    """Return the mechanisms whose names begin so; nothing that is installed is imported."""
+    """Return the mechanisms whose names begin like this; installed packages are not imported."""
     from ostraka.common.mechanism import mechanism_names
 
     return [name for name in mechanism_names() if name.startswith(incomplete)]
@@ -35,7 +35,7 @@ MechanismText = Annotated[
         autocompletion=complete_mechanism,
     ),
 ]
-"""A mechanism, as `read_mechanism` reads it."""
+"""A mechanism, in the form that `read_mechanism` reads."""
 SearchedMechanism = Annotated[
     str | None,
     typer.Option(
@@ -46,13 +46,13 @@ SearchedMechanism = Annotated[
         autocompletion=complete_mechanism,
     ),
 ]
-"""The same, which a search can find."""
+"""A mechanism that a search can find."""
 
 
 def kind_to_search(text: str | None) -> str | None:
-    """Return the one mechanism that a search is limited to, if it is.
+    """Return the name of the mechanism to which a search is limited, or None.
 
-    Raises `config.invalid` for a parameter of it, which a search is to find.
+    Raises `config.invalid` for a parameter of the mechanism, because the search finds the parameters.
     """
     from ostraka.common.mechanism.arguments import split_mechanism
 
@@ -74,14 +74,14 @@ def missing_mechanism() -> OstrakaError:
 
 
 def mechanism_words(mechanism: "Mechanism") -> list[str]:
-    """Return the option by which a command line makes this mechanism."""
+    """Return the command-line option for this mechanism."""
     from ostraka.common.mechanism.arguments import mechanism_text
 
     return ["--mechanism", mechanism_text(mechanism)]
 
 
 def option_words(options: BaseModel) -> list[str]:
-    """Return the options of a command line that differ from their defaults, keys of settings files aside."""
+    """Return the command-line options that differ from their defaults, without keys of settings files."""
     words: list[str] = []
     for name, field in type(options).model_fields.items():
         value = getattr(options, name)

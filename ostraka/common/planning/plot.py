@@ -1,4 +1,4 @@
-"""Plots of plans: epsilon against queries, and right labels against epsilon."""
+"""Plots of plans: epsilon by queries, and correct labels by epsilon."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,16 +13,16 @@ from ostraka.common.planning.candidate import Curve
 
 _SUFFIXES = (".png", ".svg")
 _HEADROOM = 1.6
-"""How far above the budget the plot reaches."""
+"""Upper end of the plot, relative to the budget."""
 
 
 def draw(
     path: Path, curves: Sequence[Curve], budgets: Sequence[float], title: str, counted: str = "queries"
 ) -> None:
-    """Write a plot of `curves` with a horizontal line at each budget's epsilon, by what is `counted`.
+    """Write a plot of `curves` with a horizontal line at each budget's epsilon; `counted` names the x axis.
 
-    It goes a little beyond the largest budget, so that lines which cross it can be told apart.
-    Raises `config.invalid` for a file that is neither .png nor .svg, or that cannot be written.
+    The plot goes a little beyond the largest budget, so that lines that cross it can be told apart. Raises
+    `config.invalid` for a file that is neither .png nor .svg, or that cannot be written.
     """
     with _axes(path) as axes:
         for curve, colour in zip(curves, cycle(COLOURS), strict=False):
@@ -35,7 +35,7 @@ def draw(
 
 
 def draw_frontier(path: Path, lines: Mapping[str, Sequence[tuple[float, float]]], title: str) -> None:
-    """Write a plot of points (epsilon, right labels), a line for each mechanism; raises as `draw`."""
+    """Write a plot of points (epsilon, correct labels), a line for each mechanism; raises as in `draw`."""
     with _axes(path) as axes:
         for (name, points), colour in zip(lines.items(), cycle(COLOURS), strict=False):
             axes.plot(*zip(*points, strict=True), "o-", color=colour, label=name)
@@ -44,7 +44,7 @@ def draw_frontier(path: Path, lines: Mapping[str, Sequence[tuple[float, float]]]
 
 
 def check_picture(path: Path) -> None:
-    """Raise `config.invalid` for a file that is neither .png nor .svg; fail where nothing can draw it."""
+    """Raise `config.invalid` for a file that is neither .png nor .svg; fail if matplotlib is missing."""
     import_module("matplotlib")
     if path.suffix not in _SUFFIXES:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path} is not a picture: name a .png or an .svg file.")
@@ -52,7 +52,7 @@ def check_picture(path: Path) -> None:
 
 @contextmanager
 def _axes(path: Path) -> Iterator[Any]:
-    """Yield axes to draw on, and write the picture with a legend beside them."""
+    """Yield axes to draw on, then write the picture with a legend beside them."""
     check_picture(path)
     with style():
         axes = axes_of(8, 4)

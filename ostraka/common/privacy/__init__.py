@@ -1,6 +1,6 @@
 """Worst-case costs, conversion to epsilon, and the integer amounts of the ledger.
 
-Everything here is a function of public plans alone and never of votes (docs/accounting.md).
+Everything here depends only on public plans, never on votes (docs/accounting.md).
 """
 
 from typing import TYPE_CHECKING

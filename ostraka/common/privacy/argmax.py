@@ -1,9 +1,9 @@
 """The worst case of a noisy argmax: which of k counts is the largest after Gaussian noise.
 
-What a unit moves, after sums are folded (`Ring.fold`), is at most `shift` deviations of any count and twice
-that in all. The costliest such move raises one count and lowers another, and whoever learns the largest other
-count still sees three outcomes. docs/accounting-argmax.md derives what is used here; `python -m
-benchmarks.argmax --prove` proves its one constant at every order of ORDERS.
+After sums are folded (`Ring.fold`), a unit moves any count by at most `shift` deviations, and all counts
+together by at most twice that. The costliest such move raises one count and lowers another; somebody who
+learns the largest other count still sees three outcomes. docs/accounting-argmax.md derives what is used here;
+`python -m benchmarks.argmax --prove` proves its one constant at every order of ORDERS.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from ostraka.common.privacy.two_outcomes import check_arguments, two_outcomes_rd
 from ostraka.common.sharing import FRACTION_BITS
 
 ABOVE_TWO_CLASSES = 1.01
-"""Proved to be no less than the cost of any number of classes over that of two, at orders of ORDERS."""
+"""Upper bound, at orders of ORDERS, on the cost for any number of classes relative to two classes; proved."""
 FARTHEST = 48.0
-"""Deviations of noise that the proof needs a count to keep from where the ring wraps."""
+"""Distance, in deviations of noise, that the proof needs from a count to the point where the ring wraps."""
 MIN_GROWTH = 1e-9
-"""Of order (order - 1) shift^2: smaller shifts are charged in proportion to the least."""
+"""Minimum of order (order - 1) shift^2; smaller shifts are charged a proportion of the cost at it."""
 _NEGLIGIBLE = 33.0
 """Deviations beyond what a unit moves: R less that, in docs/accounting-argmax.md ("On the lattice")."""
 _WIDEST_STEP = 0.25
-"""The largest e there, up to which the lattice's share is proved."""
+"""The largest e there for which the lattice's share is proved."""
 _WIDEST = 2**20
-"""Counts of which the proof covers the lattice."""
+"""Maximum number of counts for which the lattice's share is proved."""
 
 
 def argmax_reach(sigma: float) -> float:
-    """Return the room, in votes, that the noise of a count needs in half the ring beside twice the votes.
+    """Return the room, in votes, that a count's noise needs in half the ring beside twice the votes.
 
-    Folded counts fill one half of it, so that `FARTHEST` deviations fit the other.
+    Folded counts fill one half of that room, and `FARTHEST` deviations fit into the other half.
     """
     return 2 * FARTHEST * sigma
 
@@ -45,7 +45,7 @@ def argmax_rdp(order: float, sensitivity: float, sigma: float, width: int) -> fl
 
     Args:
         order: Renyi order, or `GAUSSIAN`.
-        sensitivity: votes that a unit can move from one count to another, with their weight.
+        sensitivity: votes that a unit can move from one count to another, including their weight.
         sigma: deviation of the noise of each count, in votes, on the lattice of the ring.
         width: number of counts that a unit may move.
     """
@@ -59,25 +59,25 @@ def argmax_rdp(order: float, sensitivity: float, sigma: float, width: int) -> fl
 def argmax_bound(order: float, shift: float, *, lattice: float = 0.0, width: int = 2) -> float:
     """Return the largest divergence at `order` of a noisy argmax, rounded up by at most 1.1%.
 
-    It holds for every histogram and both directions, and is never above order shift^2, the Gaussian
-    mechanism's, which is returned beyond the orders and shifts of the proof. Own derivation, proved in
-    docs/accounting-argmax.md.
+    It is valid for every histogram and both directions, and never above order shift^2, the cost of the
+    Gaussian mechanism, which is returned for orders and shifts that the proof does not cover. Own derivation,
+    proved in docs/accounting-argmax.md.
 
     Args:
         order: Renyi order, above 1.
         shift: what a unit can add to a count and take from another, in deviations of the noise of a count.
         lattice: step of the noise in its deviations; 0 for continuous noise.
-        width: number of counts that may move; matters on a lattice alone.
+        width: number of counts that may move; it only matters on a lattice.
 
     Raises:
-        ValueError: where an argument is not a finite number in its range.
+        ValueError: if an argument is not a finite number in its range.
     """
     check_arguments(order, shift, lattice)
     return min(order * shift**2, _continuous(order, shift) + _lattice_share(order, shift, lattice, width))
 
 
 def farthest(order: float, shift: float) -> float:
-    """Return how many deviations from its count a draw matters, all beyond it costing below 1e-30."""
+    """Return how many deviations from its count a draw matters; everything beyond costs less than 1e-30."""
     return _NEGLIGIBLE + (1 + 2 * math.sqrt(2) * order) * shift
 
 
@@ -96,7 +96,7 @@ def _continuous(order: float, shift: float) -> float:
 
 
 def _at(order: float, shift: float) -> float:
-    """Return the bound at an order of ORDERS; below the least shift the chord to 0 of a convex function."""
+    """Return the bound at an order of ORDERS; below the least shift, of the chord to 0 (it is convex)."""
     least = math.sqrt(MIN_GROWTH / (order * (order - 1)))
     if shift < least:
         return shift / least * _at(order, least)
@@ -107,7 +107,7 @@ def _at(order: float, shift: float) -> float:
 
 
 def _lattice_share(order: float, shift: float, lattice: float, width: int) -> float:
-    """Bound what the lattice and its ties add, maybe infinity."""
+    """Bound what the lattice and its ties add, possibly infinity."""
     step = lattice * (farthest(order, shift) + 1)
     if step > _WIDEST_STEP or width > _WIDEST:
         return math.inf

@@ -1,4 +1,4 @@
-"""What a filter adds up turned into epsilon, and budgets into what it may add up, and into proportions."""
+"""Conversion of a filter's total to epsilon, of budgets to filter limits, and of budgets to proportions."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,11 +13,11 @@ ORDERS: tuple[float, ...] = (
     *(half / 2 for half in range(3, 129)),
     *(64 * 2 ** (step / 8) for step in range(1, 33)),
 )
-"""Renyi orders a budget may be made with: half-integers from 1.5 to 64, then geometric to 1024."""
+"""Renyi orders that a budget may have: half-integers from 1.5 to 64, then geometric to 1024."""
 
 
 def _thin(orders: Sequence[float], growth: float) -> Iterator[float]:
-    """Yield the first order and each whose distance from 1 has grown so much since the last."""
+    """Yield the first order, and each order whose distance from 1 has grown by this factor since the last."""
     last = 1.0
     for order in orders:
         if order - 1 >= growth * (last - 1):
@@ -26,22 +26,25 @@ def _thin(orders: Sequence[float], growth: float) -> Iterator[float]:
 
 
 FEW_ORDERS = tuple(_thin(ORDERS, 1.12))
-"""Those of them that an epsilon hardly misses: of Gaussian costs the best of these 44 tells at most 0.5% more
-than the best of all. Every fourth order, 40 of them, tells 0.7% more at epsilon 5 and 12% more at 19."""
+"""A subset of the orders that is nearly as good for an epsilon.
+
+For Gaussian costs, the best of these 44 gives an epsilon at most 0.5% above that of the best of all. Every
+fourth order, 40 of them, would give 0.7% more at epsilon 5 and 12% more at 19.
+"""
 
 NEAR = 8
-"""Numbers below the first guess that are tried one by one."""
+"""Number of floats below the first guess that are tried one by one."""
 _PROBE_RDP = 64.0
-"""Whose epsilon is above 0 at every order and delta: no conversion takes off more than 2."""
+"""An rdp with an epsilon above 0 at every order and delta: no conversion subtracts more than 2."""
 
 
 def epsilon(rdp: float | Sequence[float], orders: float | Sequence[float], delta: float) -> float:
-    """Return the least epsilon that `rdp` at `orders` (same length) gives at `delta`.
+    """Return the least epsilon that `rdp` at `orders` (same length) implies at `delta`.
 
-    Of several orders the best is free where the costs were fixed before any answer was seen.
-    The conversion is Canonne, Kamath and Steinke 2020, Proposition 12, by dp_accounting. One order of
-    `GAUSSIAN` converts what a Gaussian filter adds up, exactly.
-    Raises InputError for negative or NaN rdp, other orders not above 1, or a delta outside (0, 1).
+    With several orders, the best may be chosen for free if the costs were fixed before any answer was seen.
+    The conversion is Canonne, Kamath and Steinke 2020, Proposition 12, from dp_accounting. A single order of
+    `GAUSSIAN` converts the total of a Gaussian filter exactly. Raises InputError for negative or NaN rdp, for
+    other orders not above 1, or for a delta outside (0, 1).
     """
     if orders == GAUSSIAN and isinstance(rdp, int | float):
         return gaussian_epsilon(float(rdp), delta)
@@ -62,11 +65,11 @@ def epsilon(rdp: float | Sequence[float], orders: float | Sequence[float], delta
 
 
 def epsilon_by_answers(charged: Sequence[float], orders: Sequence[float], delta: float) -> float:
-    """Return an epsilon for charges that followed answers, at the best order: to pick it is paid in delta.
+    """Return an epsilon for charges that depended on answers, at the best order; the choice is paid in delta.
 
-    `charged` is what was charged at each order, every charge by the answer that came. Each of m orders, which
-    are fixed before the first answer, has delta / m. What the figure promises, which depends on the answers,
-    is proved in docs/accounting.md ("Costs that follow answers").
+    `charged` is the total charged at each order, with every charge based on the actual answer. Each of the m
+    orders, which are fixed before the first answer, gets delta / m. The figure depends on the answers;
+    docs/accounting.md ("Costs that follow answers") proves what it promises.
     """
     share = delta / len(orders)
     return max(
@@ -82,17 +85,17 @@ def _conversion_term(order: float, delta: float) -> float:
 def budget_rdp(epsilon_budget: float, delta: float, order: float) -> float:
     """Return the largest rdp at `order` whose epsilon at `delta` is at most `epsilon_budget`.
 
-    The conversion adds a constant to the rdp, which is read off from `epsilon` at one large rdp.
-    It is 0.0 where nothing fits. An rdp so small that its epsilon is 0 whatever the order, at most about
-    delta^2, may be larger; no query costs so little, and it is not looked for. At `GAUSSIAN` it is what a
-    Gaussian filter may add up. Raises InputError for an epsilon that is not positive.
+    The conversion adds a constant to the rdp, which is found from `epsilon` at one large rdp. The result is
+    0.0 if nothing fits. An rdp of at most about delta^2, whose epsilon is 0 at any order, may be larger than
+    the result; it is not searched for, because no query costs so little. At `GAUSSIAN` the result is the
+    limit of a Gaussian filter. Raises InputError for an epsilon that is not positive.
     """
     if order == GAUSSIAN:
         return gaussian_budget(epsilon_budget, delta)
     if not 0 < epsilon_budget < math.inf:
         raise InputError("epsilon", f"must be a finite number above 0, is {epsilon_budget}")
     rdp = epsilon_budget - (epsilon(_PROBE_RDP, order, delta) - _PROBE_RDP)
-    # One of the next numbers fits, unless the budget is hardly more than what the conversion adds.
+    # One of the next floats fits, unless the budget is hardly above the constant of the conversion.
     for _ in range(NEAR):
         if rdp <= 0 or epsilon(rdp, order, delta) <= epsilon_budget:
             return max(rdp, 0.0)
@@ -101,10 +104,10 @@ def budget_rdp(epsilon_budget: float, delta: float, order: float) -> float:
 
 
 def _largest_below(limit: float, fits: Callable[[float], bool]) -> float:
-    """Return the largest number below `limit`, which does not fit, that fits; 0 where none does.
+    """Return the largest number below `limit` (which does not fit) that fits; 0 if there is none.
 
-    Where a budget is hardly more than the constant of its conversion, as good as all digits of the difference
-    are lost, so that the next number may be millions of steps away.
+    If a budget is hardly above the constant of its conversion, nearly all digits of the difference are lost,
+    and the largest number that fits may be millions of floats away.
     """
     low = limit
     high = limit
@@ -123,8 +126,8 @@ def _largest_below(limit: float, fits: Callable[[float], bool]) -> float:
 def propose_order(epsilon_budget: float, delta: float) -> float:
     """Return the order at which (epsilon, delta) buys the most queries of a Gaussian-like cost.
 
-    Such a cost is proportional to the order, so this maximises budget over order among ORDERS.
-    Raises budget.too_small where no order leaves anything to spend.
+    Such a cost is proportional to the order, so this maximises budget over order among ORDERS. Raises
+    `budget.too_small` if no order leaves anything to spend.
     """
     best = _best_order(epsilon_budget, delta)
     if budget_rdp(epsilon_budget, delta, best) <= 0:
@@ -142,16 +145,16 @@ def _best_order(epsilon_budget: float, delta: float) -> float:
 
 
 NO_LIMIT = 1000.0
-"""Epsilon from which on a budget promises nothing, so that its records count as public."""
+"""Epsilon from which on a budget promises nothing, so its records count as public."""
 
 
 def proportions(epsilons: Mapping[str, float], delta: float) -> dict[str, float]:
-    """Return how many times as much as one of the least budget a record of each budget may change in a query.
+    """Return by what factor a record of each budget may change more in a query than one of the least budget.
 
-    Own derivation: the cost of a query grows with the square of what a record changes, so that is in
-    proportion to the square root of the queries that a budget pays for. Costs are taken as Gaussian ones,
-    whose number is in proportion to budget over order, whatever the mechanism (docs/budgets.md). A budget
-    without a limit counts as the largest that has one, and 1 where none has.
+    Own derivation: the cost of a query grows with the square of what a record changes, so the allowed change
+    is proportional to the square root of the number of queries that a budget pays for. Costs are taken as
+    Gaussian, whatever the mechanism; their number is proportional to budget over order (docs/budgets.md). A
+    budget without a limit gets the proportion of the largest limited budget, or 1 if none is limited.
 
     Raises `budget.too_small` for an epsilon that pays for no query at any order.
     """

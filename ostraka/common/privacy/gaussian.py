@@ -1,8 +1,8 @@
 """The Gaussian filter: budgets that pay for Gaussian noise by its variance alone, converted exactly.
 
 Amounts are rho = mu^2/2 of mu-Gaussian differential privacy (Dong, Roth and Su 2022). They add up under fully
-adaptive composition (Smith and Thakurta 2022). docs/accounting-gaussian.md proves what is used here, for the
-discrete noise that is really drawn, and says what the constants stand for.
+adaptive composition (Smith and Thakurta 2022). docs/accounting-gaussian.md proves what is used here for the
+discrete noise that is actually drawn, and explains the constants.
 """
 
 from __future__ import annotations
@@ -16,19 +16,21 @@ from ostraka.common.privacy.inputs import InputError
 from ostraka.common.sharing import FRACTION_BITS
 
 MIN_SIGMA = math.ldexp(1.0, -FRACTION_BITS)
-"""The least noise, in votes, that is proved to be as good as a continuous Gaussian's: one step."""
+"""The least noise, in votes, that is proved to be as good as a continuous Gaussian: one lattice step."""
 _LATTICE_VARIANCE = math.ldexp(0.5, -2 * FRACTION_BITS)
-"""By how much the variance of a continuous Gaussian is smaller that is as good as a discrete one: half a
-squared step, in squared votes."""
+"""Difference in variance between discrete noise and the continuous Gaussian that it matches.
+
+It is half a squared step, in squared votes.
+"""
 _ROUNDING = 1 + 1e-12
-"""More than a handful of products and quotients of doubles are off by."""
+"""More than the rounding error of a handful of products and quotients of doubles."""
 
 
 def noise_rho(moved: float, sigma: float) -> float:
     """Return rho of counts on the lattice that are released with discrete Gaussian noise of `sigma` votes.
 
     Args:
-        moved: what a unit moves them by, as an L2 norm in votes.
+        moved: how far a unit moves the counts, as an L2 norm in votes.
         sigma: at least `MIN_SIGMA`.
 
     Raises:
@@ -36,21 +38,21 @@ def noise_rho(moved: float, sigma: float) -> float:
     """
     if not sigma >= MIN_SIGMA:
         raise InputError("sigma", f"must be at least a step of 2^-{FRACTION_BITS} vote, is {sigma}")
-    # A product overflows to infinity, where a power would raise: plans may name any number.
+    # A product overflows to infinity, but a power would raise: plans may contain any number.
     return moved * moved / (2 * (sigma * sigma - _LATTICE_VARIANCE)) * _ROUNDING
 
 
 _SMALL = 1e-3
-"""Of a pure epsilon: below it the quantile is bounded by its tangent, from which it differs by 4e-7 of it."""
+"""A pure epsilon below which the quantile is bounded by its tangent; the relative difference is 4e-7."""
 _LARGE = 700.0
-"""Of a pure epsilon: beyond it e^-epsilon is no normal double, and the tail's bound exp(-z^2/2)/2 is used."""
+"""A pure epsilon beyond which e^-epsilon is not a normal double; there the tail's bound is exp(-z^2/2)/2."""
 _TANGENT = math.sqrt(2 * math.pi) / 4 * (1 + 1e-6)
 _QUANTILE_ROUNDING = 1 + 1e-9
-"""More than the quantile, and one half plus a quarter of `_SMALL`, are off by."""
+"""More than the error of the quantile, and of one half plus a quarter of `_SMALL`."""
 
 
 def pure_rho(epsilon: float) -> float:
-    """Return rho of anything that is `epsilon`-DP: mu is 2 Phi^-1(e^epsilon/(1 + e^epsilon)) at most."""
+    """Return rho of any `epsilon`-DP mechanism: its mu is at most 2 Phi^-1(e^epsilon/(1 + e^epsilon))."""
     if epsilon < _SMALL:
         return 2 * (_TANGENT * epsilon) ** 2
     if epsilon > _LARGE:
@@ -59,9 +61,9 @@ def pure_rho(epsilon: float) -> float:
 
 
 def gaussian_epsilon(rho: float, delta: float) -> float:
-    """Return the least epsilon of (epsilon, `delta`) that rho = mu^2/2 gives, rounded up; maybe infinity.
+    """Return the least epsilon of (epsilon, `delta`) that rho = mu^2/2 implies, rounded up; maybe infinity.
 
-    Raises InputError for a rho that is negative or no number, or a delta outside (0, 1).
+    Raises InputError for a negative or NaN rho, or a delta outside (0, 1).
     """
     if not 0 < delta < 1:
         raise InputError("delta", f"must lie between 0 and 1, is {delta}")
@@ -112,27 +114,30 @@ def gaussian_budget(epsilon: float, delta: float) -> float:
 _FARTHEST = 40.0
 """Deviations beyond which a tail is less than any delta that is a normal double."""
 _ENDLESS = 1e300
-"""An epsilon beyond which doubles overflow: a larger one allows no more."""
+"""An epsilon beyond which doubles overflow; a larger epsilon allows no more."""
 _PRECISION = 1e-14
-"""Relative width at which an interval is no longer halved."""
+"""Relative width at which bisection of an interval stops."""
 _MARGIN = 1e-9
-"""What a budget gives up, so that no rounding tells of more than its epsilon when all of it is spent."""
+"""Share of a budget that is given up: rounding never reports more than its epsilon when all is spent."""
 _CLOSE = 1e-13
-"""More than a tail, a density below `_SWITCH` or a Mills ratio is off by, relative: the exponential of x^2/2
-turns an error of x by half an ulp into x^2 ulp, and math.exp and math.erfc are off by a few."""
+"""More than the relative error of a tail, of a density below `_SWITCH`, or of a Mills ratio.
+
+The exponential of x^2/2 turns an error of half an ulp in x into x^2 ulp, and math.exp and math.erfc are off
+by a few ulp.
+"""
 _DENSITY = 1 + 1e-12
-"""The same of a density anywhere below `_FARTHEST`, of which x^2/2 is 800."""
+"""One plus the same bound for a density anywhere below `_FARTHEST`, where x^2/2 is 800."""
 _SWITCH = 5.0
-"""From here on Mills' ratio is taken from its continued fraction."""
+"""From here on Mills' ratio is computed from its continued fraction."""
 _TERMS = 30
-"""So many of its terms leave out 3e-19 of the ratio, less than a double can tell."""
+"""Number of its terms; the omitted rest is 3e-19 of the ratio, less than the precision of a double."""
 
 
 def _delta(epsilon: float, mu: float) -> float:
     """Return delta of mu-Gaussian differential privacy at `epsilon`, rounded up (Dong, Roth and Su 2022).
 
-    Q(a) - e^epsilon Q(b) for the normal tail Q, a = epsilon/mu - mu/2 and b = a + mu, is
-    phi(a) (R(a) - R(b)) with Mills' ratio R = Q/phi. It falls in a and rises in b, so both are rounded apart.
+    Q(a) - e^epsilon Q(b), for the normal tail Q, a = epsilon/mu - mu/2 and b = a + mu, equals phi(a) (R(a) -
+    R(b)) with Mills' ratio R = Q/phi. It falls in a and rises in b, so a is rounded down and b up.
     """
     slack = 4 * math.ulp(epsilon / mu + mu / 2)
     a = epsilon / mu - mu / 2 - slack

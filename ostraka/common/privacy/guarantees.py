@@ -6,20 +6,22 @@ from typing import Literal
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 NOTIONS: Mapping[str, str] = {"record": "DP for records", "label": "label-DP"}
-"""By the adjacency that was charged: a whole record may differ, or its label alone."""
+"""Guarantee by adjacency: neighbours differ in a whole record, or only in its label."""
 PERSONS = "DP for persons"
-"""Of records, where every party told them apart by whose they are."""
+"""Guarantee for records if every party distinguished them by person."""
 BOUND = Literal["worst_case", "theorem6", "exact"]
 """How the cost of a release is computed (docs/accounting.md)."""
 DELTA = 1e-5
-"""That of Papernot et al. 2018 for some 10^4 records (MNIST, Adult): less than one in their number."""
+"""The delta of Papernot et al. 2018 for about 10^4 records (MNIST, Adult): below one over their number."""
 NO_GUARANTEE = "no formal guarantee"
-"""In place of either, where teachers learned together by ttac: an epsilon then counts labels and protects
-nobody."""
+"""Said instead of a guarantee if teachers learned together by ttac.
+
+An epsilon then counts labels and protects nobody.
+"""
 
 
 def notion(adjacency: str) -> str:
-    """Return what epsilons of an adjacency promise; raise `message.invalid` for one that there is not."""
+    """Return the guarantee of epsilons with this adjacency; raise `message.invalid` for an unknown one."""
     if adjacency not in NOTIONS:
         raise OstrakaError(
             ErrorCode.MESSAGE_INVALID,
@@ -30,5 +32,5 @@ def notion(adjacency: str) -> str:
 
 
 def plan_notion(adjacency: str, *, whole_persons: bool) -> str:
-    """Return what epsilons of a plan promise, to persons where all parties told them apart."""
+    """Return the guarantee of a plan's epsilons: for persons if all parties distinguished them."""
     return PERSONS if adjacency == "record" and whole_persons else notion(adjacency)

@@ -1,8 +1,8 @@
-"""How well anybody can tell one record by what was released under a budget, whatever else he knows.
+"""How well anybody can identify one record from what was released under a budget, whatever else they know.
 
-Both bounds follow from what an (epsilon, delta) allows a test: its false alarms, of probability a, and its
-misses, of probability b, have e^epsilon a + b >= 1 - delta, and the same with a and b exchanged (Wasserman
-and Zhou 2010 for delta 0; Kairouz, Oh and Viswanath 2015, theorem 2.1).
+Both bounds follow from what (epsilon, delta) allows a test with false alarms of probability a and misses of
+probability b: e^epsilon a + b >= 1 - delta, and the same with a and b exchanged (Wasserman and Zhou 2010 for
+delta 0; Kairouz, Oh and Viswanath 2015, theorem 2.1).
 """
 
 import math
@@ -10,33 +10,33 @@ import math
 from ostraka.common.privacy.inputs import InputError
 
 _FINITE_EXPONENT = 700.0
-"""e^700 is finite, and times any probability that is not 0 above 1."""
+"""An exponent with a finite e^700 whose product with any probability that is not 0 is above 1."""
 
 
 def best_guess(epsilon: float, delta: float) -> float:
-    """Return how often at most anybody names the right one of two equally likely versions of a record.
+    """Return the largest probability of naming the right one of two equally likely versions of a record.
 
-    Errors of both kinds add up to 2 (1 - delta) / (1 + e^epsilon) or more: the sum of both conditions.
+    By the sum of both conditions, errors of both kinds add up to at least 2 (1 - delta) / (1 + e^epsilon).
 
     Raises:
-        InputError: `epsilon` is negative, or `delta` no probability.
+        InputError: if `epsilon` is negative, or `delta` is not a probability.
     """
     _check(epsilon, delta)
-    # In e^-epsilon, which does not overflow.
+    # Computed from e^-epsilon, which does not overflow.
     shrink = math.exp(-epsilon)
     return (1 + delta * shrink) / (1 + shrink)
 
 
 def most_detected(epsilon: float, delta: float, false_alarms: float) -> float:
-    """Return how often at most a test finds a record that is there.
+    """Return the largest probability that a test detects a record that is present.
 
     Args:
-        epsilon: of the budget.
-        delta: of the budget.
-        false_alarms: how often the test reports a record that is not there, a probability.
+        epsilon: the budget's epsilon.
+        delta: the budget's delta.
+        false_alarms: the probability that the test reports a record that is not present.
 
     Raises:
-        InputError: `epsilon` is negative, or `delta` or `false_alarms` no probability.
+        InputError: if `epsilon` is negative, or if `delta` or `false_alarms` is not a probability.
     """
     _check(epsilon, delta)
     if not 0 <= false_alarms <= 1:

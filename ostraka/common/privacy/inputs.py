@@ -2,7 +2,7 @@
 
 
 class InputError(ValueError):
-    """An argument of an accounting function is malformed; says which one and the first offending index."""
+    """An argument of an accounting function is malformed; names the argument and the first wrong index."""
 
     def __init__(self, argument: str, message: str, index: tuple[int, ...] = ()) -> None:
         where = f"{argument}[{', '.join(map(str, index))}]" if index else argument

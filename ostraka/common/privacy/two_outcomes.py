@@ -1,9 +1,9 @@
 """The worst case of an answer with two outcomes under Gaussian noise.
 
-One neighbour moves a number by at most `shift` deviations of the noise that is added to it. Of all answers
-with two outcomes that can be made of the noisy number, the costliest say whether it exceeds a threshold
-(Neyman and Pearson), so the worst case is the largest divergence between Bernoulli(Phi(g)) and
-Bernoulli(Phi(g +- shift)) over all real g. docs/accounting-multilabel.md proves what is used here.
+A neighbour moves a number by at most `shift` deviations of the noise that is added to it. Among all answers
+with two outcomes that depend on the noisy number, the costliest say whether it exceeds a threshold (Neyman
+and Pearson). So the worst case is the largest divergence between Bernoulli(Phi(g)) and Bernoulli(Phi(g +-
+shift)) over all real g. docs/accounting-multilabel.md proves what is used here.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ Floats = NDArray[np.float64]
 
 # Steps and sections are those of docs/accounting-multilabel.md.
 _TOLERANCE = 1e-6
-"""Cells are halved until their bound exceeds the largest value found by no more ("How F is calculated")."""
+"""Cells are halved until their bound exceeds the largest value by at most this ("How F is calculated")."""
 _ROUNDING = 1e-9
-"""What is added for rounding: of the logarithms at most six digits cancel."""
+"""Relative margin for rounding: at most six digits of the logarithms cancel."""
 _REACH = 12.0
-"""Deviations to either side of which steps 3 and 4 bound what is left, by -log Phi(12) = 2e-33."""
+"""Deviations to either side beyond which steps 3 and 4 bound the rest, by -log Phi(12) = 2e-33."""
 _CELLS = 32
-"""To begin with; where they are too wide they are halved, so that their number costs time alone."""
+"""Initial number of cells; cells that are too wide are halved, so this number only affects the time."""
 _WIDEST_STEP = 0.25
-"""Of the lattice, times the interval: where it is wider the Gaussian mechanism's cost is taken."""
+"""Maximum of the lattice step times the interval; beyond it the cost of the Gaussian mechanism is used."""
 _LOGARITHMS_FROM = 0.1
-"""Of order times shift: below it the integral of step 1 is taken, whose terms are positive."""
+"""Order times shift below which the integral of step 1 is used, whose terms are positive."""
 _MILLS_CURVATURE = 0.3
-"""Above the second derivative of phi/Phi, which is 0.296 at most (Sampford 1953)."""
+"""Upper bound on the second derivative of phi/Phi, which is at most 0.296 (Sampford 1953)."""
 _ROOTS, _WEIGHTS = np.polynomial.legendre.leggauss(4)
 _NODES = (1 + _ROOTS) / 2
 _SHARES = _WEIGHTS / 2
@@ -42,24 +42,25 @@ def two_outcomes_rdp(order: float, shift: float, *, lattice: float = 0.0) -> flo
 
     Args:
         order: Renyi order, above 1.
-        shift: how far one neighbour moves the number, in deviations of its noise. The difference of two
-            draws of deviation s that moves by 2 has a shift of 2/(s sqrt 2).
-        lattice: step of the noise in its deviations; 0 for continuous noise. The bound then holds for
+        shift: how far a neighbour moves the number, in deviations of its noise. The difference of two draws
+            of deviation s that moves by 2 has a shift of 2/(s sqrt 2).
+        lattice: step of the noise in its deviations; 0 for continuous noise. The bound is then valid for
             discrete Gaussian noise, and for the difference of two draws of at least 4 steps each.
 
     Returns:
-        An upper bound over all inputs and both directions, never above order shift^2/2, the Gaussian
-        mechanism's. Own derivation, proved in docs/accounting-multilabel.md.
+        An upper bound over all inputs and both directions, never above order shift^2/2, the cost of the
+            Gaussian
+        mechanism. Own derivation, proved in docs/accounting-multilabel.md.
 
     Raises:
-        ValueError: where an argument is not a finite number in its range.
+        ValueError: if an argument is not a finite number in its range.
     """
     check_arguments(order, shift, lattice)
     return float(two_outcomes_within(_TOLERANCE, order, np.array([shift]), lattice)[0])
 
 
 def check_arguments(order: float, shift: float, lattice: float) -> None:
-    """Raise ValueError where an argument of a bound is not a finite number in its range."""
+    """Raise ValueError if an argument of a bound is not a finite number in its range."""
     if not 1 < order < math.inf:
         raise ValueError(f"order: must be a finite number above 1, is {order}")
     if not 0 <= shift < math.inf:
@@ -69,7 +70,7 @@ def check_arguments(order: float, shift: float, lattice: float) -> None:
 
 
 def two_outcomes_within(tolerance: float, order: float, shifts: Floats, lattice: float = 0.0) -> Floats:
-    """Return `two_outcomes_rdp` of many shifts, rounded up by `tolerance`: less work where that is large."""
+    """Return `two_outcomes_rdp` of many shifts, rounded up by `tolerance`; a larger one needs less work."""
     gaussian = order * shifts**2 / 2
     bound = gaussian.copy()
     fine = (gaussian > 0) & (lattice * ((order - 1) * shifts + _REACH + shifts + _REACH) <= _WIDEST_STEP)
@@ -81,9 +82,9 @@ def two_outcomes_within(tolerance: float, order: float, shifts: Floats, lattice:
 
 
 def two_outcomes_lattice(order: float, shift: float, lattice: float) -> float:
-    """Return what a lattice adds at most to the continuous bound of any shift up to `shift`, maybe infinity.
+    """Return the most that a lattice adds to the continuous bound of any shift up to `shift`, maybe infinity.
 
-    Arguments and source are those of `two_outcomes_rdp`.
+    Arguments and source are as in `two_outcomes_rdp`.
     """
     reach = (order - 1) * shift + _REACH
     if lattice * (reach + shift + _REACH) > _WIDEST_STEP:
@@ -95,7 +96,7 @@ def two_outcomes_lattice(order: float, shift: float, lattice: float) -> float:
 
 
 def _largest(order: float, shifts: Floats, lattice: float, tolerance: float) -> Floats:
-    """Bound the divergence at each shift where `_beyond` does not, in cells that are halved where needed."""
+    """Bound the divergence at each shift in the range that `_beyond` leaves out; halve cells as needed."""
     start = -_REACH - shifts
     reach = (order - 1) * shifts + _REACH
     g = start + (reach - start) * np.linspace(0, 1, _CELLS + 1)[:, None]
@@ -125,11 +126,11 @@ def _largest(order: float, shifts: Floats, lattice: float, tolerance: float) -> 
 def _cell_bound(order: float, shift: Floats, width: Floats, at_ends: Floats) -> Floats:
     """Bound the divergence within cells from the larger of its values at their ends.
 
-    Its second derivative is at least -order/(order - 1), and that of its moment's logarithm at least -2 -
-    order min(1, 0.3 shift).
+    Its second derivative is at least -order/(order - 1). The second derivative of the logarithm of its moment
+    is at least -2 - order min(1, 0.3 shift).
     """
     square = width**2 / 8
-    # The exponent ends before e^x overflows; long before that `bent` is the less of the two.
+    # The exponent is capped before e^x overflows; `bent` is the smaller of the two long before that.
     curved = at_ends * np.exp(
         np.minimum((2 + order * np.minimum(1, _MILLS_CURVATURE * shift)) * square, 300.0)
     )
@@ -144,7 +145,7 @@ def _lattice_share(order: float, shift: float | Floats, lattice: float, distance
 
 
 def _beyond(order: float, gaussian: Floats, lattice: float) -> Floats:
-    """Bound the divergence wherever `_largest` does not look."""
+    """Bound the divergence outside the range of `_largest`."""
     from scipy.special import log_ndtr
 
     tail = float(log_ndtr(lattice - _REACH))
@@ -175,10 +176,10 @@ def _from_logarithms(g: Floats, order: float, shift: Floats) -> Floats:
 
 
 def _excess(g: Floats, order: float, shift: Floats) -> Floats:
-    """Return (moment - 1)/(order - 1) as an integral over the shift, so that nothing cancels.
+    """Return (moment - 1)/(order - 1) as an integral over the shift, without cancellation.
 
-    Its integrand at u is phi(g + u) (e^X - e^Y), where X and -Y are `order` times the integrals of
-    phi/Phi(-) and phi/Phi from g to g + u.
+    Its integrand at u is phi(g + u) (e^X - e^Y), where X and -Y are `order` times the integrals of phi/Phi(-)
+    and phi/Phi from g to g + u.
     """
     u = shift[:, None] * _NODES
     inner = g[:, None, None] + u[:, :, None] * _NODES
@@ -198,33 +199,34 @@ def _mills(x: Floats) -> Floats:
 
 
 _RATIO = 1.2
-"""Of two shifts between which F lies below its chord: the chord exceeds a parabola by 0.8% at most."""
+"""Ratio of neighbouring shifts between which F lies below its chord, at most 0.8% above a parabola."""
 _TOLERANCE_OF_MANY = 1e-3
-"""Of F at these shifts, small beside what the chords add."""
+"""Tolerance of F at these shifts, small compared with what the chords add."""
 _FIRST_CELL = 0.01
-"""Of (order + 1) times the shift, below which F(x)/x^2 has a bound of its own."""
+"""Value of (order + 1) times the shift below which F(x)/x^2 has a separate bound."""
 _ROUNDING_OF_MANY = 1 + 1e-9
-"""As `_ROUNDING`."""
+"""Factor for rounding, as `_ROUNDING`."""
 
 
 def clipped_labels_rdp(
     order: float, labels: int, shift: float, squares: float, *, lattice: float = 0.0
 ) -> float:
-    """Return the most that answers about `labels` labels can cost together.
+    """Return the largest total cost of answers about `labels` labels.
 
     Args:
         order: Renyi order, above 1.
         labels: number of answers with two outcomes, each with its own noise.
-        shift: how far one neighbour moves each label's number, in deviations of its noise, at most.
-        squares: the largest sum over labels of squared moves, in the same unit; infinite without a limit.
+        shift: the most that a neighbour moves each label's number, in deviations of its noise.
+        squares: the largest sum of squared moves over all labels, in the same unit; infinite without a limit.
         lattice: as for `two_outcomes_rdp`.
 
     Returns:
         An upper bound for all inputs and both directions, never above order squares/2 nor above `labels`
-        times `two_outcomes_rdp`. Own derivation, proved in docs/accounting-multilabel.md.
+            times
+        `two_outcomes_rdp`. Own derivation, proved in docs/accounting-multilabel.md.
 
     Raises:
-        ValueError: where an argument is not a number in its range.
+        ValueError: if an argument is not a number in its range.
     """
     if labels < 0:
         raise ValueError(f"labels: must be 0 or more, is {labels}")
@@ -239,7 +241,7 @@ def clipped_labels_rdp(
 
 @lru_cache(maxsize=4096)
 def _slope(order: float, shift: float) -> float:
-    """Bound F(x)/x^2 for 0 < x <= `shift`, F being `two_outcomes_rdp`, which is convex: below its chords."""
+    """Bound F(x)/x^2 for 0 < x <= `shift`; F is `two_outcomes_rdp`, which is convex, so below its chords."""
     least = _FIRST_CELL / (order + 1)
     # a/pi e^(0.69 (a + 1)^2 x^2 + a x (0.8 + x)) at the end of that cell, x = `least`, and no less below it.
     steepest = order / math.pi * math.exp(0.69 * _FIRST_CELL**2 + _FIRST_CELL * (0.8 + least))

@@ -1,7 +1,8 @@
-"""Worst-case cost of a batch, in the ledger's amounts, and the bounds that mechanisms compose it from.
+"""Worst-case cost of a batch, in the ledger's amounts, and the bounds from which mechanisms compose it.
 
-docs/accounting.md explains them. Every bound takes `GAUSSIAN` for an order, too: what it costs under a
-Gaussian filter, being made of Gaussian numbers, or pure at worst (docs/accounting-gaussian.md).
+docs/accounting.md explains them. Every bound also accepts `GAUSSIAN` as an order and then returns the cost
+under a Gaussian filter; it is derived for Gaussian noise, or from pure DP in the worst case
+(docs/accounting-gaussian.md).
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from ostraka.common.privacy.two_outcomes import clipped_labels_rdp, two_outcomes
 from ostraka.common.sharing import FRACTION_BITS
 
 AMOUNT_UNIT = 1e-12
-"""The rdp that one unit of the ledger's integer amounts stands for."""
+"""The rdp of one unit of the ledger's integer amounts."""
 
 _UNITS_PER_RDP = 10**12
-"""1 / AMOUNT_UNIT as an integer, because no float is 1e-12 exactly."""
+"""1 / AMOUNT_UNIT as an integer, because no float is exactly 1e-12."""
 
 
 def amount(rdp: float) -> int:
@@ -32,7 +33,7 @@ def amount(rdp: float) -> int:
 
 
 def budget_amount(rdp: float) -> int:
-    """Return a budget as an integer amount of AMOUNT_UNIT, rounded down so that none is gained."""
+    """Return a budget as an integer amount of AMOUNT_UNIT, rounded down so that nothing is gained."""
     return math.floor(_exact(rdp) * _UNITS_PER_RDP)
 
 
@@ -46,9 +47,10 @@ def _exact(rdp: float) -> Fraction:
 class Influence:
     """What a unit can change in one query: at most `votes` votes of `weight` each.
 
-    A record of a group with copies changes as many votes, a person as many as the party's manifest declares;
-    a weight is that of the unit's teachers, in votes. One vote moves in whole, to one other class.
-    Raises InputError for fewer votes than one, or a weight that is not a finite number above 0.
+    A record of a group with copies changes as many votes as it has copies; a person as many as the party's
+    manifest declares. The weight is that of the unit's teachers, in votes. A vote moves as a whole, to one
+    other class. Raises InputError for fewer than one vote, or for a weight that is not a finite number above
+    0.
     """
 
     votes: int = 1
@@ -62,17 +64,19 @@ class Influence:
 
     @property
     def sensitivity(self) -> float:
-        """All of it together, in votes."""
+        """The total change, in votes."""
         return self.votes * self.weight
 
 
 ONE_VOTE = Influence()
-"""What a record changes that one teacher of weight 1 was trained on."""
+"""The influence of a record that one teacher of weight 1 was trained on."""
 
 
 _LARGE = 20.0
-"""Of order times epsilon: beyond it sinh would overflow at last, and at orders of 1.5 and more the logarithms
-differ by 6 or more, so that no digits cancel."""
+"""Order times epsilon beyond which logarithms are used, because sinh would eventually overflow.
+
+At orders of 1.5 and more the logarithms then differ by 6 or more, so no digits cancel.
+"""
 
 
 @dataclass(frozen=True)
@@ -80,10 +84,10 @@ class WorstCase:
     """Worst-case rdp of one batch.
 
     Attributes:
-        batch: once, whatever the batch asks.
-        check: for every query asked, whatever comes of its checks.
-        answer: for every answer given: a class, a label set, or one label of a set.
-        most: the most that all answers to one query cost together.
+        batch: charged once, whatever the batch asks.
+        check: charged for every query, whatever the result of its checks.
+        answer: charged for every answer: a class, a label set, or one label of a set.
+        most: the maximum for all answers to one query together.
     """
 
     batch: float = 0.0
@@ -92,18 +96,19 @@ class WorstCase:
     most: float = math.inf
 
     def queries(self, answered: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return what each query (Q,) of a batch costs, of which `answered` (Q, answers) were given."""
+        """Return the cost of each query (Q,) of a batch; `answered` (Q, answers) marks the given answers."""
         given = answered.sum(axis=1)
         return np.asarray(self.check + np.minimum(given * self.answer, self.most), dtype=np.float64)
 
     def rdp(self, answered: NDArray[np.bool_]) -> float:
-        """Return what a whole batch costs."""
+        """Return the cost of a whole batch."""
         return self.batch * bool(len(answered)) + math.fsum(self.queries(answered).tolist())
 
     def amount(self, answered: NDArray[np.bool_]) -> int:
-        """Return the same in ledger amounts, each query rounded up.
+        """Return the cost of a whole batch in ledger amounts, with each query rounded up.
 
-        In whole numbers, so that a charge never exceeds the reservation, which has every answer given.
+        Whole numbers guarantee that a charge never exceeds the reservation, which assumes that every answer
+        is given.
         """
         given, often = np.unique(answered.sum(axis=1), return_counts=True)
         check = amount(self.check)
@@ -113,7 +118,7 @@ class WorstCase:
         return total
 
     def reservation(self, queries: int, answers: int) -> int:
-        """Return the amount of a batch of `queries` with all of its `answers` to each given."""
+        """Return the amount of a batch of `queries` if all `answers` to each are given."""
         if not queries:
             return 0
         return amount(self.batch) + queries * (amount(self.check) + self._answers(answers))
@@ -125,14 +130,14 @@ class WorstCase:
 
 
 def gaussian_rdp(order: float, moved: float, sigma: float) -> float:
-    """Return the cost of counts that are released with noise: what they move by is an L2 norm."""
+    """Return the cost of counts that are released with noise; `moved` is an L2 norm."""
     if order == GAUSSIAN:
         return noise_rho(moved, sigma)
     return order * (moved / sigma) ** 2 / 2
 
 
 def check_rdp(order: float, sensitivity: float, sigma: float) -> float:
-    """Return the cost of whether a count with noise of `sigma` reaches a threshold."""
+    """Return the cost of releasing whether a count with noise of `sigma` reaches a threshold."""
     if order == GAUSSIAN:
         return noise_rho(sensitivity, sigma)
     return two_outcomes_rdp(order, sensitivity / sigma, lattice=_lattice(sigma))
@@ -141,7 +146,7 @@ def check_rdp(order: float, sensitivity: float, sigma: float) -> float:
 def label_bits(
     order: float, sensitivity: float, sigma: float, classes: int, radius: float
 ) -> tuple[float, float]:
-    """Return the cost of one bit of each label, and of all together, from ballots of an L2 norm of `radius`.
+    """Return the cost of one bit for each label, and of all bits, from ballots of L2 norm `radius`.
 
     Replacing a ballot moves the positives by at most sqrt(2) radius, and the negatives by as much.
     """
@@ -151,7 +156,7 @@ def label_bits(
 
 
 def label_checks(order: float, sensitivity: float, sigma: float, classes: int, radius: float) -> float:
-    """Return the cost of a check of each label, all together, from ballots of an L2 norm of `radius`."""
+    """Return the cost of a check for each label, all together, from ballots of L2 norm `radius`."""
     return _together(order, classes, *_moves_of(sensitivity, radius), sigma)
 
 
@@ -161,22 +166,23 @@ def _moves_of(sensitivity: float, radius: float) -> tuple[float, float]:
 
 
 def _together(order: float, classes: int, moved: float, squares: float, sigma: float) -> float:
-    """Return the cost of one bit for each label, which move by `moved` and by `squares` in all."""
+    """Return the cost of one bit for each label, which move by `moved` each and `squares` in total."""
     if order == GAUSSIAN:
         return noise_rho(math.sqrt(min(classes * moved**2, squares)), sigma)
     return clipped_labels_rdp(order, classes, moved / sigma, squares / sigma**2, lattice=_lattice(sigma))
 
 
 def _lattice(sigma: float) -> float:
-    """Return the step of noise in deviations."""
+    """Return the step of the noise in deviations."""
     return math.ldexp(1 / sigma, -FRACTION_BITS)
 
 
 def pure_rdp(epsilon_pure: float, order: float) -> float:
-    """Return the rdp at `order` of what is `epsilon_pure`-DP at worst, which randomised response attains.
+    """Return the rdp at `order` of an `epsilon_pure`-DP mechanism; randomised response attains it.
 
     log(cosh((a - 1/2) eps) / cosh(eps/2)) / (a - 1) (Mironov 2017, Proposition 5; Bun and Steinke 2016,
-    Proposition 3.3); cosh x - cosh y = 2 sinh((x + y)/2) sinh((x - y)/2) keeps the digits of small costs.
+    Proposition 3.3). The identity cosh x - cosh y = 2 sinh((x + y)/2) sinh((x - y)/2) keeps the digits of
+    small costs.
     """
     if order == GAUSSIAN:
         return pure_rho(epsilon_pure)
@@ -193,11 +199,11 @@ def _log_cosh(x: float) -> float:
 
 
 _LARGE_RISE = 30.0
-"""Beyond it e^rise - 1 and e^rise are alike to 13 digits, and the logarithm of the sum cannot overflow."""
+"""Beyond it e^rise - 1 and e^rise agree to 13 digits; the logarithm of the sum cannot overflow."""
 _NEAR = 1e-3
-"""Below it the first term that the series leaves out, x^4/360 of the whole, is less than rounding."""
+"""Below it the first omitted term of the series, x^4/360 of the whole, is less than rounding."""
 _ROUNDING = 1e-12
-"""More than rounding does: at `_NEAR`, where most digits cancel, e^x - 1 - x is wrong by 2e-13 of itself."""
+"""More than the rounding error: at `_NEAR`, where most digits cancel, e^x - 1 - x is off by 2e-13 of it."""
 
 
 def laplace_rdp(order: float, shift: float, step: float) -> float:
@@ -209,8 +215,8 @@ def laplace_rdp(order: float, shift: float, step: float) -> float:
 
     Args:
         order: Renyi order, above 1.
-        shift: what a unit moves the count by, in scales of the noise.
-        step: of the lattice, in scales of the noise; 0 for continuous noise.
+        shift: how far a unit moves the count, in scales of the noise.
+        step: step of the lattice, in scales of the noise; 0 for continuous noise.
     """
     if order == GAUSSIAN:
         return pure_rho(shift)
@@ -225,7 +231,7 @@ def laplace_rdp(order: float, shift: float, step: float) -> float:
 
 
 def _weights(order: float, step: float) -> tuple[float, float]:
-    """Return what the exponentials that grow and that fall with the shift count; together 1."""
+    """Return the weights of the exponentials that grow and that fall with the shift; their sum is 1."""
     if step == 0:
         return order / (2 * order - 1), (order - 1) / (2 * order - 1)
     whole = (1 + math.exp(-step)) * -math.expm1(-(2 * order - 1) * step)
@@ -234,18 +240,19 @@ def _weights(order: float, step: float) -> tuple[float, float]:
 
 
 def _beyond_line(x: float) -> float:
-    """Return e^x - 1 - x, with its digits also where x is small."""
+    """Return e^x - 1 - x, without loss of digits for small x."""
     if abs(x) < _NEAR:
         return x * x / 2 * (1 + x / 3 * (1 + x / 4 * (1 + x / 5)))
     return math.expm1(x) - x
 
 
 def randomized_rdp(epsilon: float, classes: int, order: float) -> float:
-    """Return the exact rdp at `order` of one label that was randomized by Equation 6 of Tang et al. 2022.
+    """Return the exact rdp at `order` of one label that was randomised by Equation 6 of Tang et al. 2022.
 
-    log(p^a q^(1-a) + q^a p^(1-a) + (k-2) q) / (a-1) for the chance p of the true one of k classes and q of
-    each other; with r = e^epsilon = p/q the sum is 1 + 4 sinh(a epsilon/2) sinh((a-1) epsilon/2) /
-    (sqrt(r) + (k-1)/sqrt(r)), which keeps the digits of small costs (own derivation, docs/label-dp.md).
+    log(p^a q^(1-a) + q^a p^(1-a) + (k-2) q) / (a-1), where p is the probability of the true one of k classes
+    and q that of each other class. With r = e^epsilon = p/q the sum is 1 + 4 sinh(a epsilon/2) sinh((a-1)
+    epsilon/2) / (sqrt(r) + (k-1)/sqrt(r)), which keeps the digits of small costs (own derivation,
+    docs/label-dp.md).
     """
     if order == GAUSSIAN:
         return pure_rho(epsilon)

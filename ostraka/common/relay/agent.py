@@ -35,24 +35,31 @@ from ostraka.common.relay.splice import Side, until_ended
 from ostraka.common.relay.web_socket import WebSocket
 
 PAUSES_S = (0.2, 5.0)
-"""The first and the longest pause before a site attaches again; each is drawn from its upper half, so that
-sites whose relay starts again do not come at once."""
+"""The first and the longest pause before a site attaches again.
+
+Each pause is drawn from its upper half, so that sites do not all come at once after their relay restarts.
+"""
 STEADY_S = 5.0
-"""An attachment that held for so long was none that fails at once: pauses begin anew."""
+"""An attachment that lasted this long did not fail at once; pauses then start again from the first."""
 PING_S = 20.0
-"""After so long both ends ask for a sign of life; after twice that without any they give up."""
+"""Interval of pings from both ends; an end that hears nothing for twice as long gives up."""
 PROOF_S = 10.0
-"""For both proofs."""
+"""Time limit for both proofs."""
 CALL_S = 10.0
-"""For how long a call outwards waits for an attachment and for the relay, and a caller for this server."""
+"""Time limit of an outward call for an attachment and the relay, and of a caller for this server."""
 MAX_CALLS = 256
-"""Calls outwards that wait for the relay; one more is closed at once."""
+"""Maximum number of outward calls that wait for the relay; another one is closed at once."""
 MAX_TUNNELS = 256
-"""Connections by relays that an agent carries: what two relays let one site have, which a relay that was
-taken over need not keep to."""
+"""Maximum number of relay connections that an agent carries.
+
+Two relays allow one site this many; a relay that was taken over may ignore that limit.
+"""
 DETACHED_ALERT = bytes.fromhex("15030300020270")
-"""TLS's fatal alert unrecognized_name (RFC 8446, 6.2), unencrypted: all that TLS lets a relay say before a
-handshake, which it does not take part in. Callers read it as party.detached."""
+"""TLS's fatal alert unrecognized_name (RFC 8446, 6.2), unencrypted.
+
+It is all that TLS lets a relay say before a handshake in which it is not involved. Callers read it as
+party.detached.
+"""
 
 
 @dataclass(frozen=True)
@@ -61,8 +68,8 @@ class Attachment:
 
     Attributes:
         socket: its control socket.
-        way: to the relay.
-        ahead_s: by how much the relay's clock is ahead, in seconds, give or take `unsure_s`.
+        way: the way to the relay.
+        ahead_s: how far the relay's clock is ahead, in seconds, give or take `unsure_s`.
         unsure_s: half the round trip.
     """
 
@@ -74,7 +81,7 @@ class Attachment:
 
 @dataclass(frozen=True)
 class _Call:
-    """A call outwards that waits for a relay; `answer` is whether that opened a socket for it, or refused."""
+    """An outward call that waits for a relay; `answer` says whether the relay opened a socket for it."""
 
     side: Side
     answer: asyncio.Future[bool]
@@ -86,10 +93,11 @@ class Agent:
 
     Attributes:
         own: the site's credentials.
-        ways: to each relay.
-        clock: tells now.
-        serving: set to the address of this site's server once that serves; None where it serves nothing.
-        lent: listening sockets of this machine by who is called when something connects to them.
+        ways: the way to each relay.
+        clock: the clock.
+        serving: set to the address of this site's server as soon as it serves; None if it does not serve.
+        lent: listening sockets of this machine, by the identity that is called when something connects to
+            them.
         told: called with each relay's address and whether the site is attached there.
         pause: draws a pause between two numbers of seconds.
     """
@@ -111,7 +119,7 @@ class Agent:
         self._tasks = asyncio.TaskGroup()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Stay attached until `stop` is set, then take no more callers and wait for those that there are."""
+        """Stay attached until `stop` is set, then accept no more callers and wait for the existing ones."""
         async with self._tasks:
             kept = [self._tasks.create_task(self._keep_attached(way)) for way in self.ways]
             servers = [await self._lend(identity, lent) for identity, lent in self.lent.items()]
@@ -121,8 +129,8 @@ class Agent:
                 self._ended = True
                 for server in servers:
                     server.close()
-                # What asyncio is just accepting, or has accepted and not yet passed on, is passed on in the
-                # next turns of the loop, and closed.
+                # In the next turns of the loop, asyncio passes on, and we close, the connections that it is
+                # still accepting or has accepted but not yet passed on.
                 for _ in range(3):
                     await asyncio.sleep(0)
             for task in kept:
@@ -140,7 +148,7 @@ class Agent:
                 problem = ""
                 await self._hold(attachment)
             except OstrakaError as error:
-                if error.message != problem:  # told once, and not every 5 s for as long as it lasts
+                if error.message != problem:  # logged once, not every 5 s for as long as it lasts
                     problem = error.message
                     log.warning("relay.detached", code=error.code, problem=error.message)
             if time.monotonic() - began > STEADY_S:
@@ -177,7 +185,7 @@ class Agent:
     async def _open(self, attachment: Attachment, message: Open) -> None:
         """Join a new socket of the relay with this site's server, or with the call that it is for.
 
-        The relay is told at once where there is neither: somebody waits for the socket.
+        If there is neither, the relay is told at once, because somebody waits for the socket.
         """
         try:
             with self._place():
@@ -222,19 +230,19 @@ class Agent:
     async def _lend(self, identity: Identity, lent: socket.socket) -> asyncio.Server:
         def start_call() -> Side:
             side = Side()
-            # What was accepted just before the end is closed: no task may be started any more.
+            # Connections accepted just before the end are closed: no new task may be started.
             if self._ended:
                 side.abort()
                 return side
             task = self._start(self._call_out(identity, side))
-            # One that was cancelled before it began closes nothing itself.
+            # A task that was cancelled before it began does not close the connection itself.
             task.add_done_callback(lambda done: side.abort() if done.cancelled() else None)
             return side
 
         return await asyncio.get_running_loop().create_server(start_call, sock=lent)
 
     async def _call_out(self, identity: Identity, side: Side) -> None:
-        """Ask one relay after another for a socket to `identity`; end the call where none gives one."""
+        """Ask one relay after another for a socket to `identity`; end the call if none provides one."""
         taken = False
         try:
             with suppress(TimeoutError):
@@ -292,10 +300,10 @@ async def _join(way: Way, token: str, side: Side) -> None:
 
 
 async def attach(own: Credentials, way: Way, clock: Clock, *, serves: bool) -> Attachment:
-    """Open a control socket and prove both ends; the relay passes callers on to a site that `serves`.
+    """Open a control socket and prove both ends; the relay forwards callers to a site that `serves`.
 
     Raises:
-        OstrakaError: relay.*, or identity.* where either end refuses the other one.
+        OstrakaError: relay.*, or identity.* if either end refuses the other.
     """
     opened = await way.web_socket(ATTACH)
     try:
@@ -326,7 +334,7 @@ async def _prove(opened: WebSocket, own: Credentials, way: Way, clock: Clock, se
 
 
 async def beat(opened: WebSocket, every_s: float = PING_S) -> None:
-    """Ask the other end for a sign of life every so often; close a socket without any for twice as long."""
+    """Ping the other end at this interval; abort a socket that was silent for twice as long."""
     while not opened.ended.done():
         await asyncio.wait([opened.ended], timeout=every_s)
         if opened.silent_s > 2 * every_s:

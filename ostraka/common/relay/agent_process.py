@@ -1,4 +1,4 @@
-"""The agent as a child process of whoever it works for: a server's own threads never wait for its bytes."""
+"""The agent as a child process of its user, so that a server's own threads never wait for its bytes."""
 
 import asyncio
 import json
@@ -28,17 +28,17 @@ from ostraka.common.telemetry.registry import Scraped
 from ostraka.common.validation import FrozenModel
 
 AGAIN_S = 1.0
-"""Seconds before an agent is started again that ended by itself."""
+"""Seconds before an agent that ended by itself is started again."""
 END_S = 2.0
-"""Seconds that a child gets to end after what it carried has its deadline."""
+"""Seconds that a child gets to end after the deadline of its connections."""
 WAITING_CALLS = 128
-"""Calls outwards that the system keeps while a child starts."""
+"""Number of outward calls that the system keeps waiting while a child starts."""
 
 
 class Begin(FrozenModel):
-    """The first line for the child: its site folder, whether that serves, and listening sockets.
+    """The first line for the child: its site folder, whether the site serves, and listening sockets.
 
-    `lent` has the descriptors of these by the URI of who is called.
+    `lent` contains their file descriptors by the URI of the identity that is called.
     """
 
     folder: Path
@@ -54,17 +54,18 @@ class Told(FrozenModel):
 
 
 class AgentProcess:
-    """A child that keeps a site attached; one that ends by itself is started again."""
+    """A child process that keeps a site attached; if it ends by itself, it is started again."""
 
     def __init__(self, folder: Path, lent: Mapping[Identity, socket.socket], *, serves: bool) -> None:
-        """Take the site folder, and listening sockets by who is called when something connects to them.
+        """Take the site folder, and listening sockets by the identity that is called on a connection.
 
-        Callers are passed on to a site that `serves`, once it is said where.
+        Callers are forwarded to a site that `serves` as soon as `serve` gives its address.
         """
         self._folder = folder
         self._serves = serves
         self._lent = dict(lent)
-        # Guards the child, where its server is, and whether it is to end: the follower starts children anew.
+        # Guards the child, its server's address, and whether it should end: the follower also starts
+        # children.
         self._lock = threading.Lock()
         self._serving: str | None = None
         self._closing = threading.Event()
@@ -80,17 +81,17 @@ class AgentProcess:
 
     @property
     def pid(self) -> int:
-        """Of the child that there is."""
+        """The process id of the current child."""
         return self._child.pid
 
     def serve(self, address: str) -> None:
-        """Say where this site's server is: callers are passed on to it from now on."""
+        """Set the address of this site's server; callers are forwarded to it from now on."""
         with self._lock:
             self._serving = address
             self._write(address)
 
     def close(self) -> None:
-        """Have the child take no more callers; end it once those it has are done, or after `DRAIN_S`."""
+        """Stop accepting callers; end the child when its connections are done, or after `DRAIN_S`."""
         with self._lock:
             self._closing.set()
             child = self._child
@@ -112,7 +113,7 @@ class AgentProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             pass_fds=[lent.fileno() for lent in self._lent.values()],
-            start_new_session=True,  # Ctrl-C at the parent is not for the child, which outlives the drain
+            start_new_session=True,  # Ctrl-C at the parent must not end the child before the drain
         )
         lent = {identity.uri: one.fileno() for identity, one in self._lent.items()}
         self._child = child
@@ -122,7 +123,7 @@ class AgentProcess:
         return child
 
     def _write(self, line: str) -> None:
-        with suppress(OSError):  # a child that is gone is started again, and told everything anew
+        with suppress(OSError):  # a child that is gone is started again, with all its input
             _input(self._child).write(f"{line}\n".encode())
             _input(self._child).flush()
 
@@ -160,15 +161,15 @@ def _output(child: "subprocess.Popen[bytes]") -> IO[bytes]:
 def attach_to_relays(
     site: SiteConfig, *, serves: bool = False
 ) -> Iterator[tuple[SiteConfig, AgentProcess | None]]:
-    """Keep a site attached within the block where its site.toml names a relay for what this process does.
+    """Keep a site attached within the block if its site.toml names a relay for what this process does.
 
     Args:
-        site: what its site.toml says.
-        serves: whether this process serves, and callers are to be passed on to it.
+        site: the site's configuration.
+        serves: whether this process serves, so that callers are forwarded to it.
 
     Yields:
-        The configuration with the addresses at which this process calls others, which are the agent's own
-        where calls go by the relay; and the agent, None where no relay is named.
+        The configuration with the addresses that this process calls (the agent's own, for calls through the
+        relay), and the agent, or None if no relay is named.
 
     Raises:
         OstrakaError: config.invalid.
@@ -178,7 +179,7 @@ def attach_to_relays(
     if not section.address or not (serves or called):
         yield site, None
         return
-    relay_ways(site, section)  # what is wrong about it is said here, and not by a child
+    relay_ways(site, section)  # raises here for a wrong section, not in a child
     lent = {identity: _listen() for identity in called}
     addresses = {one: f"127.0.0.1:{bound.getsockname()[1]}" for one, bound in lent.items()}
     agent = AgentProcess(site.folder, lent, serves=serves)
@@ -205,7 +206,7 @@ def watch_agent(registry: CollectorRegistry, agent: AgentProcess) -> None:
 
 
 def _find_called(site: SiteConfig, section: RelaySection) -> list[Identity]:
-    """Return whom a site calls by its relay."""
+    """Return the identities that a site calls through its relay."""
     guardian = [Identity(site.federation, site.guardian_site, Role.GUARDIAN)] if section.guardian else []
     parties = site.parties if section.parties else ()
     return [*guardian, *(Identity(site.federation, party, Role.PARTY) for party in parties)]
@@ -218,7 +219,7 @@ def _with_addresses(site: SiteConfig, addresses: Mapping[Identity, str]) -> Site
 
 
 def _listen() -> socket.socket:
-    """Return a socket at a free port of this machine, where its own processes alone reach it."""
+    """Return a socket at a free port of this machine, which only its own processes can reach."""
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     bound.bind(("127.0.0.1", 0))
     bound.listen(WAITING_CALLS)
@@ -226,7 +227,7 @@ def _listen() -> socket.socket:
 
 
 def relay_ways(site: SiteConfig, section: RelaySection) -> list[Way]:
-    """Return the way of a site to each of its relays; raises config.invalid."""
+    """Return a site's way to each of its relays; raise config.invalid."""
     own = Credentials.of(site)
     relay = section.identity(site.federation)
     roots = section.roots(site.folder)
@@ -245,7 +246,7 @@ async def _serve(begin: Begin, lines: asyncio.StreamReader) -> None:
     lent = {Identity.parse(uri): socket.socket(fileno=number) for uri, number in begin.lent.items()}
     agent = Agent(own, relay_ways(site, load_relay_section(site)), SystemClock(), serving, lent, _tell)
     working = asyncio.create_task(agent.run(stop))
-    # An agent that fails ends the process, and the parent starts it again.
+    # If the agent fails, the process ends, and the parent starts it again.
     working.add_done_callback(lambda _: lines.feed_eof())
     while line := await lines.readline():
         address = line.decode().strip()

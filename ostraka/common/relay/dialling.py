@@ -1,4 +1,4 @@
-"""The way to a relay: a socket, through an HTTP proxy where there is one, TLS, and a WebSocket."""
+"""The way to a relay: a socket, through an HTTP proxy if there is one, TLS, and a WebSocket."""
 
 import asyncio
 import socket
@@ -19,9 +19,9 @@ from ostraka.common.rpc.http_connect import (
 )
 
 TIMEOUT_S = 10.0
-"""For each of connecting, the proxy's answer, TLS and the upgrade: several round trips of a slow link."""
+"""Time limit for each of connecting, the proxy's answer, TLS and the upgrade: several slow round trips."""
 PROTOCOLS = ("http/1.1",)
-"""By ALPN: WebSockets begin as HTTP/1.1, and an inspecting proxy chooses HTTP/2 where it may."""
+"""ALPN protocols: WebSockets begin as HTTP/1.1, and an inspecting proxy chooses HTTP/2 if it may."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class Way:
     """How one relay is reached.
 
     Attributes:
-        address: of the relay, host:port.
-        relay: who must be there.
-        proxy: on the way, if any.
-        roots: of the outer TLS, PEM; None: the federation's CA, and the relay's own name.
+        address: the relay's address, host:port.
+        relay: the identity that must be there.
+        proxy: the proxy on the way, if any.
+        roots: root certificates of the outer TLS, PEM; None: the federation's CA, and the relay's own name.
         ca_pem: certificate of the federation's CA.
     """
 
@@ -49,7 +49,7 @@ class Way:
 
     @cached_property
     def tls(self) -> ssl.SSLContext:
-        """What the outer TLS is checked against; raises config.invalid for roots that are none."""
+        """The context that verifies the outer TLS; raises config.invalid for roots without certificates."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         try:
             context.load_verify_locations(cadata=self.roots or self.ca_pem.decode("ascii"))
@@ -63,7 +63,7 @@ class Way:
         return context
 
     async def open_socket(self) -> socket.socket:
-        """Return a connected socket to the relay; raises relay.unreachable."""
+        """Return a connected socket to the relay; raise relay.unreachable."""
         host, port = (self.proxy.host, self.proxy.port) if self.proxy else split_address(self.address)
         try:
             async with asyncio.timeout(TIMEOUT_S):
@@ -75,7 +75,7 @@ class Way:
                     connection.close()
                     raise
                 return connection
-        except OSError as error:  # which a timeout is
+        except OSError as error:  # includes timeouts
             who = f"The proxy {self.proxy.address}" if self.proxy else f"The relay at {self.address}"
             problem = "does not answer" if isinstance(error, TimeoutError) else "cannot be reached"
             detail = f" ({error.strerror})" if error.strerror else ""
@@ -117,7 +117,7 @@ class Way:
         loop = asyncio.get_running_loop()
         await loop.sock_sendall(connection, proxy.request(self.address))
         answer = b""
-        # A server of TLS waits for its client, so that nothing follows the proxy's answer.
+        # A TLS server waits for its client, so nothing follows the proxy's answer.
         while END not in answer and len(answer) < MAX_ANSWER_BYTES:
             data = await loop.sock_recv(connection, MAX_ANSWER_BYTES)
             if not data:
@@ -135,7 +135,7 @@ class Way:
                 f" does not trust ({error.verify_message}), most likely a proxy that inspects traffic; name"
                 " its CA in `ca` in the table [relay], or have the relay's host exempted from inspection.",
             )
-        if isinstance(error, OSError):  # which errors of TLS and timeouts are
+        if isinstance(error, OSError):  # includes TLS errors and timeouts
             return OstrakaError(
                 ErrorCode.RELAY_UNREACHABLE,
                 f"The connection to the relay at {self.address} breaks off during TLS or the upgrade; check"
@@ -145,7 +145,7 @@ class Way:
 
 
 def explain_refusal(proxy: HttpProxy, address: str, status: int) -> OstrakaError:
-    """Return the error for a proxy's answer that is no success."""
+    """Return the error for a proxy's answer that is not a success."""
     if status == ASKED_FOR_CREDENTIALS:
         advice = "it wants a user name and password: write http://user:password@host:port as `proxy` in the"
         advice += " table [relay], or in HTTPS_PROXY"
@@ -161,11 +161,11 @@ def explain_refusal(proxy: HttpProxy, address: str, status: int) -> OstrakaError
 
 
 async def connect(host: str, port: int) -> socket.socket:
-    """Return a socket that is connected to the first address of a host that takes it; raises OSError."""
+    """Return a socket connected to the first address of a host that accepts; raise OSError."""
     loop = asyncio.get_running_loop()
     problem = OSError(f"{host} has no address")
     try:
-        # An address that is a number needs no look-up, for which asyncio would wake a thread and wait for it.
+        # A numeric address needs no look-up, for which asyncio would wake a thread and wait for it.
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except socket.gaierror:
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)

@@ -1,4 +1,4 @@
-"""Control messages between a relay and an attached site: JSON texts of one socket."""
+"""Control messages between a relay and an attached site: JSON texts on one socket."""
 
 from typing import Annotated, Literal, TypeVar
 
@@ -12,9 +12,9 @@ ATTACH = "/attach"
 TUNNEL = "/tunnel/"
 NONCE_BYTES = 16
 MAX_REASON = 1000
-"""Characters of a refusal that are shown: a sentence or two."""
+"""Maximum number of characters of a refusal that are shown: a sentence or two."""
 MAX_TEXT = 16_384
-"""Characters of one message: a proof, with its certificate, takes some 2,000."""
+"""Maximum number of characters in a message: a proof, with its certificate, takes about 2,000."""
 Nonce = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 Token = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{16,64}$")]
 Signed = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9+/=]{1,8000}$")]
@@ -22,7 +22,7 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=253)]
 
 
 class Hello(FrozenModel):
-    """From a site: it wants to attach, to be called if it `serves`, and the relay is to sign this nonce."""
+    """From a site: a request to attach, and to be called if it `serves`; the relay must sign this nonce."""
 
     kind: Literal["hello"] = "hello"
     nonce: Nonce
@@ -30,7 +30,7 @@ class Hello(FrozenModel):
 
 
 class Challenge(FrozenModel):
-    """From the relay: its proof, the nonce that the site signs, and its clock in Unix seconds."""
+    """From the relay: its proof, the nonce that the site must sign, and its clock in Unix seconds."""
 
     kind: Literal["challenge"] = "challenge"
     nonce: Nonce
@@ -39,21 +39,21 @@ class Challenge(FrozenModel):
 
 
 class Proof(FrozenModel):
-    """From a site: what shows who it is."""
+    """From a site: the proof of its identity."""
 
     kind: Literal["proof"] = "proof"
     proof: Signed
 
 
 class Attached(FrozenModel):
-    """From the relay: callers of this name are passed on from now on."""
+    """From the relay: callers of this name are forwarded from now on."""
 
     kind: Literal["attached"] = "attached"
     name: Name
 
 
 class Refused(FrozenModel):
-    """From the relay: why it ends the attachment, or with `ref` a call outwards.
+    """From the relay: why it ends the attachment, or, with `ref`, an outward call.
 
     From a site: why it opens no socket with the token `ref`.
     """
@@ -65,7 +65,7 @@ class Refused(FrozenModel):
 
 
 class Dial(FrozenModel):
-    """From a site: it calls `name`, and remembers the call by `ref`."""
+    """From a site: a call to `name`, identified by `ref`."""
 
     kind: Literal["dial"] = "dial"
     name: Name
@@ -73,7 +73,7 @@ class Dial(FrozenModel):
 
 
 class Open(FrozenModel):
-    """From the relay: open a socket with this token, for a caller, or for the own call `ref`."""
+    """From the relay: open a socket with this token, for a caller, or for the site's own call `ref`."""
 
     kind: Literal["open"] = "open"
     token: Token
@@ -94,7 +94,7 @@ async def receive(socket: WebSocket) -> Message:
     """Return the next message.
 
     Raises:
-        OstrakaError: message.invalid for what is none, relay.unreachable once the connection is closed.
+        OstrakaError: message.invalid for an invalid message, relay.unreachable once the connection is closed.
     """
     text = await socket.receive_text()
     try:
@@ -106,10 +106,10 @@ async def receive(socket: WebSocket) -> Message:
 
 
 async def receive_only(socket: WebSocket, kind: type[M]) -> M:
-    """Return the next message, which must be of one kind; raise what the other end refuses with.
+    """Return the next message, which must be of this kind; raise the other end's refusal.
 
     Raises:
-        OstrakaError: as `receive`, and what a `Refused` says.
+        OstrakaError: as in `receive`, and the error in a `Refused`.
     """
     message = await receive(socket)
     if isinstance(message, kind):
@@ -120,7 +120,7 @@ async def receive_only(socket: WebSocket, kind: type[M]) -> M:
 
 
 def refusal(message: Refused) -> OstrakaError:
-    """Return the error that the other end refused with."""
+    """Return the error in the other end's refusal."""
     try:
         code = ErrorCode(message.code)
     except ValueError:

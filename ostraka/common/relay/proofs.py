@@ -1,8 +1,8 @@
-"""Who is at the ends of a control socket: each signs both nonces, so that whoever ends the outer TLS cannot.
+"""Who is at the ends of a control socket: each signs both nonces, which whoever ends the outer TLS cannot.
 
-What is signed names the configured relay, so that a proof for one relay is none for another; the nonces are
-both ends' own, so that no proof is taken twice; and the two directions have contexts of their own, so that
-none is sent back. A certificate of the federation's CA comes with the signature.
+The signed text names the configured relay, so a proof for one relay is not valid for another. The nonces come
+from both ends, so a proof is not accepted twice. The two directions have contexts of their own, so a proof
+cannot be sent back. The signature comes with a certificate of the federation's CA.
 """
 
 import base64
@@ -23,7 +23,7 @@ from ostraka.common.wire.contexts import RELAY_CONTEXT, RELAYED_SITE_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2
 
 SKEW_S = 60.0
-"""How far clocks may be off, in seconds, where a certificate's validity is checked."""
+"""How far clocks may be off, in seconds, when a certificate's validity is checked."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class Exchange:
     """What both ends sign.
 
     Attributes:
-        relay: identity of the relay that the site is configured for, and of the relay itself.
-        site_nonce: the site's, 32 hexadecimal digits.
-        relay_nonce: the relay's.
+        relay: identity of the relay for which the site is configured, and of the relay itself.
+        site_nonce: the site's nonce, 32 hexadecimal digits.
+        relay_nonce: the relay's nonce.
     """
 
     relay: Identity
@@ -41,13 +41,13 @@ class Exchange:
     relay_nonce: str
 
     def payload(self, name: str) -> bytes:
-        """Return the bytes that whoever is called `name` signs; no part can hold a line break."""
+        """Return the bytes that the end called `name` signs; no part can contain a line break."""
         return "\n".join((self.relay.uri, self.site_nonce, self.relay_nonce, name)).encode()
 
 
 @dataclass(frozen=True)
 class Proved:
-    """Who proved to be at the other end, and by which certificate."""
+    """The identity that was proved at the other end, and its certificate."""
 
     identity: Identity
     certificate: x509.Certificate
@@ -71,7 +71,7 @@ def prove_site(own: Credentials, exchange: Exchange) -> str:
 def check_relay(
     proof: str, exchange: Exchange, own: Credentials, clock: Clock, revocations: Revocations
 ) -> Proved:
-    """Hold what a relay shows against the relay that this site is configured for.
+    """Check a relay's proof against the relay for which this site is configured.
 
     Raises:
         OstrakaError: identity.*, identity.wrong_server for another relay's proof or a replayed one.
@@ -82,11 +82,10 @@ def check_relay(
 def check_site(
     proof: str, exchange: Exchange, own: Credentials, clock: Clock, revocations: Revocations
 ) -> Proved:
-    """Return which site attaches; any but another relay may.
+    """Return the identity of the site that attaches; any site except another relay may.
 
     Raises:
-        OstrakaError: identity.*, identity.wrong_server for a proof that was made for another relay or
-            before.
+        OstrakaError: identity.*, identity.wrong_server for a proof for another relay, or an earlier one.
     """
     proved = _check(proof, RELAYED_SITE_CONTEXT, exchange, own, clock, revocations, None)
     if proved.identity.role is Role.RELAY:

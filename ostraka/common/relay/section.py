@@ -1,4 +1,4 @@
-"""The table [relay] of a site's site.toml: by which relay the site is reached, and how it gets there."""
+"""The table [relay] of a site's site.toml: which relay it attaches to, and the way there."""
 
 import os
 from collections.abc import Mapping
@@ -14,9 +14,9 @@ from ostraka.common.rpc.proxies import is_excepted
 from ostraka.common.validation import FrozenModel
 
 PROXIES = ("https_proxy", "HTTPS_PROXY")
-"""Variables that name the proxy for connections over TLS, the first that is set."""
+"""Variables that name the proxy for connections over TLS; the first one that is set counts."""
 EXCEPTIONS = ("no_proxy", "NO_PROXY")
-"""Variables that name hosts that are reached without it."""
+"""Variables that name hosts that are reached without the proxy."""
 
 
 class RelaySection(FrozenModel):
@@ -50,15 +50,15 @@ class RelaySection(FrozenModel):
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """Where the relays are reached; none where the site attaches to none."""
+        """The addresses of the relays; empty if the site attaches to none."""
         return split_addresses(self.address) if self.address else ()
 
     def identity(self, federation: str) -> Identity:
-        """Who the relay is."""
+        """Return the relay's identity."""
         return Identity(federation, self.site, Role.RELAY)
 
     def proxy_to(self, address: str, environment: Mapping[str, str] = os.environ) -> HttpProxy | None:
-        """Return the proxy between this site and a relay's address, if any; raises config.invalid."""
+        """Return the proxy between this site and a relay's address, if any; raise config.invalid."""
         if self.proxy:
             named = "`proxy` in the table [relay] of site.toml"
             return None if self.proxy == "none" else read_proxy(self.proxy, named)
@@ -66,7 +66,7 @@ class RelaySection(FrozenModel):
         return None if not name or is_excepted(address, environment, EXCEPTIONS) else read_proxy(url, name)
 
     def roots(self, folder: Path) -> str | None:
-        """Return the PEM of `ca` in a site folder; None for the federation's own; raises config.invalid."""
+        """Return the PEM of `ca` in a site folder; None for the federation's own; raise config.invalid."""
         if self.ca is None:
             return None
         path = folder / self.ca
@@ -81,5 +81,5 @@ class RelaySection(FrozenModel):
 
 
 def load_relay_section(site: SiteConfig) -> RelaySection:
-    """Read the table [relay] of a site that attaches; raises config.invalid."""
+    """Read the table [relay] of a site that attaches; raise config.invalid."""
     return load_section(site.folder, "relay", RelaySection)

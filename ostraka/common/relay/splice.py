@@ -1,27 +1,29 @@
-"""Two connections joined so that each sends what the other one received, no faster than it is taken."""
+"""Two joined connections: each sends what the other received, no faster than it is accepted."""
 
 import asyncio
 import socket
 from typing import Any, cast
 
 BUFFER_BYTES = 65_536
-"""What one side keeps of what the other does not take yet, before it stops reading: memory stays flat."""
+"""Maximum backlog of one side before the other stops reading, which bounds the memory."""
 LINGER_S = 10.0
-"""For how long a side whose other one has closed may take what is left: a reader that stands still goes on
-without end."""
+"""How long a side may still accept the rest after the other has closed.
+
+Without a limit, a reader that stands still would go on for ever.
+"""
 IDLE_S = 30
-"""Silence of a connection after which the system asks whether the other end is there."""
+"""Silence on a connection after which the system probes whether the other end is still there."""
 ASK_EVERY_S = 15
 ASK_TIMES = 2
-"""How often it asks before it gives a connection up: 60 s after the last sign of life."""
+"""Number of probes before a connection is given up: 60 s after the last sign of life."""
 
 
 class Side(asyncio.Protocol):
-    """One connection of a splice. What is read from it before it is joined waits, and no more is read.
+    """One connection of a splice. Data that arrive before it is joined wait, and reading stops.
 
     Attributes:
         ended: done once the connection is closed.
-        received: bytes read so far.
+        received: number of bytes read so far.
     """
 
     def __init__(self) -> None:
@@ -34,10 +36,10 @@ class Side(asyncio.Protocol):
         self._unwanted = False
 
     def join(self, other: "Side") -> None:
-        """Send from now on what each of the two receives to the other one; one that ended ends both."""
+        """From now on send what each of the two receives to the other; if one ended, both end."""
         self._other = other
         other._other = self
-        # Data of both before the end of either, and reading before data: these may have it held again.
+        # First resume reading, then pass on data, which may pause it again; then pass on both ends.
         for side in (self, other):
             side.hold(False)
             side._pass_early()
@@ -49,7 +51,7 @@ class Side(asyncio.Protocol):
                 cast(Side, side._other).close()
 
     def send(self, data: bytes) -> None:
-        """Send data; whoever calls stops reading while `pause_writing` is in force."""
+        """Send data; callers must stop reading while `pause_writing` is in force."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(data)
 
@@ -59,9 +61,9 @@ class Side(asyncio.Protocol):
             self._transport.write_eof()
 
     def close(self) -> None:
-        """Close the connection once what is kept of it is sent, or once it is made."""
+        """Close the connection after the backlog is sent, or once it is made."""
         self._unwanted = True
-        # A connection over TLS that is closed twice can no longer be aborted.
+        # A TLS connection that is closed twice can no longer be aborted.
         if self._transport is not None and not self._transport.is_closing():
             self._transport.close()
 
@@ -72,7 +74,7 @@ class Side(asyncio.Protocol):
             self._transport.abort()
 
     def hold(self, held: bool) -> None:
-        """Stop reading, or go on."""
+        """Stop reading, or resume it."""
         if self._transport is None or self._transport.is_closing():
             return
         if held:
@@ -89,21 +91,21 @@ class Side(asyncio.Protocol):
             self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Pass on what came."""
+        """Pass on the received data."""
         self._pass(data)
 
     def eof_received(self) -> bool:
-        """Pass on that nothing more comes; return that the connection stays open."""
+        """Pass on that nothing more comes; return True, so that the connection stays open."""
         self._pass_eof()
         return True
 
     def pause_writing(self) -> None:
-        """Let the other side read no more: this one has not sent what it was given."""
+        """Pause reading on the other side, because this one has a backlog."""
         if self._other is not None:
             self._other.hold(True)
 
     def resume_writing(self) -> None:
-        """Let the other side read again."""
+        """Resume reading on the other side."""
         if self._other is not None:
             self._other.hold(False)
 
@@ -122,7 +124,7 @@ class Side(asyncio.Protocol):
 
     def _pass(self, data: bytes) -> None:
         if self._other is None:
-            # Held here, and not when the connection is made: Python 3.11.2 begins to read all the same.
+            # Paused here, not in connection_made: Python 3.11.2 would begin to read anyway.
             self._early.append(data)
             self.hold(True)
             return
@@ -141,7 +143,7 @@ class Side(asyncio.Protocol):
 
 
 async def until_ended(one: Side, other: Side) -> None:
-    """Wait until both sides of a splice are closed; what the second does not take in time is dropped."""
+    """Wait until both sides of a splice are closed; drop what the second does not accept in time."""
     ends = [one.ended, other.ended]
     try:
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -152,10 +154,10 @@ async def until_ended(one: Side, other: Side) -> None:
 
 
 def _prepare(connection: Any) -> None:
-    """Send at once what is sent, and have the system notice an end that is gone.
+    """Disable delays in sending, and have the system notice a lost end.
 
-    A splice by itself would wait for that end for ever. asyncio has only the sockets that it made itself send
-    at once; on others a handshake takes 40 ms more, by which the other end's system delays acknowledgements.
+    A splice itself would wait for a lost end for ever. asyncio disables the delay only on sockets that it
+    creates; on others a handshake takes 40 ms more, by which the other end's system delays acknowledgements.
     """
     if connection is None or connection.family not in (socket.AF_INET, socket.AF_INET6):
         return

@@ -15,21 +15,21 @@ from ostraka.common.errors import ErrorCode, OstrakaError, printable
 from ostraka.common.relay.splice import Side
 
 MAX_FRAME_BYTES = 262_144
-"""Of one frame: asyncio reads at most this at once, and a frame holds what was read at once."""
+"""Maximum size of a frame: asyncio reads at most this at once, and a frame contains one read."""
 CLOSE_S = 2.0
-"""For the goodbyes of a WebSocket and of its TLS."""
+"""Time limit for the closing handshakes of a WebSocket and of its TLS."""
 MAX_TEXTS = 256
-"""Control messages that wait to be looked at; an end that sends more is cut off."""
+"""Maximum number of unread control messages; an end that sends more is cut off."""
 EOF = "eof"
 """The text on a spliced connection by which an end says that it sends no more."""
 
 
 class WebSocket(Side):
-    """A WebSocket over a connection, TLS or not.
+    """A WebSocket over a connection, with or without TLS.
 
     Attributes:
-        opened: a client's answer, None for an upgrade, or the request that a server got. Fails with
-            relay.upgrade_refused or relay.unreachable.
+        opened: the result of opening. For a client it is None after the upgrade, for a server the request.
+            Fails with relay.upgrade_refused or relay.unreachable.
     """
 
     def __init__(self, protocol: ClientProtocol | ServerProtocol) -> None:
@@ -41,19 +41,19 @@ class WebSocket(Side):
 
     @classmethod
     def client(cls, host: str, port: int, path: str) -> "WebSocket":
-        """Return one that asks for `path` once its connection is made."""
+        """Return a client WebSocket that requests `path` once its connection is made."""
         shown = f"[{host}]" if ":" in host else host
         uri = parse_uri(f"wss://{shown}:{port}{path}")
         return cls(ClientProtocol(uri, max_size=MAX_FRAME_BYTES))
 
     @classmethod
     def server(cls) -> "WebSocket":
-        """Return one that waits for a request, which its owner accepts or rejects."""
+        """Return a server WebSocket that waits for a request, which its owner accepts or rejects."""
         return cls(ServerProtocol(max_size=MAX_FRAME_BYTES))
 
     @property
     def silent_s(self) -> float:
-        """Seconds since something came."""
+        """Seconds since the last data arrived."""
         return self._now() - self._seen
 
     def accept(self, request: Request) -> None:
@@ -69,7 +69,7 @@ class WebSocket(Side):
         self._flush()
 
     def send_text(self, text: str) -> None:
-        """Send a control message; nothing where the connection is closing."""
+        """Send a control message; do nothing if the connection is closing."""
         self._write(lambda: self._protocol.send_text(text.encode()))
 
     async def receive_text(self) -> str:
@@ -93,12 +93,12 @@ class WebSocket(Side):
         self.send_text(EOF)
 
     def close(self) -> None:
-        """Say goodbye and close; what is kept is sent first."""
+        """Send a close frame and close; the backlog is sent first."""
         self._write(self._protocol.send_close)
         super().close()
 
     async def aclose(self) -> None:
-        """Say goodbye, and close once the other end did so, too, or takes long."""
+        """Send a close frame, and close when the other end did so, too, or takes too long."""
         self.close()
         try:
             await asyncio.wait([self.ended], timeout=CLOSE_S)
@@ -106,14 +106,14 @@ class WebSocket(Side):
             self.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the transport, and ask for the upgrade where this is the client."""
+        """Take the transport; as a client, request the upgrade."""
         super().connection_made(transport)
         if isinstance(self._protocol, ClientProtocol):
             self._protocol.send_request(self._protocol.connect())
             self._flush()
 
     def data_received(self, data: bytes) -> None:
-        """Take what came apart; pass on frames of data, keep texts."""
+        """Parse what was received; pass on data frames, keep texts."""
         self._seen = self._now()
         self._protocol.receive_data(data)
         for event in self._protocol.events_received():
@@ -121,14 +121,14 @@ class WebSocket(Side):
         self._flush()
 
     def eof_received(self) -> bool:
-        """Return that the connection closes: this is an end without goodbye."""
+        """Return False, so that the connection closes: this end sent no close frame."""
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End both sides, and whoever waits for a text."""
+        """End both sides, and everybody who waits for a text."""
         if not self.opened.done():
             self.opened.set_exception(_closure())
-            self.opened.exception()  # whoever gave up waiting leaves no warning
+            self.opened.exception()  # no warning if nobody waits any more
         self._end_texts()
         super().connection_lost(exc)
 
@@ -182,7 +182,7 @@ class WebSocket(Side):
             if data:
                 transport.write(data)
             else:
-                # The protocol's end of what is sent; over TLS a connection ends as a whole.
+                # The protocol has ended its sending; over TLS a connection ends as a whole.
                 transport.close()
 
     @staticmethod
@@ -194,7 +194,7 @@ def _explain_refusal(response: Response) -> OstrakaError:
     status = printable(f"{response.status_code} {response.reason_phrase}"[:100])
     advice = "have the proxy or firewall allow WebSockets (HTTP Upgrade) to the relay's host"
     if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        # The status of a proxy that inspects, and gets no TLS with the relay.
+        # The status of an inspecting proxy that gets no TLS with the relay.
         advice = (
             "a proxy that inspects cannot reach the relay, or does not trust it: have the relay show a"
             " certificate of a public CA (`certificate` in its table [relay]), or its host exempted"

@@ -1,4 +1,4 @@
-"""Calls under way, cut where their certificate is revoked, or a later one takes their place."""
+"""Ongoing calls, which end when their certificate is revoked or a later call replaces them."""
 
 import threading
 from collections import defaultdict
@@ -18,35 +18,36 @@ from ostraka.common.identity.revocation import Revocations
 from ostraka.common.rpc.peers import peer_identity, read_peer
 
 CUT_EVERY_S = 2.0
-"""Seconds after which calls under way are held against the list again."""
+"""Interval in seconds at which ongoing calls are checked against the revocation list."""
 
 
 class Calls:
-    """Every call under way on a server, by the certificate it came with.
+    """Every ongoing call of a server, by its certificate.
 
-    A thread holds them against the revocation list for as long as there are any.
+    A thread checks them against the revocation list as long as there are any.
     """
 
     def __init__(self, revocations: Revocations, clock: Clock, *, cut_every_s: float = CUT_EVERY_S) -> None:
-        """Take which certificates are revoked, and the clock by which they expire.
+        """Take the revocation list, and the clock for the expiry of certificates.
 
-        Calls under way are held against the list every `cut_every_s` seconds.
+        Ongoing calls are checked against the list every `cut_every_s` seconds.
         """
         self._revocations = revocations
         self._clock = clock
         self._cut_every_s = cut_every_s
-        # Guards `_under_way` and `_watched` together: a call that comes as the thread ends starts another.
+        # Guards `_under_way` and `_watched` together: a call that comes as the thread ends starts another
+        # thread.
         self._lock = threading.Lock()
         self._under_way: dict[x509.Certificate, set[grpc.ServicerContext]] = defaultdict(set)
         self._watched = False
 
     def admit(self, context: grpc.ServicerContext) -> None:
-        """Raise identity.revoked or identity.expired; any other's call counts as under way until it ends.
+        """Raise identity.revoked or identity.expired; any other call is counted as ongoing until it ends.
 
-        TLS looked at the certificate when the connection began, which may be long ago. A call is counted
-        first and checked then: whichever list comes into force in between, one of the two finds it. One that
-        is refused is not counted, so that its caller is told why and not cut off. Callers without TLS have no
-        certificate.
+        TLS checked the certificate when the connection began, which may be long ago. A call is counted before
+        it is checked, so that a list that comes into force in between is noticed by one of the two. A refused
+        call is not counted, so that its caller gets the reason instead of being cut off. Callers without TLS
+        have no certificate.
         """
         certificate = peer_certificate(context)
         if certificate is None:
@@ -63,7 +64,7 @@ class Calls:
             raise
 
     def cut(self) -> None:
-        """Cancel every call of a certificate that is revoked by now."""
+        """Cancel every call whose certificate is now revoked."""
         with self._lock:
             cut = {
                 certificate: tuple(contexts)
@@ -96,14 +97,14 @@ class Calls:
             self.cut()
 
     def _is_busy(self) -> bool:
-        """Whether calls are under way; where not, the next one starts another thread."""
+        """Whether there are ongoing calls; if not, the next call starts another thread."""
         with self._lock:
             self._watched = bool(self._under_way)
             return self._watched
 
 
 def peer_certificate(context: grpc.ServicerContext) -> x509.Certificate | None:
-    """Return the certificate of a caller, which TLS verified; None without TLS."""
+    """Return a caller's certificate, which TLS verified; None without TLS."""
     pem = read_peer(context).certificate
     return None if pem is None else _parsed(pem)
 
@@ -112,19 +113,19 @@ _parsed: Callable[[bytes], x509.Certificate] = lru_cache(KNOWN_CERTIFICATES)(x50
 
 
 class LatestCalls:
-    """The call under way of each kind; safe to use from many threads.
+    """The current call of each kind; safe to use from many threads.
 
-    Of calls that buffer what their caller sends, the last one alone goes on reading.
+    Of calls that buffer what their caller sends, only the last one continues to read.
     """
 
     def __init__(self) -> None:
-        # Guards `_calls`, for a moment: an earlier call is cancelled after it.
+        # Guards `_calls`, briefly: an earlier call is cancelled outside the lock.
         self._lock = threading.Lock()
         self._calls: dict[Hashable, grpc.ServicerContext] = {}
 
     @contextmanager
     def only(self, context: grpc.ServicerContext, *kind: Hashable) -> Iterator[None]:
-        """Within the block this call is the one of its kind; an earlier one is cancelled."""
+        """Make this call the only one of its kind within the block; cancel an earlier one."""
         with self._lock:
             earlier = self._calls.get(kind)
             self._calls[kind] = context

@@ -19,15 +19,18 @@ from ostraka.common.telemetry.tracing import is_traced
 from ostraka.common.tls_minimum import check_tls_minimum
 
 CONNECT_MS = 10_000
-"""How long an attempt to connect may take: several round trips, and more where packets are lost."""
+"""Time limit of an attempt to connect: several round trips, and more if packets are lost."""
 RECONNECT_MS = (200, 2000)
-"""The first and the longest pause between two attempts that failed."""
+"""The first and the longest pause between two failed attempts."""
 SESSIONS = 1024
-"""Servers, by their names, whose TLS sessions the holder of a certificate may go on with."""
+"""Number of servers, by name, whose TLS sessions the holder of a certificate may resume."""
 _Option = tuple[str, str | int | SSLSessionCache]
 READ_BY_CALLER: _Option = (ChannelOptions.SingleThreadedUnaryStream, 1)
-"""Replies to one message are read by the thread that asks for them. gRPC's own thread for that starts with
-the call, and an interrupt while it starts leaves a call that `close` waits for without end."""
+"""Replies to one message are read by the thread that asks for them.
+
+gRPC's own thread for that starts with the call; an interrupt during its start leaves a call for which `close`
+waits for ever.
+"""
 
 
 def open_channel(
@@ -41,11 +44,11 @@ def open_channel(
     """Open a channel to `expected` at `address`; nothing is sent before the first call.
 
     Args:
-        credentials: the caller's own; may be None if insecure, and then nobody is claimed.
+        credentials: the caller's own; may be None if insecure, in which case no identity is claimed.
         address: host:port.
         expected: the server's identity, checked against its certificate.
-        insecure: without TLS, to loopback only.
-        clock: tells whether the credentials are valid now; the system's if None.
+        insecure: without TLS, only to loopback.
+        clock: determines whether the credentials are valid now; None: the system's clock.
 
     Raises:
         OstrakaError: server.insecure_refused, or identity.* for own certificates that nobody would accept.
@@ -66,7 +69,7 @@ def open_channel(
 def open_async_channel(
     credentials: Credentials, address: str, expected: Identity, *, clock: Clock | None = None
 ) -> CheckedAsyncChannel:
-    """As `open_channel`, for calls that no thread waits for; `call_error` needs the target of what fails.
+    """As `open_channel`, for asynchronous calls; `call_error` needs the target of a failed one.
 
     Raises:
         OstrakaError: identity.* for own certificates that nobody would accept.
@@ -79,11 +82,11 @@ def open_async_channel(
 def _tls_options(
     credentials: Credentials, target: Target, clock: Clock | None
 ) -> tuple[grpc.ChannelCredentials, list[_Option]]:
-    """Return what a channel with TLS needs.
+    """Return the credentials and options of a channel with TLS.
 
     Raises:
-        OstrakaError: identity.* for own certificates that do not hold now, config.invalid for a least version
-            of TLS that cannot be had.
+        OstrakaError: identity.* for own certificates that are not valid now, config.invalid for a minimum
+            version of TLS that is not available.
     """
     check_tls_minimum()
     credentials.check_valid(clock or SystemClock())
@@ -95,10 +98,10 @@ def _tls_options(
 
 @cache
 def _sessions(ca_pem: bytes, tls_cert_pem: bytes) -> SSLSessionCache:
-    """Return the TLS sessions of a certificate: with one a further connection shows and verifies none again.
+    """Return the TLS sessions of a certificate, with which a further connection skips all verification.
 
-    Another certificate's would make its holder somebody else. They stay as long as the process: gRPC keeps no
-    reference.
+    Sessions of another certificate would give its identity to their holder. They are kept as long as the
+    process lives, because gRPC keeps no reference.
     """
     made: SSLSessionCache = ssl_session_cache_lru(SESSIONS)  # type: ignore[no-untyped-call, unused-ignore]
     return made
@@ -121,7 +124,7 @@ def _options(address: str) -> list[_Option]:
         ("grpc.use_local_subchannel_pool", 1),
         ("grpc.enable_http_proxy", int(not is_loopback(address))),
         ("grpc.initial_reconnect_backoff_ms", first),
-        # Despite its name gRPC takes this as the deadline of one whole attempt.
+        # Despite its name, gRPC uses this as the deadline of one whole attempt.
         ("grpc.min_reconnect_backoff_ms", CONNECT_MS),
         ("grpc.max_reconnect_backoff_ms", longest),
         *keepalive.calling(),

@@ -1,7 +1,8 @@
-"""Channels whose replies are checked: every call that Ostraka makes goes through one of the two.
+"""Channels whose replies are checked: every call of Ostraka goes through one of the two.
 
-On the wire a stream answers every call, also where one message is due: gRPC hands a caller that waits for one
-message None where the server sent none, and lets a server that sends two hold it to its deadline.
+On the wire every call is answered by a stream, even if a single message is expected. Otherwise gRPC would
+return None to a caller if the server sent no message, and a server that sends two could hold it until its
+deadline.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -14,25 +15,28 @@ from ostraka.common.rpc.received import ReplyReader
 from ostraka.common.rpc.watcher import Target
 
 CALL_S = 3600.0
-"""Deadline in seconds of a call whose caller names none, as administrators' commands do, of which the longest
-(an archive of years) takes minutes: a server that never answers holds nobody for good."""
+"""Deadline in seconds of a call without one of its own, as in administrators' commands.
+
+The longest of them (an archive of years) takes minutes. A server that never answers must not block anybody
+for ever.
+"""
 
 
 class Replies(Iterator[Any]):
-    """The replies of a call, read as they are asked for; what is none cancels the call.
+    """The replies of a call, read on demand; an invalid reply cancels the call.
 
     Attributes:
-        call: as gRPC has it.
+        call: gRPC's call object.
     """
 
     def __init__(self, call: Any, reader: ReplyReader, channel: object) -> None:
-        """Take a call under way, and its channel: gRPC ends the calls of one that nobody holds."""
+        """Take an ongoing call, and its channel, because gRPC ends the calls of an unreferenced channel."""
         self.call = call
         self._reader = reader
         self._channel = channel
 
     def __next__(self) -> Any:
-        """Return the next one; raises grpc.RpcError, or OstrakaError as `ReplyReader.message` does."""
+        """Return the next reply; raises grpc.RpcError, or OstrakaError as in `ReplyReader.message`."""
         data = next(self.call)
         try:
             return self._reader.message(data)
@@ -45,11 +49,11 @@ class Replies(Iterator[Any]):
         self.call.cancel()
 
     def only(self) -> Any:
-        """Return the reply of a call that has one, once the call has ended.
+        """Return the reply of a call with exactly one, after the call has ended.
 
         Raises:
-            OstrakaError: message.invalid for none and for two, and what `ReplyReader.message` raises.
-            grpc.RpcError: what the server refused the call with, or why it could not be reached.
+            OstrakaError: message.invalid for no reply or two, and the errors of `ReplyReader.message`.
+            grpc.RpcError: the server's refusal, or why it could not be reached.
         """
         try:
             for reply in self:
@@ -62,16 +66,16 @@ class Replies(Iterator[Any]):
 
 
 class AsyncReplies:
-    """As `Replies`, for calls that no thread waits for."""
+    """As `Replies`, for asynchronous calls."""
 
     def __init__(self, call: Any, reader: ReplyReader, channel: object) -> None:
-        """Take a call under way, and its channel: gRPC ends the calls of one that nobody holds."""
+        """Take an ongoing call, and its channel, because gRPC ends the calls of an unreferenced channel."""
         self.call = call
         self._reader = reader
         self._channel = channel
 
     async def __aiter__(self) -> AsyncIterator[Any]:
-        """Yield the replies; raises as `Replies.__next__` does."""
+        """Yield the replies; raises as `Replies.__next__`."""
         try:
             async for data in self.call:
                 yield self._reader.message(data)
@@ -83,7 +87,7 @@ class AsyncReplies:
         self.call.cancel()
 
     async def only(self) -> Any:
-        """Return the reply of a call that has one; raises as `Replies.only` does."""
+        """Return the reply of a call with exactly one; raises as `Replies.only`."""
         came = []
         try:
             async for reply in self:
@@ -98,7 +102,7 @@ class AsyncReplies:
 
 
 class _Checked:
-    """What makes calls of the four kinds, by stubs or by name; their replies are `replies`."""
+    """Factory of calls of the four kinds, by stub or by name; their replies are of class `replies`."""
 
     replies: type[Replies] | type[AsyncReplies]
 
@@ -108,19 +112,19 @@ class _Checked:
         self._target = target
 
     def unary_unary(self, method: str, *args: Any, **options: Any) -> Any:
-        """Return what makes a call of one message for one."""
+        """Return a function that makes a call of one message for one reply."""
         return _only(self.unary_stream(method, *args, **options))
 
     def stream_unary(self, method: str, *args: Any, **options: Any) -> Any:
-        """Return what makes a call of a stream for one message."""
+        """Return a function that makes a call of a stream for one reply."""
         return _only(self.stream_stream(method, *args, **options))
 
     def unary_stream(self, method: str, *args: Any, **options: Any) -> Any:
-        """Return what makes a call of one message for a stream."""
+        """Return a function that makes a call of one message for a stream."""
         return self._check_replies(self._channel.unary_stream, method, *args, **options)
 
     def stream_stream(self, method: str, *args: Any, **options: Any) -> Any:
-        """Return what makes a call of a stream for a stream."""
+        """Return a function that makes a call of a stream for a stream."""
         return self._check_replies(self._channel.stream_stream, method, *args, **options)
 
     def _check_replies(
@@ -131,10 +135,11 @@ class _Checked:
         response_deserializer: Callable[[bytes], Any] = bytes,
         _registered_method: bool = False,
     ) -> Callable[..., Any]:
-        """Return what makes a call whose replies gRPC hands over as bytes."""
+        """Return a function that makes a call whose replies gRPC delivers as bytes."""
 
         def call(request: Any, *, timeout: float | None = None, **options: Any) -> Any:
-            # Not before: whoever makes a stub for one call has this made of every method, at 25 us each.
+            # Made here, not earlier: a stub for one call would otherwise make it for every method, at 25 us
+            # each.
             begin = make(method, request_serializer, None, _registered_method)
             reader = ReplyReader(self._target, method, response_deserializer)
             replies = begin(request, timeout=CALL_S if timeout is None else timeout, **options)
@@ -148,24 +153,24 @@ def _only(begin: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class CheckedChannel(_Checked, grpc.Channel):
-    """A channel to one server, for calls that a thread waits for."""
+    """A channel to one server, for synchronous calls."""
 
     replies = Replies
 
     def subscribe(self, callback: Any, try_to_connect: bool | None = False) -> None:
-        """Have `callback` called with the states of the connection."""
+        """Call `callback` with the states of the connection."""
         self._channel.subscribe(callback, try_to_connect)
 
     def unsubscribe(self, callback: Any) -> None:
-        """Have it called no more."""
+        """Stop calling `callback`."""
         self._channel.unsubscribe(callback)
 
     def close(self) -> None:
-        """Close the channel, which ends calls that are under way."""
+        """Close the channel, which ends ongoing calls."""
         self._channel.close()
 
     def __enter__(self) -> Self:
-        """Return the channel itself, which is closed at the end of the block."""
+        """Return the channel itself; it is closed at the end of the block."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -173,10 +178,10 @@ class CheckedChannel(_Checked, grpc.Channel):
 
 
 class CheckedAsyncChannel(_Checked):
-    """A channel to one server, for calls that no thread waits for."""
+    """A channel to one server, for asynchronous calls."""
 
     replies = AsyncReplies
 
     async def close(self) -> None:
-        """Close the channel, which ends calls that are under way."""
+        """Close the channel, which ends ongoing calls."""
         await self._channel.close()

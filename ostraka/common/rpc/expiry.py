@@ -1,4 +1,4 @@
-"""Says in time that a server's certificates, or its revocation list, want renewing."""
+"""Early warnings that a server's certificates, or its revocation list, must be renewed."""
 
 import threading
 
@@ -12,19 +12,19 @@ WARN_BEFORE_S = 30 * DAY_S
 
 
 class Reminder:
-    """Writes a warning into the log when it is made and once a day; safe to call from many threads."""
+    """Logs warnings when it is created and then once a day; safe to use from many threads."""
 
     def __init__(self, credentials: Credentials, clock: Clock) -> None:
-        """Take whose certificates to watch, and warn of them now where that is due."""
+        """Take the credentials to watch, and warn now if necessary."""
         self._credentials = credentials
         self._clock = clock
-        # Guards `_next`, so that of many calls one alone warns.
+        # Guards `_next`, so that only one of many calls warns.
         self._lock = threading.Lock()
         self._next = float("-inf")
         self.remind()
 
     def remind(self) -> None:
-        """Warn where a day has passed since the last time."""
+        """Warn if a day has passed since the last time."""
         now = self._clock.now()
         with self._lock:
             if now < self._next:

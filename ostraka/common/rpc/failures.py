@@ -1,4 +1,4 @@
-"""Translation of failed calls into errors; why a server is unreachable is told by a TLS handshake."""
+"""Translation of failed calls into errors; a TLS handshake finds out why a server is unreachable."""
 
 import socket
 import ssl
@@ -48,19 +48,20 @@ OUTDATED = (
     "knows no TLS 1.3, and TLS 1.2 is not taken; have it updated, or start this with OSTRAKA_TLS_MINIMUM=1.2."
 )
 UNRECOGNIZED_NAME = "UNRECOGNIZED_NAME"
-"""How OpenSSL's reason ends for the alert by which a relay says that nobody of that name is attached."""
+"""Ending of OpenSSL's reason for the alert by which a relay says that no site of that name is attached."""
 _RUNS = "check that it runs and that the address is right"
 
 
 def diagnose(target: Target) -> OstrakaError:
-    """Connect to a target that gRPC could not call, and say what stands in the way.
+    """Connect to a target that gRPC could not call, and return what prevents calls.
 
-    A server that refuses a caller's certificate closes the connection without a word, so the caller's own
-    is checked here again: it may have expired since the channel was opened.
+    A server that refuses a caller's certificate closes the connection without a message, so the caller's own
+    certificate is checked here again: it may have expired since the channel was opened.
 
     Returns:
         identity.* for a certificate that either side refuses, server.tls_outdated for a server without TLS
-        1.3, else server.unreachable.
+            1.3,
+        else server.unreachable.
     """
     try:
         if target.credentials is not None:
@@ -80,7 +81,7 @@ def diagnose(target: Target) -> OstrakaError:
 
 
 class _RefusedByProxyError(OSError):
-    """A proxy connects nobody, with this status."""
+    """A proxy refuses to connect, with this status."""
 
     def __init__(self, status: int) -> None:
         super().__init__(status)
@@ -88,7 +89,7 @@ class _RefusedByProxyError(OSError):
 
 
 def _connect(address: str) -> socket.socket:
-    """Connect as gRPC does, through the proxy that it goes through; raises OSError."""
+    """Connect as gRPC does, through the same proxy; raise OSError."""
     proxy = grpc_proxy(address)
     if proxy is None:
         return socket.create_connection(split_address(address), TIMEOUT_S)
@@ -129,7 +130,7 @@ def _handshake(connection: socket.socket, target: Target, credentials: Credentia
 
 
 def _greets(tls: ssl.SSLSocket) -> bool:
-    """Whether the server sends its HTTP/2 settings, which it does only to those it accepts."""
+    """Whether the server sends its HTTP/2 settings; it sends them only to callers it accepts."""
     try:
         return bool(tls.recv(1))
     except (ConnectionResetError, ssl.SSLError):
@@ -151,13 +152,13 @@ def call_error(exc: grpc.RpcError, target: Target | None = None) -> OstrakaError
     """Return the error behind a failed call: what the server reported, or why it could not be reached.
 
     Args:
-        exc: from a call on a channel of `open_channel`. Where the server could not be reached, its
-            certificate is looked at once more, which may take some seconds.
-        target: whom the call was made to, for a channel of `open_async_channel`.
+        exc: from a call on a channel of `open_channel`. If the server could not be reached, its certificate
+            is examined once more, which may take some seconds.
+        target: the server of the call, for a channel of `open_async_channel`.
 
     Returns:
-        The server's own code, sentence and details; identity.*, server.unreachable or server.timeout where
-        no answer came; internal for what Ostraka's servers never say.
+        The server's own code, sentence and details; identity.*, server.unreachable or server.timeout if no
+        answer came; internal for statuses that Ostraka's servers never send.
     """
     if not isinstance(exc, ENDED):
         return OstrakaError(ErrorCode.INTERNAL, "A call failed without a status; try again.")
@@ -165,14 +166,14 @@ def call_error(exc: grpc.RpcError, target: Target | None = None) -> OstrakaError
 
 
 def failure_of(error: Exception, who: str) -> OstrakaError:
-    """Return an error met while one server was asked as that server's failure, whatever it is.
+    """Return an error that occurred while one server was asked as that server's failure, whatever it is.
 
-    What is no OstrakaError is a fault of this side, which one server's answer may bring about, and which must
-    not end what others are asked: its place is in the log at debug level.
+    An error that is not an OstrakaError is a bug on this side. One server's answer may trigger it, and it
+    must not stop the calls to others; its location is logged at debug level.
 
     Args:
-        error: as it was raised.
-        who: was asked, like "party alpha".
+        error: the error that was raised.
+        who: the server that was asked, such as "party alpha".
     """
     if isinstance(error, OstrakaError):
         return error

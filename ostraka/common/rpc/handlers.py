@@ -10,13 +10,13 @@ Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
 
 def behaviour_of(handler: Handler) -> Behaviour:
-    """Return what a handler does with a request, or a stream of them."""
+    """Return the function with which a handler answers a request, or a stream of requests."""
     behaviours = (handler.unary_unary, handler.unary_stream, handler.stream_unary, handler.stream_stream)
     return next(behaviour for behaviour in behaviours if behaviour is not None)
 
 
 def maker_of(handler: Handler) -> "Callable[..., Handler]":
-    """Return what makes a handler of the same kind from another behaviour."""
+    """Return the gRPC factory that makes a handler of the same kind from another function."""
     if handler.request_streaming:
         if handler.response_streaming:
             return grpc.stream_stream_rpc_method_handler

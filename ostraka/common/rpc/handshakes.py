@@ -19,29 +19,34 @@ import structlog
 from grpc._cython import cygrpc  # type: ignore[attr-defined, unused-ignore]
 
 DEADLINE_S = 5.0
-"""Seconds that TLS and the first frame of HTTP/2 may take. gRPC's own 120 let whoever opens connections and
-sends nothing hold each for as long; over a link of 400 ms a handshake takes 1.2 s."""
+"""Time limit in seconds for TLS and the first frame of HTTP/2.
+
+gRPC's own limit of 120 s would let anybody who opens connections and sends nothing hold each for as long.
+Over a link of 400 ms a handshake takes 1.2 s.
+"""
 MANY = 250
-"""Connections without a handshake that are told of. A guardian that starts again has its parties' at once, of
-which it finishes some 300 a second."""
+"""Number of connections without a handshake that causes a warning.
+
+A guardian that restarts gets its parties' connections all at once, and finishes about 300 of them a second.
+"""
 LOOK_EVERY_S = 5.0
 TELL_AGAIN_S = 60.0
-"""For how long nothing more is logged once it was told that there are many."""
+"""Time after a warning about many connections during which no other is logged."""
 TABLES = (Path("/proc/self/net/tcp"), Path("/proc/self/net/tcp6"))
-"""Of Linux: the connections of this machine or container, whoever has them."""
+"""Linux's lists of the connections of this machine or container, of all processes."""
 _ESTABLISHED = "01"
 _PAGE = 1000
-"""Sockets that gRPC is asked for at a time; all are read, so that it decides alone how often it is asked."""
+"""Number of sockets per request to gRPC; all are read, so gRPC alone determines the number of requests."""
 
 
 @dataclass(frozen=True)
 class Unfinished:
-    """Connections without a handshake, also those that wait to be accepted.
+    """Connections without a handshake, including those that wait to be accepted.
 
     Attributes:
-        connections: how many there are.
-        address: from which IP address most connections at the port come; "" where there are none.
-        of_address: how many those are, with a handshake or without.
+        connections: their number.
+        address: the IP address with the most connections to the port; "" if there are none.
+        of_address: the number of its connections, with or without a handshake.
     """
 
     connections: int
@@ -50,11 +55,11 @@ class Unfinished:
 
 
 Count = Callable[[], Unfinished | None]
-"""Counts now; None where the system does not let it."""
+"""Counts connections now; returns None if the system does not allow it."""
 
 
 class Handshakes:
-    """What is looked at again and again at one port; `told` gets the number of each look."""
+    """Regular counts of connections at one port; `told` receives the number of each count."""
 
     def __init__(
         self,
@@ -62,14 +67,14 @@ class Handshakes:
         told: Callable[[int], object],
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take within which block connections can be counted; `timer` in seconds."""
+        """Take a context manager within which connections can be counted; `timer` is in seconds."""
         self._counting = counting
         self._told = told
         self._timer = timer
         self._logged_at = float("-inf")
 
     def look(self, found: Unfinished) -> None:
-        """Tell how many there are, and log a warning where they are many, once in `TELL_AGAIN_S` seconds."""
+        """Report the number, and log a warning if it is large, once in `TELL_AGAIN_S` seconds."""
         self._told(found.connections)
         now = self._timer()
         if found.connections < MANY or now - self._logged_at < TELL_AGAIN_S:
@@ -85,7 +90,7 @@ class Handshakes:
 
     @contextmanager
     def watching(self, every_s: float = LOOK_EVERY_S) -> Iterator[None]:
-        """Look every `every_s` seconds within the block."""
+        """Count every `every_s` seconds within the block."""
         done = threading.Event()
 
         def watch(count: Count) -> None:
@@ -106,14 +111,15 @@ class Handshakes:
 
 @contextmanager
 def counting(port: int) -> Iterator[Count]:
-    """Count, within the block, the connections at a port that gRPC has no handshake of.
+    """Count, within the block, the connections at a port for which gRPC has no handshake.
 
-    The system's tables stay open: no file can be opened any more once connections have taken all.
+    The system's tables stay open, because no file can be opened after connections have used up all
+    descriptors.
     """
     with ExitStack() as stack:
         tables = list[TextIO]()
         for table in TABLES:
-            with suppress(OSError):  # There is no such table, or a server may not read it.
+            with suppress(OSError):  # there is no such table, or a server may not read it
                 tables.append(stack.enter_context(table.open(encoding="ascii")))
         yield lambda: _find_unfinished(port, tables) if tables else None
 
@@ -139,7 +145,7 @@ def _callers(port: int, tables: Sequence[TextIO]) -> Iterator[tuple[str, int]]:
 
 
 def _text(address: str) -> str:
-    """Write an address of a table, words of 32 bits in the machine's order, as people do."""
+    """Return an address of a table, words of 32 bits in the machine's order, in the usual notation."""
     words = (int(address[at : at + 8], 16) for at in range(0, len(address), 8))
     return _text_of(ip_address(b"".join(word.to_bytes(4, sys.byteorder) for word in words)))
 
@@ -149,9 +155,9 @@ def _text_of(address: IPv4Address | IPv6Address) -> str:
 
 
 def _find_finished() -> set[tuple[str, int]]:
-    """Return the far ends of the connections of this process's gRPC servers that have a handshake.
+    """Return the far ends of this process's gRPC connections that have a handshake.
 
-    gRPC lists them in channelz, which the package grpcio-channelz reads the same way.
+    gRPC lists them in channelz, which the package grpcio-channelz reads in the same way.
     """
     servers = json.loads(cygrpc.channelz_get_servers(0)).get("server", ())
     return {end for server in servers for end in _far_ends(int(server["ref"]["serverId"]))}
@@ -169,7 +175,7 @@ def _far_ends(server: int) -> Iterator[tuple[str, int]]:
 
 
 def _far_end(name: str) -> tuple[str, int]:
-    """Read a name such as `chttp2 ipv4:127.0.0.1:43756`; no end of any connection where it is none."""
+    """Parse a name such as `chttp2 ipv4:127.0.0.1:43756`; return no connection's end for any other name."""
     _, _, place = unquote(name).partition(":")
     host, _, port = place.rpartition(":")
     try:

@@ -1,4 +1,4 @@
-"""What every server tells at once under any load: its health, its build and its protocol."""
+"""What every server answers at once under any load: its health, its build and its protocol."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ostraka.common.wire.contexts import PROTOCOL_VERSION
 from ostraka.protos.ostraka.v1 import site_pb2, site_pb2_grpc
 
 PROMPT = frozenset({"/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/List", "/ostraka.v1.Site/About"})
-"""Calls that are answered on threads of their own, so that no other call keeps them waiting."""
+"""Calls that are answered on threads of their own, so that no other call delays them."""
 
 
 class Prompt(grpc.ServerInterceptor):
     """First interceptor of a server, which answers health calls on threads of their own."""
 
     def __init__(self, threads: int) -> None:
-        """Take how many at most; they are made as they are needed."""
+        """Take the maximum number of threads; they are created as needed."""
         self._threads = ThreadPoolExecutor(threads)
 
     def intercept_service(
@@ -32,16 +32,17 @@ class Prompt(grpc.ServerInterceptor):
         continuation: Callable[[grpc.HandlerCallDetails], Handler | None],
         handler_call_details: grpc.HandlerCallDetails,
     ) -> Handler | None:
-        """Name the threads for the call's handler."""
+        """Set the threads for the call's handler."""
         handler = continuation(handler_call_details)
         if handler is not None and handler_call_details.method in PROMPT:
-            # What others wrapped around the handler was made for this method of this server alone.
+            # Other interceptors wrapped the handler only for this method of this server, so it may be
+            # changed.
             setattr(behaviour_of(handler), "experimental_thread_pool", self._threads)  # noqa: B010
         return handler
 
 
 class Health(health.HealthServicer):
-    """Serving until told otherwise."""
+    """Health service that reports "serving" until `turn` changes it."""
 
     def __init__(self, services: Iterable[str]) -> None:
         """Take the names of the services; "" stands for the whole server."""
@@ -51,7 +52,7 @@ class Health(health.HealthServicer):
             self.set(name, health_pb2.HealthCheckResponse.SERVING)
 
     def turn(self, *, serving: bool) -> None:
-        """Say of every service whether it is served; nothing is any more once the server is to stop."""
+        """Set whether every service is being served; a server that is about to stop serves none."""
         response = health_pb2.HealthCheckResponse
         for name in self._names:
             self.set(name, response.SERVING if serving else response.NOT_SERVING)

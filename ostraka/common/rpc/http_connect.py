@@ -1,4 +1,4 @@
-"""HTTP CONNECT (RFC 9110): how a proxy is asked for a connection, and what its answer means."""
+"""HTTP CONNECT (RFC 9110): the request to a proxy for a connection, and the meaning of its answer."""
 
 import base64
 import os
@@ -10,10 +10,10 @@ from ostraka.common.config import split_address
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 MAX_ANSWER_BYTES = 16_384
-"""Of a proxy's answer, whose headers and error page are read no further."""
+"""Maximum size of a proxy's answer; headers and error page beyond it are not read."""
 END = b"\r\n\r\n"
 PROXY_PORT = 3128
-"""Squid's, where a proxy is named without a port."""
+"""Squid's port, for a proxy that is named without a port."""
 ASKED_FOR_CREDENTIALS = 407
 """The status of a proxy that wants a user name and password (RFC 9110, 15.5.8)."""
 
@@ -25,8 +25,8 @@ class HttpProxy:
     Attributes:
         host: its name or address.
         port: its port.
-        user: who asks; none: nobody says who.
-        password: of that user.
+        user: the user name; empty for none.
+        password: that user's password.
     """
 
     host: str
@@ -40,7 +40,7 @@ class HttpProxy:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def request(self, address: str) -> bytes:
-        """Return what asks the proxy to connect to `address`, host:port; Basic authentication, if any."""
+        """Return the request to connect to `address`, host:port; a user adds Basic authentication."""
         lines = [f"CONNECT {address} HTTP/1.1", f"Host: {address}"]
         if self.user:
             pair = f"{self.user}:{self.password}".encode()
@@ -49,10 +49,10 @@ class HttpProxy:
 
 
 def read_proxy(url: str, source: str) -> HttpProxy:
-    """Read http://user:password@host:port, of which the scheme, the user and the port may be missing.
+    """Read http://user:password@host:port, where the scheme, the user and the port may be missing.
 
     Raises:
-        OstrakaError: config.invalid for what is no such URL; the password is not repeated.
+        OstrakaError: config.invalid for any other URL; the message does not contain the password.
     """
     parts = urlsplit(url if "://" in url else f"http://{url}")
     try:
@@ -71,7 +71,7 @@ def read_proxy(url: str, source: str) -> HttpProxy:
 
 
 def status_of(answer: bytes) -> int:
-    """Return the status of a proxy's answer; 0 where it is not HTTP."""
+    """Return the status of a proxy's answer; 0 if it is not HTTP."""
     words = answer.split(b"\r\n", 1)[0].split(None, 2)
     if len(words) < 2 or not words[0].startswith(b"HTTP/1.") or not words[1].isdigit():
         return 0
@@ -79,6 +79,6 @@ def status_of(answer: bytes) -> int:
 
 
 def first_set(names: tuple[str, ...], environment: Mapping[str, str] = os.environ) -> tuple[str, str]:
-    """Return the first variable that is set, and its value; both empty where none is."""
+    """Return the first variable that is set, and its value; both empty if none is set."""
     found = next((name for name in names if environment.get(name)), "")
     return found, environment.get(found, "")

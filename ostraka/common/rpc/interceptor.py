@@ -24,7 +24,7 @@ from ostraka.common.validation import PYDANTICS, place_text
 
 
 class Gate(grpc.ServerInterceptor):
-    """Checks every caller's federation, role and certificate, and the size of what it sends.
+    """Checks every caller's federation, role and certificate, and the size of its messages.
 
     Every error is reported with a stable code.
     """
@@ -37,10 +37,11 @@ class Gate(grpc.ServerInterceptor):
         calls: Calls | None = None,
         reminder: Reminder | None = None,
     ) -> None:
-        """Admit by `roles` (full method name to roles) and `federation`; None admits every federation.
+        """Admit callers by `roles` (full method name to roles) and `federation`; None admits any federation.
 
-        `limits` bound what one site holds. `calls` refuses revoked callers and cuts their calls; `reminder`
-        warns of own certificates while calls come in. A server without certificates has neither.
+        `limits` bounds the resources of one site. `calls` refuses revoked callers and ends their calls;
+        `reminder` warns of this server's own certificates when calls come in. A server without certificates
+        has neither.
         """
         self._roles = roles
         self._federation = federation
@@ -49,7 +50,7 @@ class Gate(grpc.ServerInterceptor):
         self._prompt = Places(limits)
         self._calls = calls
         self._reminder = reminder
-        # A server has one handler for each method; what is around it is made once, and not at every call.
+        # A server has one handler for each method; its wrapper is made once, not for every call.
         self._wrapped = cache(self._wrap)
 
     def intercept_service(
@@ -57,10 +58,10 @@ class Gate(grpc.ServerInterceptor):
         continuation: Callable[[grpc.HandlerCallDetails], "Handler | None"],
         handler_call_details: grpc.HandlerCallDetails,
     ) -> "Handler | None":
-        """Wrap the call's handler in one that takes a stream, also where one message is all that comes.
+        """Wrap the call's handler in one that takes a stream, even if only one message comes.
 
-        gRPC keeps a thread waiting for a single message before any handler runs; here a caller is known, and
-        its calls are counted, before anything is waited for.
+        gRPC keeps a thread waiting for a single message before any handler runs. Here the caller is known,
+        and its calls are counted, before anything waits.
         """
         handler = continuation(handler_call_details)
         return None if handler is None else self._wrapped(handler, handler_call_details.method)
@@ -91,7 +92,7 @@ class Gate(grpc.ServerInterceptor):
 
     @contextmanager
     def _enter(self, context: grpc.ServicerContext, method: str) -> Iterator[str]:
-        """Within the block a call that is allowed is under way; gives the caller's site."""
+        """Admit a call and count it within the block; yield the caller's site."""
         if self._reminder is not None:
             self._reminder.remind()
         if self._calls is not None:
@@ -102,14 +103,14 @@ class Gate(grpc.ServerInterceptor):
 
 
 def _only(messages: Iterator[Any]) -> Any:
-    """Return the message of a call that has one."""
+    """Return the message of a call with exactly one."""
     for message in messages:
         return message
     raise OstrakaError(ErrorCode.MESSAGE_INVALID, "The call ended before its message came; send it again.")
 
 
 def _abort(context: grpc.ServicerContext, error: Exception) -> NoReturn:
-    """End a call with an error; gRPC logs what leaves a handler, but not that a caller hung up."""
+    """End a call with an error; gRPC logs exceptions from a handler, except that a caller hung up."""
     hung_up = isinstance(error, grpc.RpcError) and not context.is_active()
     if hung_up or cast(Any, context).code() is not None:
         raise error

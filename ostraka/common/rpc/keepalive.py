@@ -1,9 +1,9 @@
 """Keepalive settings by which both ends detect a dead connection, such as a cut cable."""
 
 EVERY_S = 15.0
-"""Both ends ask so often whether the other one is there; a caller only while it waits for a reply."""
+"""Interval of pings from both ends; a caller pings only while it waits for a reply."""
 ANSWER_S = 15.0
-"""For how long the other end may be silent then, before its calls are given up."""
+"""Time after a ping without a sign of life before calls are given up."""
 
 
 def calling() -> list[tuple[str, int]]:
@@ -12,7 +12,7 @@ def calling() -> list[tuple[str, int]]:
 
 
 def serving() -> list[tuple[str, int]]:
-    """Return a server's options: it pings its callers too, and lets them ping twice as often as ours do."""
+    """Return a server's options: it pings its callers too, and allows twice as many pings as ours send."""
     return [
         *_asking(),
         ("grpc.keepalive_permit_without_calls", 1),
@@ -24,7 +24,8 @@ def _asking() -> list[tuple[str, int]]:
     return [
         ("grpc.keepalive_time_ms", _ms(EVERY_S)),
         ("grpc.keepalive_timeout_ms", _ms(ANSWER_S)),
-        # Pings wait behind what is being sent, so that over a slow link answers take longer than silence may.
+        # Pings wait behind data that are being sent, so over a slow link answers take longer than the silence
+        # limit.
         ("grpc.http2.ping_timeout_ms", _ms(EVERY_S + ANSWER_S)),
         ("grpc.http2.max_pings_without_data", 0),
     ]

@@ -1,4 +1,4 @@
-"""Per-site limits on a server's threads, so that calls that never end leave some for other sites."""
+"""Per-site limits on a server's threads, so that calls that never end leave threads for other sites."""
 
 import math
 import threading
@@ -15,24 +15,25 @@ import structlog
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 THREADS = 160
-"""Calls that a server answers at once; four sites that hold all they may leave a fifth of them to others."""
+"""Number of calls that a server answers at once; four sites at their limits leave a fifth to others."""
 READ_BYTES = 8192
-"""What gRPC reads at once. By itself it keeps up to 64 KiB for each connection that ever sent a few KiB."""
+"""Size of gRPC's reads. By default it keeps up to 64 KiB for each connection that ever sent a few KiB."""
 TELL_AGAIN_S = 60.0
-"""For how long nothing more is logged of a site that was told that it has too many calls."""
+"""Time after a warning that a site has too many calls during which no other is logged for it."""
 
 
 @dataclass(frozen=True)
 class CallLimits:
-    """What is granted to the calls of one site.
+    """Limits on the calls of one site.
 
     Attributes:
-        of_one_site: calls under way at once, whatever certificates they come with. A party that answers as
-            many batches as it takes needs 26 at the guardian, a querying site 18 at a party.
-        first_s: seconds until a call's first message is there, whole: it may be a share of 4 MiB, and its
+        of_one_site: concurrent calls, with whatever certificates. A party that answers the maximum number of
+            batches needs 26 at the guardian, a querying site 18 at a party.
+        first_s: seconds until a call's first message must be complete: it may be a share of 4 MiB, and its
             party waits as long.
-        next_s: seconds until each further one is, 1 MiB at most over a link that many streams share.
-        every_s: seconds after which those that wait are looked at again.
+        next_s: seconds until each further message must be complete, 1 MiB at most over a link that many
+            streams share.
+        every_s: interval in seconds at which waiting calls are checked.
         idle_s: seconds without a call after which a connection is closed.
     """
 
@@ -44,20 +45,20 @@ class CallLimits:
 
 
 class Places:
-    """Calls under way by site; safe to use from many threads."""
+    """Concurrent calls by site; safe to use from many threads."""
 
     def __init__(self, limits: CallLimits, timer: Callable[[], float] = time.monotonic) -> None:
-        """Nobody has any; `timer` in seconds."""
+        """Start with no calls; `timer` is in seconds."""
         self._most = limits.of_one_site
         self._timer = timer
-        # Guards both counts, for a moment: a warning is written after it.
+        # Guards both counts, briefly: a warning is logged outside the lock.
         self._lock = threading.Lock()
         self._taken: Counter[str] = Counter()
         self._told: dict[str, float] = {}
 
     @contextmanager
     def place(self, site: str) -> Iterator[None]:
-        """Within the block a call of `site` is under way; raises `server.busy` where it has too many."""
+        """Count a call of `site` within the block; raise `server.busy` if the site has too many."""
         if not self._take(site):
             raise OstrakaError(
                 ErrorCode.SERVER_BUSY,
@@ -87,22 +88,22 @@ class Places:
 
 
 class Waits:
-    """Calls that wait for a message of their caller's; those that wait for too long are cancelled.
+    """Calls that wait for a message from their caller; those that wait too long are cancelled.
 
-    A thread looks at them for as long as there are any.
+    A thread checks them as long as there are any.
     """
 
     def __init__(self, limits: CallLimits, timer: Callable[[], float] = time.monotonic) -> None:
-        """Nothing waits; `timer` in seconds."""
+        """Start with no waiting calls; `timer` is in seconds."""
         self._limits = limits
         self._timer = timer
-        # Guards `_until` and `_watched` together: a call that comes as the thread ends starts another.
+        # Guards `_until` and `_watched` together: a call that comes as the thread ends starts another thread.
         self._lock = threading.Lock()
         self._until: dict[grpc.ServicerContext, tuple[float, str]] = {}
         self._watched = False
 
     def messages(self, requests: Iterator[Any], context: grpc.ServicerContext, site: str) -> Iterator[Any]:
-        """Yield the messages of a call of `site`, each of which must come in time."""
+        """Yield the messages of a call of `site`; each must come in time."""
         allowed = self._limits.first_s
         while True:
             self._begin(context, allowed, site)
@@ -116,7 +117,7 @@ class Waits:
             allowed = self._limits.next_s
 
     def cancel_late(self) -> None:
-        """Cancel every call that waits for too long."""
+        """Cancel every call that has waited too long."""
         now = self._timer()
         with self._lock:
             late = {context: site for context, (until, site) in self._until.items() if until <= now}
@@ -145,7 +146,7 @@ class Waits:
             self.cancel_late()
 
     def _is_busy(self) -> bool:
-        """Whether calls wait; where none does, the next one starts another thread."""
+        """Whether calls wait; if not, the next one starts another thread."""
         with self._lock:
             self._watched = bool(self._until)
             return self._watched

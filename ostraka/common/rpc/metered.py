@@ -1,4 +1,4 @@
-"""Every call is measured, traced and logged under its ids: those taken, and those made to servers."""
+"""Measurement, tracing and logging of every call: of those received, and those made to servers."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Metered(grpc.ServerInterceptor):
     """First interceptor of a server, so that calls that later interceptors refuse are measured too."""
 
     def __init__(self, metrics: RpcMetrics | None, timer: Callable[[], float] = time.perf_counter) -> None:
-        """Take where calls are counted; `timer` in seconds."""
+        """Take the metrics; `timer` is in seconds."""
         self._metrics = metrics
         self._timer = timer
-        # As in the Gate: what is around the handler of a method is made once.
+        # As in the Gate: the wrapper of a method's handler is made once.
         self._wrapped = cache(self._wrap)
 
     def intercept_service(
@@ -67,7 +67,7 @@ class Metered(grpc.ServerInterceptor):
 
     @contextmanager
     def _call(self, method: str | None, context: grpc.ServicerContext) -> Iterator[_Call]:
-        """One call, from its first message to its last; of an untold one the ids alone are kept, for logs."""
+        """One call, from its first message to its last; unmeasured methods only keep their ids, for logs."""
         structlog.contextvars.clear_contextvars()
         try:
             if method is None:
@@ -98,14 +98,14 @@ class Metered(grpc.ServerInterceptor):
 
 @dataclass
 class _Call:
-    """What goes through a call, in the thread that answers it; `note` takes attributes of its span."""
+    """The observer of a call, in the thread that answers it; `note` takes attributes of its span."""
 
     note: Callable[..., None]
     bytes_in: int = 0
     bytes_out: int = 0
 
     def read(self, request: Any) -> Any:
-        """Return the request, or the stream of it, observed as it is read."""
+        """Return the request, or the stream of requests, observed as it is read."""
         return map(self._came, request) if isinstance(request, Iterator) else self._came(request)
 
     def count_sent(self, reply: Any) -> Any:
@@ -123,7 +123,7 @@ class _Call:
 
 
 def _refusal(context: Any) -> str:
-    """Return the code a call was refused with, as its caller reads it; "cancelled" where nobody waits."""
+    """Return the code with which a call was refused, as its caller reads it; "cancelled" if nobody waits."""
     code = refusal_code(context)
     if code is not None:
         return str(code)
@@ -131,7 +131,7 @@ def _refusal(context: Any) -> str:
 
 
 def _ignore(**_: Any) -> None:
-    """Ignore attributes where there is no span."""
+    """Ignore attributes if there is no span."""
 
 
 class Traced(
@@ -140,7 +140,7 @@ class Traced(
     grpc.StreamUnaryClientInterceptor,
     grpc.StreamStreamClientInterceptor,
 ):
-    """Begins a span with every call and ends it with its outcome; only for processes that are traced."""
+    """Begins a span with every call and ends it with its outcome; only for traced processes."""
 
     def _call(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
         method = metric_name(details.method)
@@ -159,7 +159,7 @@ class Traced(
 
 @contextmanager
 def calling(method: str) -> Iterator[tuple[tuple[str, str], ...]]:
-    """Hold a span over a call that no interceptor sees, and yield the metadata that carries it."""
+    """Keep a span open over a call that no interceptor sees, and yield the metadata that carries it."""
     if not is_traced():
         yield ()
         return

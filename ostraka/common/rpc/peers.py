@@ -11,28 +11,28 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity, Role
 from ostraka.common.identity.identity import SCHEME
 
-# Without TLS, on loopback, a caller's word is taken for who it is.
+# Without TLS, on loopback, callers are believed to be who they claim to be.
 CLAIM = "ostraka-identity"
 OPEN_SERVICES = ("/grpc.health.", "/grpc.reflection.", "/ostraka.v1.Site/")
 
 
 @dataclass(frozen=True)
 class Peer:
-    """Who calls, and the certificate (PEM) that it showed; none without TLS."""
+    """The identity of a caller, and its certificate (PEM), or None without TLS."""
 
     identity: Identity
     certificate: bytes | None
 
 
 _KNOWN: WeakKeyDictionary[grpc.ServicerContext, Peer] = WeakKeyDictionary()
-"""Of calls under way: whenever gRPC is asked who calls, it translates all that TLS says anew."""
+"""Peers of ongoing calls; cached because gRPC translates all TLS data anew at every request for it."""
 
 
 def read_peer(context: grpc.ServicerContext) -> Peer:
-    """Return who calls; without TLS who it claims to be.
+    """Return the caller; without TLS the claimed identity.
 
     Raises:
-        OstrakaError: identity.invalid where there is none.
+        OstrakaError: identity.invalid if there is none.
     """
     known = _KNOWN.get(context)
     if known is None:
@@ -66,13 +66,13 @@ def check_peer(
     roles: Mapping[str, frozenset[Role]],
     federation: str | None,
 ) -> Identity:
-    """Return who calls; refuse one of another federation or of a role that may not call `method`.
+    """Return the caller; refuse one of another federation or with a role that may not call `method`.
 
     Args:
-        context: of the call.
+        context: the call's context.
         method: its full name, /package.Service/Method.
-        roles: who may call what; health, reflection and Site are open to every role.
-        federation: the server's own; None where it has no certificate.
+        roles: the roles that may call each method; health, reflection and Site are open to every role.
+        federation: the server's own; None if it has no certificate.
 
     Raises:
         OstrakaError: identity.foreign, identity.wrong_role or identity.invalid.

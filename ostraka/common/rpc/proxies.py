@@ -1,4 +1,4 @@
-"""The proxy that gRPC goes through, as the environment names it; it may swallow calls."""
+"""The proxy that gRPC uses according to the environment; it may block calls."""
 
 import ipaddress
 import os
@@ -10,13 +10,13 @@ from ostraka.common.errors import OstrakaError
 from ostraka.common.rpc.http_connect import HttpProxy, first_set, read_proxy
 
 PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
-"""Variables that gRPC looks at, the first that is set (its documentation, "environment variables")."""
+"""Variables that gRPC reads, in this order (its documentation, "environment variables")."""
 EXCEPTIONS = ("no_grpc_proxy", "no_proxy")
-"""The same of hosts that are called without one: ends of names, addresses, and networks as 10.0.0.0/8."""
+"""Variables with hosts that are called directly: ends of names, addresses, and networks as 10.0.0.0/8."""
 
 
 def grpc_proxy(address: str, environment: Mapping[str, str] = os.environ) -> HttpProxy | None:
-    """Return the proxy through which gRPC calls `address`; None for none, or for one that cannot be read."""
+    """Return the proxy through which gRPC calls `address`; None if there is none, or if it cannot be read."""
     name, url = first_set(PROXIES, environment)
     if not name or is_excepted(address, environment):
         return None
@@ -27,7 +27,7 @@ def grpc_proxy(address: str, environment: Mapping[str, str] = os.environ) -> Htt
 
 
 def proxy_of(address: str, environment: Mapping[str, str] = os.environ) -> str:
-    """Return words for the proxy between this machine and `address`, without its password; empty for none."""
+    """Return a description of the proxy for `address`, without its password; empty if there is none."""
     name, url = first_set(PROXIES, environment)
     if not name or is_excepted(address, environment):
         return ""

@@ -1,4 +1,4 @@
-"""Messages as they arrive: measured before they are read, and refused with a code where they are none."""
+"""Messages as they arrive: measured before they are parsed, and refused with a code if they are invalid."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias, TypeVar
@@ -20,14 +20,14 @@ M = TypeVar("M", bound=Message)
 
 
 class ReplyReader:
-    """Reads what one server answers to one method.
+    """Reads the replies of one server to one method.
 
     Whatever a server sends, its caller gets a message of the method's type or an OstrakaError that names the
-    server: never nothing, never an exception of what parses.
+    server, never nothing, and never an exception from the parser.
     """
 
     def __init__(self, target: Target, method: str, parse: Callable[[bytes], Any]) -> None:
-        """Take whom `method` (/package.Service/Method) is called at, and what parses a reply."""
+        """Take the server, the `method` (/package.Service/Method), and the function that parses a reply."""
         self._who = f"The {target.expected.role} {target.expected.site} at {target.address}"
         self._method = method.rpartition("/")[2]
         self._parse = parse
@@ -37,8 +37,8 @@ class ReplyReader:
         """Return a reply.
 
         Raises:
-            OstrakaError: message.too_large above the limit of its type, message.invalid where it cannot be
-                read or has numbers that mean nothing.
+            OstrakaError: message.too_large above the limit of its type, message.invalid if it cannot be
+                parsed or contains invalid numbers.
         """
         if len(data) > self._most:
             raise OstrakaError(
@@ -61,11 +61,11 @@ class ReplyReader:
             raise OstrakaError(error.code, f"{self._who}: {error.message}") from error
 
     def none(self) -> OstrakaError:
-        """Return the error for a call that ended well without the message that was due."""
+        """Return the error for a call that ended well without the expected message."""
         return self._invalid("nothing")
 
     def several(self) -> OstrakaError:
-        """Return the error for a second message where one is due."""
+        """Return the error for a second message if one is expected."""
         return self._invalid("more than one message")
 
     def _invalid(self, what: str) -> OstrakaError:
@@ -76,17 +76,17 @@ class ReplyReader:
 
 
 class Allowance:
-    """How much of a stream may still come: what its header announced, or its caller knows."""
+    """What may still come of a stream, of the amount that its header announced, or that its caller knows."""
 
     def __init__(self, most: int) -> None:
-        """Allow `most` bytes, or whatever else the messages are measured in."""
+        """Allow `most` bytes, or whatever unit the messages are measured in."""
         self._most = self.left = most
 
     def take(self, size: int) -> None:
-        """Count what a message carries; each carries something, so that there are never more than `most`.
+        """Count the content of a message; each must have some, so there are never more than `most` messages.
 
         Raises:
-            OstrakaError: message.too_large for more than is left, message.invalid for nothing.
+            OstrakaError: message.too_large for more than is left, message.invalid for an empty message.
         """
         if size > self.left:
             raise OstrakaError(
@@ -102,9 +102,9 @@ class Allowance:
 
 
 def limit_replies(replies: Iterable[M], most: int) -> Iterator[M]:
-    """Yield the replies of a stream, which have at most so many bytes in all.
+    """Yield the replies of a stream with at most `most` bytes in total.
 
-    Raises `message.too_large` or `message.invalid` as `Allowance.take` does, and reads no further.
+    Raises `message.too_large` or `message.invalid` as in `Allowance.take`, and reads no further.
     """
     allowed = Allowance(most)
     for reply in replies:
@@ -116,10 +116,10 @@ Deserializer: TypeAlias = Callable[[bytes], Any]
 
 
 def limit_requests(method: str, deserialize: Deserializer | None) -> Deserializer:
-    """Return what reads the requests of `method`: messages, or the OstrakaError that they are refused with.
+    """Return a function that reads requests of `method` and returns a message, or an OstrakaError as refusal.
 
-    gRPC reads requests outside any handler, where an error that is raised reaches nobody. So a refusal is
-    handed on, and `admit` raises it.
+    gRPC reads requests outside any handler, where an exception would reach nobody. So the function returns a
+    refusal, and `admit` raises it.
     """
     most = request_bytes(method)
 
@@ -143,7 +143,7 @@ def limit_requests(method: str, deserialize: Deserializer | None) -> Deserialize
 
 
 def admit(request: Any) -> Any:
-    """Return a request, or the stream of them, as `limit_requests` read it; raise a refusal there is."""
+    """Return a request, or the stream of requests, as `limit_requests` read it; raise a refusal."""
     if isinstance(request, OstrakaError):
         raise request
     return request if isinstance(request, Message) else map(admit, request)

@@ -1,4 +1,4 @@
-"""Calls to a server with several replicas, of which one at a time holds a session."""
+"""Calls to a server with several replicas, only one of which serves a session at a time."""
 
 import threading
 from collections import deque
@@ -13,41 +13,41 @@ from ostraka.common.rpc.retry import is_transient
 from ostraka.common.rpc.status import from_call
 
 HOPS = 3
-"""How often one call is sent on at most."""
+"""Maximum number of times that one call is redirected."""
 REMEMBERED = 1000
-"""Sessions whose replica is remembered at most; the oldest is forgotten first."""
+"""Maximum number of sessions whose replica is remembered; the oldest is forgotten first."""
 
 T = TypeVar("T")
 
 
 class Replicas:
-    """Channels to the replicas of one server; follows `session.elsewhere` and remembers where a session is.
+    """Channels to the replicas of one server; follows `session.elsewhere`, and remembers where sessions are.
 
-    Safe to call from many threads.
+    Safe to use from many threads.
     """
 
     def __init__(self, connect: Callable[[str], grpc.Channel], homes: str) -> None:
-        """Take how to open a channel to an address (host:port), and where to begin, separated by commas.
+        """Take a function that opens a channel to an address (host:port), and the homes, separated by commas.
 
-        `connect` must expect the same identity wherever it connects to; its first channel is opened now.
+        `connect` must expect the same identity at every address; the first channel is opened now.
 
         Raises:
             OstrakaError: config.invalid for a home that is not an address.
         """
         self._connect = connect
         self._homes = deque(split_addresses(homes))
-        # Guards the two maps and the order of `_homes`; no call is made under it.
+        # Guards the two maps and the order of `_homes`; no call is made while it is locked.
         self._lock = threading.Lock()
         self._channels = {self._homes[0]: connect(self._homes[0])}
         self._places: dict[str, str] = {}
 
     @property
     def homes(self) -> int:
-        """In how many places a call may begin."""
+        """Number of addresses at which a call may begin."""
         return len(self._homes)
 
     def call(self, make: Callable[[grpc.Channel], T], session: str = "") -> T:
-        """Make a call of `session` where its replica is; `make` starts it afresh on the channel it is given.
+        """Make a call of `session` at its replica; `make` starts it anew on the channel that it is given.
 
         A replica that cannot be reached is forgotten: the next call begins at home, or at the next home.
 
@@ -72,7 +72,7 @@ class Replicas:
                 return result
 
     def close(self) -> None:
-        """Close every channel, which ends calls that are under way."""
+        """Close every channel, which ends ongoing calls."""
         with self._lock:
             for channel in self._channels.values():
                 channel.close()
@@ -103,7 +103,7 @@ class Replicas:
 
 
 def _elsewhere(error: grpc.RpcError) -> str:
-    """Where the server says that the session is; empty where it says something else."""
+    """Return the address of the session according to the server; empty if its error is another one."""
     told = from_call(error) if isinstance(error, grpc.Call) else None
     if told is None or told.code is not ErrorCode.SESSION_ELSEWHERE:
         return ""

@@ -1,4 +1,4 @@
-"""Calls that are made again while the other end is away."""
+"""Retries of calls while the other end is unavailable."""
 
 import random
 from collections.abc import Awaitable, Callable, Iterator
@@ -24,11 +24,11 @@ def with_retries(
     rng: random.Random,
     late: bool = True,
 ) -> T:
-    """Make a call up to `attempts` times, for as long as the other end is unavailable or late.
+    """Make a call up to `attempts` times, as long as the other end is unavailable or late.
 
     Args:
-        call: makes the call afresh each time, its request streams too.
-        attempts: how often at most, at least 1.
+        call: makes the call anew each time, including its request streams.
+        attempts: maximum number of attempts, at least 1.
         base_s: the longest wait before the second attempt in seconds; doubles up to 30 s, and half of each
             wait is random.
         sleep: waits for that many seconds.
@@ -36,7 +36,7 @@ def with_retries(
         late: whether a call that was not answered in time is made again.
 
     Raises:
-        grpc.RpcError: the last attempt's error, or the first that no retry can mend.
+        grpc.RpcError: the last attempt's error, or the first one that no retry can mend.
     """
     for pause in _pauses(attempts, base_s, rng):
         try:
@@ -57,7 +57,7 @@ async def with_async_retries(
     rng: random.Random,
     late: bool = True,
 ) -> T:
-    """As `with_retries`, for calls that no thread waits for."""
+    """As `with_retries`, for asynchronous calls."""
     for pause in _pauses(attempts, base_s, rng):
         try:
             return await call()
@@ -74,16 +74,16 @@ def is_transient(error: grpc.RpcError) -> bool:
 
 
 def is_late(error: grpc.RpcError) -> bool:
-    """Whether a call got no answer in its time."""
+    """Whether a call got no answer in time."""
     return isinstance(error, ENDED) and error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
 
 
 def _is_final(error: grpc.RpcError, *, late: bool) -> bool:
-    """Whether a call that failed so is not made again; `late` ones are where that is said."""
+    """Whether a call that failed like this is not made again; `late` says whether late calls are."""
     return not is_transient(error) or (is_late(error) and not late)
 
 
 def _pauses(attempts: int, base_s: float, rng: random.Random) -> Iterator[float]:
-    """Yield how many seconds to wait after each attempt but the last."""
+    """Yield the seconds to wait after each attempt except the last."""
     for attempt in range(attempts - 1):
         yield min(base_s * 2**attempt, MAX_WAIT_S) * rng.uniform(0.5, 1.0)

@@ -37,13 +37,13 @@ __all__ = ["BoundServer", "make_server", "peer_identity"]
 
 @dataclass(frozen=True)
 class BoundServer:
-    """A server that holds its port; whoever made it starts and stops it.
+    """A server bound to its port; its creator starts and stops it.
 
     Attributes:
         server: the gRPC server.
-        address: host:port where it listens, the port as the system chose it.
-        health: what the server says of its health; serving until told otherwise.
-        handshakes: what tells of callers that never say who they are; whoever starts the server has it watch.
+        address: host:port where it listens, with the port that the system chose.
+        health: the server's health service; it reports "serving" until changed.
+        handshakes: the counter of callers without a handshake; whoever starts the server starts it, too.
     """
 
     server: grpc.Server
@@ -64,21 +64,21 @@ def make_server(
     metrics: "RpcMetrics | None" = None,
     limits: CallLimits = CallLimits(),  # noqa: B008
 ) -> BoundServer:
-    """Bind a server to `listen`; it takes calls once started.
+    """Bind a server to `listen`; it accepts calls once started.
 
-    This process may have more files open from then on, so that strangers' connections leave room for others.
+    From then on this process may have more open files, so that strangers' connections leave room for others.
 
     Args:
         credentials: the server's own; may be None if insecure.
         listen: host:port; port 0 lets the system choose.
         servicers: each adds one servicer to the server.
-        roles: who may call each method, by full name /package.Service/Method; a method that is missing
-            may be called by nobody. Health, reflection and Site are open to every role.
-        clock: tells whether the credentials are valid now.
-        insecure: serve without TLS, on loopback only; callers are then who they claim to be.
-        cut_every_s: seconds after which calls under way are held against the revocation list again.
+        roles: the roles that may call each method, by full name /package.Service/Method; a method that is
+            missing may be called by nobody. Health, reflection and Site are open to every role.
+        clock: determines whether the credentials are valid now.
+        insecure: serve without TLS, only on loopback; callers are then believed to be who they claim to be.
+        cut_every_s: interval in seconds at which ongoing calls are checked against the revocation list.
         metrics: where calls are counted, if anywhere.
-        limits: what the calls of one site may hold.
+        limits: limits on the calls of one site.
 
     Raises:
         OstrakaError: server.port_in_use, server.insecure_refused, config.invalid, or identity.* for own
@@ -160,7 +160,7 @@ def _add_health_and_reflection(server: grpc.Server, services: set[str]) -> Healt
 
 
 def _bind(server: grpc.Server, listen: str, secured: Credentials | None) -> str:
-    """Bind with the credentials, and without TLS where there are none; return the address."""
+    """Bind with the credentials, or without TLS if there are none; return the address."""
     try:
         if secured is None:
             port = server.add_insecure_port(listen)
@@ -175,7 +175,7 @@ def _bind(server: grpc.Server, listen: str, secured: Credentials | None) -> str:
 
 
 def _unbound(listen: str) -> OstrakaError:
-    """Ask the system why gRPC, which does not say, could not bind."""
+    """Ask the system why gRPC, which does not report it, could not bind."""
     host, port = split_address(listen)
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]

@@ -15,15 +15,15 @@ DRAIN_S = 10.0
 def stop_on_signal(hang_up: Callable[[], object] | None = None) -> threading.Event:
     """Return an event that is set soon after SIGTERM or SIGINT; call this once, from the main thread.
 
-    SIGHUP has `hang_up` called, where it is given, in a thread of its own.
+    SIGHUP calls `hang_up`, if it is given, in a separate thread.
     """
     stop = threading.Event()
     actions: dict[int, Callable[[], object]] = {signal.SIGTERM: stop.set, signal.SIGINT: stop.set}
     if hang_up is not None:
         actions[signal.SIGHUP] = hang_up
-    # Python runs handlers in the main thread alone, which waits on where the kernel gives the signal to
-    # another thread, and which may be in the middle of setting the event. What wakes is written at once,
-    # in whichever thread, and read by one that holds no lock.
+    # Python runs handlers only in the main thread. That thread continues to wait if the kernel delivers the
+    # signal to another thread, and it may be in the middle of setting the event. The wake-up byte, however,
+    # is written at once, in whichever thread, and read by a thread that holds no lock.
     ours, wakes = socket.socketpair()
     wakes.setblocking(False)
 
@@ -37,7 +37,7 @@ def stop_on_signal(hang_up: Callable[[], object] | None = None) -> threading.Eve
     threading.Thread(target=follow, name="signals", daemon=True).start()
     signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
     for number in actions:
-        # Of a signal without a handler nothing is written.
+        # Nothing is written for a signal without a handler.
         signal.signal(number, lambda *_: None)
     return stop
 

@@ -1,4 +1,4 @@
-"""Shares on the wire: in one message where they fit one, and as a stream of header and chunks where not."""
+"""Shares on the wire: in one message if they fit, else as a stream of header and chunks."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -11,28 +11,28 @@ from ostraka.common.rpc.retry import ENDED
 from ostraka.common.rpc.steps import read_header, stream_parts
 
 MAX_WHOLE_BYTES = 4032 << 10
-"""The largest share in one message: gRPC takes 4 MiB at once, of which 64 KiB are left to the header."""
+"""The largest share in one message: gRPC accepts 4 MiB at once, and 64 KiB are left for the header."""
 
 M = TypeVar("M")
 T = TypeVar("T")
 
 
 class ShareSender:
-    """Sends shares in the form that is due; remembers servers that take streams alone.
+    """Sends shares in the right form; remembers servers that accept only streams.
 
     Servers of an earlier version know no other form. Safe to use from many threads.
     """
 
     def __init__(self) -> None:
-        """No server is known to take streams alone."""
+        """Start without servers that accept only streams."""
         self._streaming: WeakSet[grpc.Channel] = WeakSet()
 
     def send(self, channel: grpc.Channel, size: int, *, whole: Callable[[], T], stream: Callable[[], T]) -> T:
-        """Return what the server at the end of `channel` answers to a share of `size` bytes.
+        """Return the reply of the server at the end of `channel` to a share of `size` bytes.
 
         Args:
-            channel: which the calls are made on.
-            size: of what is shared, without its header.
+            channel: the channel of the calls.
+            size: size of the share, without its header.
             whole: sends it in one message.
             stream: sends it as a stream.
 
@@ -51,23 +51,23 @@ class ShareSender:
 
 
 def stream_share(kind: Callable[..., M], header: Any, data: bytes) -> Iterator[M]:
-    """Yield a share as messages of a `kind` that has header and chunk."""
+    """Yield a share as messages of a `kind` with header and chunk."""
     return stream_parts(kind, header, [data])
 
 
 def read_stream(messages: Iterator[Any]) -> tuple[Any, Iterator[bytes]]:
-    """Return the header of a stream, and its chunks, which are read as they are asked for.
+    """Return the header of a stream, and its chunks, which are read on demand.
 
-    Raises `message.invalid` as `read_header` does.
+    Raises `message.invalid` as in `read_header`.
     """
     return read_header(messages), (message.chunk.data for message in messages)
 
 
 def read_whole(message: Any) -> tuple[Any, Sequence[bytes]]:
-    """Return the header of a share that came in one message, and its data as the one chunk.
+    """Return the header of a share that came in one message, and its data as a single chunk.
 
     Raises:
-        OstrakaError: message.too_large for a share that is due as a stream.
+        OstrakaError: message.too_large for a share that must come as a stream.
     """
     data: bytes = message.data
     if len(data) > MAX_WHOLE_BYTES:

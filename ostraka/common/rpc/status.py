@@ -12,14 +12,14 @@ DOMAIN = "ostraka"
 Ended = grpc.Call | grpc.aio.AioRpcError
 """A call that ended with a status."""
 MAX_CHARACTERS = 500
-"""Characters of a sentence at most: statuses travel in trailers, and callers drop those of more than 8 KB."""
+"""Maximum characters of a message: statuses travel in trailers, and callers drop those above 8 KB."""
 DETAILS_KEY = "grpc-status-details-bin"
 
 
 def to_status(error: OstrakaError) -> grpc.Status:
-    """Return the status whose details carry the error's code and details as google.rpc.ErrorInfo.
+    """Return the status whose details contain the error's code and details as google.rpc.ErrorInfo.
 
-    A sentence that is too long for what its caller named in it loses its middle; the advice at its end stays.
+    A message that is too long loses its middle; the advice at its end stays.
     """
     info = error_details_pb2.ErrorInfo(reason=str(error.code), domain=DOMAIN, metadata=error.details)
     detail = any_pb2.Any()
@@ -30,7 +30,7 @@ def to_status(error: OstrakaError) -> grpc.Status:
 
 
 def from_call(call: Ended) -> OstrakaError | None:
-    """Return the error that the other end reported, or None where it reported none in this form."""
+    """Return the error that the other end reported, or None if it reported none in this form."""
     try:
         status = rpc_status.from_call(call)  # type: ignore[arg-type]
         return None if status is None else _error(status)
@@ -39,7 +39,7 @@ def from_call(call: Ended) -> OstrakaError | None:
 
 
 def refusal_code(context: grpc.ServicerContext) -> ErrorCode | None:
-    """Return the code that a server refused a call with; None where it has not refused it in this form."""
+    """Return the code with which a server refused a call; None if it did not refuse it in this form."""
     for key, value in context.trailing_metadata() or ():  # type: ignore[attr-defined, unused-ignore]
         if key == DETAILS_KEY:
             error = _error(status_pb2.Status.FromString(value))

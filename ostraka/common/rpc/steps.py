@@ -1,4 +1,4 @@
-"""Messages of a computation that two roles do together: a header, then chunks of at most 1 MiB."""
+"""Messages of a computation by two roles: a header, then chunks of at most 1 MiB."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
@@ -23,12 +23,12 @@ def split(data: bytes, size: int = CHUNK_BYTES) -> Iterator[Chunk]:
 
 
 def join(chunks: Iterable[bytes], *, expected: int, sha256: bytes) -> bytes:
-    """Put chunks together, and stop reading as soon as there are too many bytes.
+    """Join chunks, and stop reading as soon as there are too many bytes.
 
     Args:
-        chunks: what they carry, as they arrive.
-        expected: how many bytes there must be in all.
-        sha256: the digest they must have.
+        chunks: their data, as they arrive.
+        expected: the total number of bytes.
+        sha256: the digest that they must have.
 
     Raises:
         OstrakaError: message.too_large for more bytes; message.invalid for fewer, or another digest.
@@ -40,7 +40,7 @@ def join(chunks: Iterable[bytes], *, expected: int, sha256: bytes) -> bytes:
                 ErrorCode.MESSAGE_TOO_LARGE,
                 f"More than the announced {expected} bytes came; send exactly what the header announces.",
             )
-        # At once: a list of chunks of one byte each would take forty times their memory.
+        # Appended at once: a list of chunks of one byte each would take forty times their memory.
         data += chunk
     if len(data) != expected:
         raise _invalid_chunks(f"{len(data)} of {expected} bytes came")
@@ -50,7 +50,7 @@ def join(chunks: Iterable[bytes], *, expected: int, sha256: bytes) -> bytes:
 
 
 def stream_parts(kind: Callable[..., M], header: Any, parts: Iterable[bytes]) -> Iterator[M]:
-    """Yield messages of a `kind` that has header and chunk: the header, then each part in chunks."""
+    """Yield messages of a `kind` with header and chunk: the header, then each part in chunks."""
     yield kind(header=header)
     for part in parts:
         for chunk in split(part):
@@ -63,7 +63,7 @@ def _invalid_chunks(problem: str) -> OstrakaError:
 
 @dataclass(frozen=True)
 class StepId:
-    """What a message belongs to: a stage of a batch of a session."""
+    """The step that a message belongs to: a stage of a batch of a session."""
 
     session_id: str
     batch_id: int
@@ -82,7 +82,7 @@ class StepId:
 
 
 def request_messages(step: StepId, *parts: bytes) -> Iterator[common_pb2.Step]:
-    """Yield the stream that carries `parts`, one after the other, to a server, with the digest of all."""
+    """Yield the stream that carries `parts`, concatenated, to a server, with the digest of all."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
@@ -95,7 +95,7 @@ def reply_messages(step: StepId, size: int, parts: Iterable[bytes]) -> Iterator[
 
 
 def read_header(messages: Iterator[Any]) -> Any:
-    """Return the header that a stream begins with; raise `message.invalid` where it does not."""
+    """Return the header at the beginning of a stream; raise `message.invalid` if it is missing."""
     first = next(messages, None)
     if first is None or first.WhichOneof("part") != "header":
         raise _invalid("A stream begins with its header")
@@ -103,10 +103,10 @@ def read_header(messages: Iterator[Any]) -> Any:
 
 
 def read_request(header: common_pb2.StepHeader, messages: Iterator[common_pb2.Step], *, most: int) -> bytes:
-    """Return what a client's stream carries after its header.
+    """Return the content of a client's stream after its header.
 
-    Raises `message.too_large` for more than `most` bytes, announced or sent, and `message.invalid` for others
-    than the header announces.
+    Raises `message.too_large` for more than `most` bytes, announced or sent, and `message.invalid` if the
+    bytes differ from what the header announces.
     """
     if header.bytes > most:
         raise OstrakaError(
@@ -117,7 +117,7 @@ def read_request(header: common_pb2.StepHeader, messages: Iterator[common_pb2.St
 
 
 def read_reply(messages: Iterator[common_pb2.Step], step: StepId, size: int) -> Iterator[bytes]:
-    """Yield what a server's stream carries, as it arrives.
+    """Yield the content of a server's stream, as it arrives.
 
     Raises `message.invalid` for another step's reply, or for fewer than `size` bytes, and `message.too_large`
     for more.

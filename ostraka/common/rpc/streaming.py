@@ -1,4 +1,4 @@
-"""Streams that no thread waits for, to servers that may refuse them before they have come whole."""
+"""Asynchronous streams to servers that may refuse them before they have arrived completely."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -9,27 +9,27 @@ import grpc
 from ostraka.common.rpc.status import from_call
 
 HEED_S = 5.0
-"""How long a stream whose refusal was lost is held back, for the refusal to arrive; it ends the wait."""
+"""Maximum time that a stream whose refusal was lost is held back; the arriving refusal ends the wait."""
 
 
 async def exchange(
     method: Callable[..., Any], messages: Callable[[], Iterator[bytes]], *, most: int, **options: Any
 ) -> list[Any]:
-    """Send a stream and return the replies, one more than `most` at most.
+    """Send a stream and return the replies, at most one more than `most`.
 
-    A server may refuse a stream by its first message. What it says is lost where this side writes meanwhile
-    (https://github.com/grpc/grpc/issues/36066): the stream is then sent again, and held back after its first
+    A server may refuse a stream after its first message. Its reason is lost if this side writes meanwhile
+    (https://github.com/grpc/grpc/issues/36066). The stream is then sent again, and held back after its first
     message.
 
     Args:
-        method: of a channel of `open_async_channel`, stream to stream.
-        messages: gives the serialized stream, afresh each time.
-        most: how many replies there may be; a call with more is cut off.
-        options: of the call.
+        method: a method of a channel of `open_async_channel`, stream to stream.
+        messages: returns the serialized stream, anew each time.
+        most: maximum number of replies; a call with more is cut off.
+        options: options of the call.
 
     Raises:
-        grpc.aio.AioRpcError: what the server refused the stream with, or why it could not be reached.
-        OstrakaError: message.* for what is no reply.
+        grpc.aio.AioRpcError: the server's refusal, or why it could not be reached.
+        OstrakaError: message.* for an invalid reply.
     """
     try:
         return await _replies(method(messages(), **options), most)

@@ -18,7 +18,7 @@ class Target:
 
     Attributes:
         address: host:port.
-        expected: who must be there.
+        expected: the identity that must be there.
         credentials: the caller's; None without TLS.
     """
 
@@ -28,7 +28,7 @@ class Target:
 
 
 def target_of(call: grpc.RpcError) -> Target | None:
-    """Whom a failed call was made to; None for a channel that `open_channel` did not open."""
+    """Return the target of a failed call; None for a channel that `open_channel` did not open."""
     return _TARGETS.get(call)
 
 
@@ -46,7 +46,7 @@ class _CallDetails(_Details, grpc.ClientCallDetails):
 
 
 def with_metadata(details: Any, more: tuple[tuple[str, str], ...]) -> Any:
-    """Details of a call, with more metadata."""
+    """Return details of a call, with more metadata."""
     if not more:
         return details
     return _CallDetails(

@@ -1,6 +1,6 @@
 """Ballot formats: how teachers' votes are counted into a party's ballots, in multiples of 2^-16 vote.
 
-Votes on classes are indices. Votes on labels are scores from 0 to 1, of which at least 0.5 is a yes.
+Votes on classes are indices. Votes on labels are scores from 0 to 1; a score of at least 0.5 is a yes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def l1_radius(tau1: float) -> float:
     """Return the largest L2 norm of a ballot of zeros and ones scaled by min(1, tau1/its L1 norm).
 
     With m positives the norm is sqrt(m) up to tau1 and tau1/sqrt(m) beyond, so it is largest at one of the
-    whole numbers next to tau1. Own derivation. Raises ValueError where tau1 is not a finite number above 0.
+    whole numbers next to tau1. Own derivation. Raises ValueError if tau1 is not a finite number above 0.
     """
     if not 0 < tau1 < math.inf:
         raise ValueError(f"tau1: must be a finite number above 0, is {tau1}")
@@ -33,32 +33,32 @@ def l1_radius(tau1: float) -> float:
 
 Scores = NDArray[np.floating[Any]]
 YES = 0.5
-"""The score from which a label counts as a yes: the likelier side."""
+"""The score from which a label counts as a yes, the likelier side."""
 VOTE = 2**FRACTION_BITS
 """The weight of one whole vote."""
 VERIFIED_STEPS = {1: VOTE // 256, 2: VOTE // 64}
-"""What scaled votes are multiples of where they are verified, by norm; coarse, so that digits are few."""
+"""Step of scaled votes in verified ballots, by norm; coarse, so that few digits are needed."""
 
 
 class RecordVoters(Protocol):
     """A party's labelled records as voters of one batch; each record votes at most once."""
 
     def counts(self) -> NDArray[np.float64]:
-        """Return how many records of each class are in each cluster, (clusters, classes)."""
+        """Return the number of records of each class in each cluster, (clusters, classes)."""
 
     def responses(self, epsilon: float) -> NDArray[np.float64]:
         """Return votes for the classes of records, each randomised with `epsilon`, (queries, classes)."""
 
     def label_responses(self, epsilon: float) -> NDArray[np.float64]:
-        """Return noes, then yeses, to labels of records, randomised with `epsilon`, (queries, 2 labels)."""
+        """Return noes, then yeses, on labels of records, randomised with `epsilon`, (queries, 2 labels)."""
 
 
 class BallotFormat(ABC):
-    """What the numbers of a ballot count, and who says them: a party's teachers or its records.
+    """What the numbers of a ballot count, and who votes: a party's teachers or its records.
 
     Attributes:
-        one_choice: whether every voter counts once in a row, so that rows sum to the voters.
-        of_records: whether a party's records vote, by `count_records`, and no teacher, by `count`.
+        one_choice: whether every voter counts once in a row, so that each row sums to the number of voters.
+        of_records: whether a party's records vote, by `count_records`, instead of teachers, by `count`.
     """
 
     one_choice: ClassVar[bool] = False
@@ -66,15 +66,16 @@ class BallotFormat(ABC):
 
     @abstractmethod
     def width(self, classes: int) -> int:
-        """Ring values of a ballot for one query."""
+        """Return the number of ring values in a ballot for one query."""
 
     def count(self, votes: NDArray[Any], classes: int, weight: int = VOTE) -> NDArray[np.float64]:
-        """Ballots in votes, (queries, width), of one party's teachers, exact.
+        """Return the exact ballots of one party's teachers in votes, (queries, width).
 
         Args:
             votes: class indices (teachers, queries), or scores (teachers, queries, labels) of labels.
             classes: number of classes, or of labels.
-            weight: of each teacher's vote, in steps of 2^-16 vote (Mühl and Boenisch 2022, section 3.3).
+            weight: weight of each teacher's vote, in steps of 2^-16 vote (Mühl and Boenisch 2022, section
+                3.3).
 
         Raises:
             OstrakaError: `model.invalid` for a vote outside the classes.
@@ -83,7 +84,7 @@ class BallotFormat(ABC):
         raise ValueError(f"{type(self).__name__} ballots count no votes")
 
     def count_records(self, records: RecordVoters) -> NDArray[np.float64]:
-        """Ballots in votes, (queries, width), of one party's records.
+        """Return the ballots of one party's records in votes, (queries, width).
 
         Raises ValueError for a format in which teachers vote.
         """
@@ -91,19 +92,19 @@ class BallotFormat(ABC):
 
     @property
     def verifiable(self) -> Self:
-        """The format of the same ballots where they are verified: votes are multiples of its `unit`."""
+        """The format of the same ballots for verification: votes are multiples of its `unit`."""
         return self
 
     @property
     def unit(self) -> int:
-        """What every vote is a multiple of, in steps of 2^-16 vote."""
+        """The step of every vote, in steps of 2^-16 vote."""
         return int(VOTE)
 
     def claim(self, queries: int, classes: int, voters: int) -> Statement | None:
-        """Return what ballots of so many voters satisfy and verified ones prove; None: they have no proof.
+        """Return what ballots of this many voters satisfy and verified ones prove; None without a proof.
 
-        It is about counts of the unit of `verifiable`, unweighted. A statement of one cell a row more than
-        the ballots have counts there who is in none of them.
+        The statement is about unweighted counts in the unit of `verifiable`. If it has one cell a row more
+        than the ballots, that cell counts the voters in none of the others.
         """
         return None
 
@@ -115,15 +116,15 @@ class ClassCounts(BallotFormat):
     one_choice: ClassVar[bool] = True
 
     def width(self, classes: int) -> int:
-        """One count a class."""
+        """Return one count per class."""
         return classes
 
     def count(self, votes: NDArray[Any], classes: int, weight: int = VOTE) -> NDArray[np.float64]:
-        """As `BallotFormat.count`."""
+        """As in `BallotFormat.count`."""
         return single_label(votes, classes) * np.float64(weight / VOTE)
 
     def claim(self, queries: int, classes: int, voters: int) -> Statement | None:
-        """As `BallotFormat.claim`: every voter counts once in a row."""
+        """As in `BallotFormat.claim`: every voter counts once in a row."""
         return Statement(queries, self.width(classes), voters, voters)
 
 
@@ -132,9 +133,9 @@ class LabelCounts(BallotFormat):
     """Votes for each label; every teacher says yes or no to each.
 
     Attributes:
-        radius: norm that a teacher's yeses are scaled down to, in votes; infinite: they are not scaled.
-        norm: 2 or 1, of L2 or L1.
-        step: to what scaled votes are rounded toward zero, in steps of 2^-16 vote.
+        radius: norm to which a teacher's yeses are scaled down, in votes; infinite: they are not scaled.
+        norm: 1 for the L1 norm, 2 for the L2 norm.
+        step: scaled votes are rounded toward zero to multiples of it, in steps of 2^-16 vote.
     """
 
     radius: float = math.inf
@@ -143,34 +144,34 @@ class LabelCounts(BallotFormat):
 
     @property
     def l2_radius(self) -> float:
-        """The largest L2 norm of a teacher's ballot, in votes; infinite: as many labels as there are."""
+        """The largest L2 norm of a teacher's ballot, in votes; infinite if only the labels limit it."""
         return l1_radius(self.radius) if self.norm == 1 and self.radius < math.inf else self.radius
 
     def width(self, classes: int) -> int:
-        """One count a label."""
+        """Return one count per label."""
         return classes
 
     def count(self, votes: NDArray[Any], classes: int, weight: int = VOTE) -> NDArray[np.float64]:
-        """As `BallotFormat.count`; scaled ballots are rounded toward zero."""
+        """As in `BallotFormat.count`; scaled ballots are rounded toward zero."""
         if math.isinf(self.radius):
             return positives(votes) * np.float64(weight / VOTE)
         return (clip_l2 if self.norm == 2 else clip_l1)(votes, self.radius, weight, self.step)
 
     @property
     def verifiable(self) -> Self:
-        """As `BallotFormat.verifiable`: scaled votes are rounded to 1/64 (L2) or 1/256 (L1) vote."""
+        """As in `BallotFormat.verifiable`: scaled votes are rounded to 1/64 (L2) or 1/256 (L1) vote."""
         return self if math.isinf(self.radius) else replace(self, step=VERIFIED_STEPS[self.norm])
 
     @property
     def unit(self) -> int:
-        """As `BallotFormat.unit`."""
+        """As in `BallotFormat.unit`."""
         return VOTE if math.isinf(self.radius) else self.step
 
     def claim(self, queries: int, classes: int, voters: int) -> Statement | None:
-        """As `BallotFormat.claim`: every voter counts at most once, and norms add up to at most the voters'.
+        """As in `BallotFormat.claim`: every voter counts at most once, and the norms have a total bound.
 
-        Norms are those of a voter's ballot as it is rounded, so that the claim is exact. None where a ballot
-        of all labels is rounded to nothing.
+        The norms are those of a voter's rounded ballot, so the claim is exact. None if a ballot with all
+        labels is rounded to nothing.
         """
         if math.isinf(self.radius):
             return Statement(queries, classes, voters, None)
@@ -187,40 +188,40 @@ class LabelCounts(BallotFormat):
 
 @dataclass(frozen=True)
 class LabelSetCounts(BallotFormat):
-    """Votes for each label set; every teacher votes for one of at most `most` labels (none: any number)."""
+    """Votes for each label set; every teacher votes for one of at most `most` labels (None: any number)."""
 
     one_choice: ClassVar[bool] = True
     most: int | None = None
 
     def width(self, classes: int) -> int:
-        """One count a label set."""
+        """Return one count per label set."""
         return count_sets(classes, self.most)
 
     def count(self, votes: NDArray[Any], classes: int, weight: int = VOTE) -> NDArray[np.float64]:
-        """As `BallotFormat.count`."""
+        """As in `BallotFormat.count`."""
         return label_sets(votes, self.most) * np.float64(weight / VOTE)
 
     def claim(self, queries: int, classes: int, voters: int) -> Statement | None:
-        """As `BallotFormat.claim`: every voter counts once in a row."""
+        """As in `BallotFormat.claim`: every voter counts once in a row."""
         return Statement(queries, self.width(classes), voters, voters)
 
 
 @dataclass(frozen=True)
 class RecordCounts(BallotFormat):
-    """Labelled records of each class in a cluster: no teacher votes, a party counts its own labels."""
+    """Labelled records of each class in a cluster: a party counts its own labels, and no teacher votes."""
 
     of_records: ClassVar[bool] = True
 
     def count_records(self, records: RecordVoters) -> NDArray[np.float64]:
-        """As `BallotFormat.count_records`."""
+        """As in `BallotFormat.count_records`."""
         return records.counts()
 
     def width(self, classes: int) -> int:
-        """One count a class."""
+        """Return one count per class."""
         return classes
 
     def claim(self, queries: int, classes: int, voters: int) -> Statement | None:
-        """As `BallotFormat.claim`: a record counts once among all queries, or in the additional cell."""
+        """As in `BallotFormat.claim`: a record counts once among all queries, or in the additional cell."""
         return Statement(1, queries * classes + 1, voters, voters)
 
 
@@ -232,15 +233,15 @@ class RandomizedLabels(BallotFormat):
     epsilon: float
 
     def count_records(self, records: RecordVoters) -> NDArray[np.float64]:
-        """As `BallotFormat.count_records`."""
+        """As in `BallotFormat.count_records`."""
         return records.responses(self.epsilon)
 
     def width(self, classes: int) -> int:
-        """One count a class."""
+        """Return one count per class."""
         return classes
 
     def claim(self, queries: int, classes: int, voters: int) -> Statement | None:
-        """As `BallotFormat.claim`: one record votes on a query, or none, which the additional cell counts."""
+        """As in `BallotFormat.claim`: one record votes on a query, or none, as the additional cell says."""
         return Statement(queries, classes + 1, 1, 1)
 
 
@@ -252,26 +253,26 @@ class RandomizedLabelSets(BallotFormat):
     epsilon: float
 
     def count_records(self, records: RecordVoters) -> NDArray[np.float64]:
-        """As `BallotFormat.count_records`."""
+        """As in `BallotFormat.count_records`."""
         return records.label_responses(self.epsilon)
 
     def width(self, classes: int) -> int:
-        """One count of noes and one of yeses a label."""
+        """Return one count of noes and one of yeses per label."""
         return 2 * classes
 
     def claim(self, queries: int, classes: int, voters: int) -> Statement | None:
-        """As `BallotFormat.claim`: one record says no, or yes, to a label at most once."""
+        """As in `BallotFormat.claim`: one record says no, or yes, to a label at most once."""
         return Statement(queries, self.width(classes), 1, None)
 
 
 @dataclass(frozen=True)
 class Updates(BallotFormat):
-    """The sum of what a party's teachers learned in a round, for each of so many `parameters`."""
+    """The sum of what a party's teachers learned in a round, one value for each of `parameters`."""
 
     parameters: int
 
     def width(self, classes: int) -> int:
-        """One value a parameter."""
+        """Return one value per parameter."""
         return self.parameters
 
 
@@ -286,7 +287,8 @@ def single_label(votes: NDArray[np.integer[Any]], classes: int) -> NDArray[np.in
         Ballots of shape (queries, k), int64; every row sums to the number of teachers.
 
     Raises:
-        OstrakaError: `model.invalid` where a teacher votes outside 0..k-1; the vote itself is not told.
+        OstrakaError: `model.invalid` if a teacher votes outside 0..k-1; the message does not contain the
+            vote.
     """
     cast = np.asarray(votes, dtype=np.int64)
     outside = (cast < 0) | (cast >= classes)
@@ -300,32 +302,36 @@ def single_label(votes: NDArray[np.integer[Any]], classes: int) -> NDArray[np.in
 
 
 def positives(scores: Scores) -> NDArray[np.int64]:
-    """How many teachers say yes to each label: (queries, labels) of scores (teachers, queries, labels)."""
+    """Return how many teachers say yes to each label: (queries, labels) from (teachers, queries, labels)."""
     counts: NDArray[np.int64] = (scores >= YES).sum(axis=0, dtype=np.int64)
     return counts
 
 
 def clip_l2(scores: Scores, tau: float, weight: int = VOTE, step: int = 1) -> NDArray[np.float64]:
-    """Sum ballots scaled to an L2 norm of at most `tau`, multiples of 2^-16 vote.
+    """Return the sum of ballots scaled to an L2 norm of at most `tau`, in multiples of 2^-16 vote.
 
     Dziedzic et al. 2023, section 3.2.
 
-    A ballot of m yeses has norm sqrt(m), so each counts min(1, tau/sqrt(m)) vote, rounded toward zero to a
-    multiple of `step` of 2^-16. That times `weight` is rounded toward zero to 2^-16 again, so that no ballot
-    weighs more than `weight` says.
+    A ballot of m yeses has norm sqrt(m), so each yes counts min(1, tau/sqrt(m)) vote, rounded toward zero to
+    a multiple of `step` of 2^-16. The product with `weight` is rounded toward zero to 2^-16 again, so no
+    ballot weighs more than `weight` says.
     """
     return _scale(scores, tau, 2, weight, step)
 
 
 def clip_l1(scores: Scores, tau1: float, weight: int = VOTE, step: int = 1) -> NDArray[np.float64]:
-    """Sum ballots scaled to an L1 norm of at most `tau1`, as `clip_l2`: m yeses count min(1, tau1/m)."""
+    """Return the sum of ballots scaled to an L1 norm of at most `tau1`: one of m yeses counts min(1, tau1/m).
+
+    Otherwise as in `clip_l2`.
+    """
     return _scale(scores, tau1, 1, weight, step)
 
 
 def label_sets(scores: Scores, max_positives: int | None) -> NDArray[np.int64]:
-    """How many teachers vote for each label set: (queries, sets), in the order of `label_sets.index_of`.
+    """Return how many teachers vote for each label set, (queries, sets), ordered by `label_sets.index_of`.
 
-    Of more than `max_positives` yeses the highest scores are kept, the lower label where scores are equal.
+    If there are more than `max_positives` yeses, those with the highest scores are kept; of equal scores, the
+    lower label.
     """
     bits = scores >= YES
     labels = bits.shape[-1]
@@ -345,13 +351,13 @@ def _scale(scores: Scores, radius: float, norm: Literal[1, 2], weight: int, step
 
 
 def _share(yeses: NDArray[np.int64], radius: float, norm: Literal[1, 2], step: int) -> NDArray[np.float64]:
-    """Return what each yes of a ballot of so many counts, in steps of 2^-16 vote: a multiple of `step`."""
+    """Return what each of `yeses` yeses in a ballot counts, in steps of 2^-16 vote: a multiple of `step`."""
     scale = radius / (np.sqrt(yeses) if norm == 2 else yeses)
     return np.asarray(np.trunc(np.minimum(scale, 1.0) * (VOTE / step)) * step, np.float64)
 
 
 def _count(choices: NDArray[np.int64], width: int) -> NDArray[np.int64]:
-    """How often (teachers, queries) choose each of `width` places, as (queries, width)."""
+    """Return how often (teachers, queries) choose each of `width` places, as (queries, width)."""
     queries = choices.shape[1]
     cells = choices + width * np.arange(queries)
     return np.bincount(cells.ravel(), minlength=queries * width).reshape(queries, width)

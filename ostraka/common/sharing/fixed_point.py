@@ -1,4 +1,4 @@
-"""Votes as fixed-point ring values with 16 fractional bits, also where every vote is whole."""
+"""Votes as fixed-point ring values with 16 fractional bits, even if every vote is whole."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from ostraka.common.sharing.modulus import Modulus, RingArray
 
 
 def encode(values: NDArray[np.number[Any]], ring: Modulus) -> RingArray:
-    """Votes as ring values, exact for whole votes and rounded toward zero otherwise.
+    """Return votes as ring values, exact for whole votes and rounded toward zero otherwise.
 
-    Raises ValueError where a value is not finite or does not fit between minus half and half the ring.
+    Raises ValueError if a value is not finite, or does not lie between minus half and half the ring.
     """
     votes = np.asarray(values)
     limit = 2 ** (ring.bits - 1 - FRACTION_BITS)
@@ -24,5 +24,5 @@ def encode(values: NDArray[np.number[Any]], ring: Modulus) -> RingArray:
 
 
 def decode(values: RingArray, ring: Modulus) -> NDArray[np.float64]:
-    """Ring values lifted to votes; float64, exact below 2^53 units."""
+    """Return ring values lifted to votes; float64, exact below 2^53 units."""
     return np.ldexp(ring.lift(values).astype(np.float64), -FRACTION_BITS)

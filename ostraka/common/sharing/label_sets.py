@@ -1,4 +1,4 @@
-"""Label sets in their order: by size, then as `itertools.combinations` lists them."""
+"""The order of label sets: by size, then as `itertools.combinations` lists them."""
 
 from functools import lru_cache
 from math import comb
@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_SETS = 2**16
-"""The most label sets that a ballot counts one by one."""
+"""Maximum number of label sets that a ballot counts separately."""
 
 _MAX_SETS = 2**62
-"""Of counts of sets, so that the sum of two is an int64 still."""
+"""Maximum of counts of sets, chosen so that the sum of two still fits into int64."""
 
 
 def count_sets(labels: int, max_positives: int | None = None) -> int:
-    """How many sets of at most `max_positives` (none: any number) of `labels` there are; 2^62 for more.
+    """Return the number of sets of at most `max_positives` (None: any number) of `labels`; at most 2^62.
 
-    Whoever names thousands of labels waits for no count of their sets.
+    The cap keeps the count fast for thousands of labels.
     """
     most = labels if max_positives is None else min(max_positives, labels)
     total = 0
@@ -31,7 +31,7 @@ def count_sets(labels: int, max_positives: int | None = None) -> int:
 
 
 def index_of(bits: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the places, below 2^62, of label sets (..., k) given as bits."""
+    """Return the indices, below 2^62, of label sets (..., k) given as bits."""
     labels = bits.shape[-1]
     sizes = bits.sum(axis=-1)
     left = sizes[..., None] - np.cumsum(bits, axis=-1) + bits
@@ -42,7 +42,7 @@ def index_of(bits: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def bits_of(index: NDArray[np.integer[Any]], labels: int) -> NDArray[np.bool_]:
-    """Return the label sets at these places (...), below 2^62, as bits (..., labels)."""
+    """Return the label sets with these indices (...), below 2^62, as bits (..., labels)."""
     places = np.asarray(index, dtype=np.int64)
     ends = _up_to(labels)
     left = np.searchsorted(ends, places, side="right")
@@ -60,13 +60,13 @@ def bits_of(index: NDArray[np.integer[Any]], labels: int) -> NDArray[np.bool_]:
 
 @lru_cache
 def _up_to(labels: int) -> NDArray[np.int64]:
-    """How many sets have at most 0, 1, ... `labels` positives; no more than 2^62."""
+    """Return how many sets have at most 0, 1, ... `labels` positives; at most 2^62 each."""
     return np.array([min(count_sets(labels, size), _MAX_SETS) for size in range(labels + 1)])
 
 
 @lru_cache
 def _beginning(labels: int) -> NDArray[np.int64]:
-    """Count the sets [label, left] of `left` labels that begin with `label`; no more than 2^62."""
+    """Count the sets [label, left] of `left` labels that begin with `label`; at most 2^62 each."""
     table = np.zeros((labels, labels + 1), dtype=np.int64)
     for label in range(labels):
         for left in range(1, labels + 1):

@@ -1,4 +1,4 @@
-"""What ballots are shared, summed and noised modulo: a power of two, or a prime."""
+"""The modulus in which ballots are shared, summed and noised: a power of two, or a prime."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ RingArray = NDArray[np.unsignedinteger[Any]]
 
 
 class Modulus(ABC):
-    """Arithmetic on residues, each of them smaller than the modulus.
+    """Arithmetic on residues, each smaller than the modulus.
 
     Attributes:
-        bits: of the largest residue.
+        bits: number of bits of the largest residue.
     """
 
     bits: int
@@ -32,7 +32,7 @@ class Modulus(ABC):
     @property
     @abstractmethod
     def element_bytes(self) -> int:
-        """Bytes of a residue in a message."""
+        """Number of bytes of a residue in a message."""
 
     @abstractmethod
     def wrap(self, values: NDArray[np.integer[Any]]) -> RingArray:
@@ -40,22 +40,23 @@ class Modulus(ABC):
 
     @abstractmethod
     def lift(self, values: RingArray) -> NDArray[np.int64]:
-        """Return the integers nearest 0 that have these residues, int64; only after noise went in."""
+        """Return the integers nearest 0 that have these residues, int64; only after noise was added."""
 
     @abstractmethod
     def distance(self, values: RingArray) -> NDArray[np.int64]:
         """Return the circular distance of residues from 0, at most 2^(bits-2); int64.
 
-        Equal to the count for honest sums, and moved by at most what is added to a value whatever offset
-        that value carries, so it may be taken before noise.
+        It equals the count for honest sums. Whatever offset a value has, adding to the value moves the
+        distance by at most as much, so it may be taken before noise is added.
         """
 
     @abstractmethod
     def fold(self, values: RingArray) -> RingArray:
-        """Return residues folded into a half around 0: where they lie farther out, they turn back.
+        """Return residues folded into a half around 0: residues beyond it turn back.
 
-        Equal to the count for honest sums and their neighbours, and moved by at most what is added to a
-        value, whatever offset that carries (docs/accounting-argmax.md). Noise that is added does not wrap.
+        The result equals the count for honest sums and their neighbours. Whatever offset a value has, adding
+        to the value moves the result by at most as much (docs/accounting-argmax.md). Noise that is added does
+        not wrap.
         """
 
     @abstractmethod
@@ -79,7 +80,7 @@ class Modulus(ABC):
         """Read what `to_bytes` wrote as (rows, width); raise `message.invalid` for anything else."""
 
     def sum(self, parts: Iterable[RingArray]) -> RingArray:
-        """Add arrays of one shape; raise ValueError where there are none or they differ in kind."""
+        """Add arrays of one shape; raise ValueError if there are none or they differ in shape or dtype."""
         total: RingArray | None = None
         for part in parts:
             if total is not None and (part.dtype, part.shape) != (total.dtype, total.shape):
@@ -91,7 +92,7 @@ class Modulus(ABC):
 
 
 def check_length(data: bytes, expected: int, rows: int, width: int) -> None:
-    """Raise `message.invalid` unless a share of (rows, width) residues has the `expected` bytes."""
+    """Raise `message.invalid` unless a share of (rows, width) residues has the `expected` number of bytes."""
     if len(data) != expected:
         raise OstrakaError(
             ErrorCode.MESSAGE_INVALID,

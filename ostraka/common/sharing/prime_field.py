@@ -13,14 +13,14 @@ FieldArray = NDArray[np.uint64]
 
 _DEGREES = {31: 2, 61: 1}
 _TERMS = 2048
-"""Terms of a float64 sum of products of 42 bits that stays below 2^53."""
+"""Number of products of 42 bits whose float64 sum stays below 2^53."""
 
 
 @dataclass(frozen=True)
 class PrimeField(Modulus):
-    """Integers modulo the Mersenne prime p = 2^bits - 1, held in uint64; `bits` is 31 or 61.
+    """Integers modulo the Mersenne prime p = 2^bits - 1, stored in uint64; `bits` is 31 or 61.
 
-    Products of 31 bits fit in uint64, those of 61 bits are put together from halves.
+    Products of 31-bit elements fit in uint64; those of 61-bit elements are computed from halves.
     """
 
     bits: int
@@ -36,51 +36,52 @@ class PrimeField(Modulus):
 
     @property
     def degree(self) -> int:
-        """The degree of the extension that challenges come from: 2 for 31 bits, 1 for 61."""
+        """The degree of the extension that challenges are drawn from: 2 for 31 bits, 1 for 61."""
         return _DEGREES[self.bits]
 
     @property
     def element_bytes(self) -> int:
-        """Bytes of an element in `to_bytes`: 4 or 8."""
+        """Number of bytes of an element in `to_bytes`: 4 or 8."""
         return -(-self.bits // 32) * 4
 
     @property
     def dtype(self) -> np.dtype[np.unsignedinteger[Any]]:
-        """uint64, whatever the width."""
+        """uint64 for both widths."""
         return np.dtype(np.uint64)
 
     def wrap(self, values: NDArray[np.integer[Any]]) -> FieldArray:
-        """Integers of any size and sign reduced modulo p."""
+        """Return integers of any size and sign reduced modulo p."""
         array = np.asarray(values)
         wide = array.astype(np.uint64 if array.dtype.kind == "u" else np.int64)
         return (wide % wide.dtype.type(self.prime)).astype(np.uint64)
 
     def lift(self, values: FieldArray) -> NDArray[np.int64]:
-        """Elements as int64 in [-(p-1)/2, (p-1)/2]; only after noise went in."""
+        """Return elements as int64 in [-(p-1)/2, (p-1)/2]; only after noise was added."""
         signed = self._own(values).astype(np.int64)
         lifted: NDArray[np.int64] = np.where(signed > self.prime // 2, signed - self.prime, signed)
         return lifted
 
     def distance(self, values: FieldArray) -> NDArray[np.int64]:
-        """Circular distance of elements from 0, at most 2^(bits-2); int64.
+        """Return the circular distance of elements from 0, at most 2^(bits-2); int64.
 
-        As `Ring.distance`: equal to the count for honest sums, and moved by at most what is added to a value.
+        As in `Ring.distance`: it equals the count for honest sums, and adding to a value moves it by at most
+        as much.
         """
         nearest: NDArray[np.int64] = np.minimum(np.abs(self.lift(values)), 2 ** (self.bits - 2))
         return nearest
 
     def fold(self, values: FieldArray) -> FieldArray:
-        """Return values folded into (-2^(bits-2), 2^(bits-2)): where they lie farther out, they turn back.
+        """Return values folded into (-2^(bits-2), 2^(bits-2)): values beyond turn back.
 
-        As `Ring.fold`: equal to the count for honest sums and their neighbours, and moved by at most what is
-        added to a value, also from (p-1)/2 to -(p-1)/2, which both become 0.
+        As in `Ring.fold`: the result equals the count for honest sums and their neighbours, and adding to a
+        value moves it by at most as much, even from (p-1)/2 to -(p-1)/2, which both become 0.
         """
         lifted = self.lift(values)
         turned = np.sign(lifted) * (self.prime // 2) - lifted
         return self.wrap(np.where(np.abs(lifted) < 2 ** (self.bits - 2), lifted, turned))
 
     def to_bytes(self, values: FieldArray) -> bytes:
-        """Elements row by row, little endian, `element_bytes` each."""
+        """Return elements row by row, little endian, `element_bytes` each."""
         return self._own(values).astype(f"<u{self.element_bytes}").tobytes()
 
     def from_bytes(self, data: bytes, rows: int, width: int) -> FieldArray:
@@ -95,49 +96,49 @@ class PrimeField(Modulus):
         return values
 
     def of_signed(self, values: NDArray[np.int64]) -> FieldArray:
-        """As `wrap` of integers within 2^53 of 0, in a time that no value changes: without a division."""
+        """As `wrap` for integers within 2^53 of 0, in constant time, because it does not divide."""
         whole = np.int64(self.prime << (61 - self.bits))
         return self.reduce((values + whole).view(np.uint64))
 
     def reduce(self, values: FieldArray) -> FieldArray:
-        """Any uint64 modulo p."""
+        """Return any uint64 modulo p."""
         bits = np.uint64(self.bits)
         prime = np.uint64(self.prime)
         low = (values & prime) + (values >> bits)
         if self.bits < 32:
             low = (low & prime) + (low >> bits)
-        # Below p the difference wraps around to more than `low`, so that the less of both is the residue.
+        # Below p the difference wraps around to more than `low`, so the smaller of both is the residue.
         return np.minimum(low, np.subtract(low, prime))
 
     def add(self, first: FieldArray, second: FieldArray) -> FieldArray:
-        """As `Modulus.add`."""
+        """As in `Modulus.add`."""
         total = np.add(first, second)
-        # As in `reduce`: what is below p wraps around.
+        # As in `reduce`: a sum below p wraps around in the subtraction.
         return np.minimum(total, np.subtract(total, np.uint64(self.prime)))
 
     def subtract(self, first: FieldArray, second: FieldArray) -> FieldArray:
-        """As `Modulus.subtract`."""
+        """As in `Modulus.subtract`."""
         difference = np.subtract(first, second)
-        # A difference below 0 has wrapped around, and p brings it back.
+        # A difference below 0 has wrapped around, and adding p brings it back.
         return np.minimum(difference, np.add(difference, np.uint64(self.prime)))
 
     def total(self, values: FieldArray, axis: int) -> FieldArray:
-        """Sum up to 2^31 elements along an axis."""
+        """Return the sum of up to 2^31 elements along an axis."""
         low = np.uint64(2**32 - 1)
         half = np.uint64(32)
         lower = self.reduce((values & low).sum(axis, dtype=np.uint64))
         return self.add(lower, self.rotate(self.reduce((values >> half).sum(axis, dtype=np.uint64)), 32))
 
     def scale(self, values: FieldArray, factor: int) -> FieldArray:
-        """Elements times an integer of any size and sign."""
+        """Return elements times an integer of any size and sign."""
         return self.multiply(values, np.array(factor % self.prime, np.uint64))
 
     def offset(self, a: FieldArray, step: int) -> FieldArray:
-        """Add an integer; the sum is a factor for `multiply`, below 2p and not reduced."""
+        """Add an integer; the sum is below 2p, not reduced, and a valid factor for `multiply`."""
         return a + np.uint64(step % self.prime)
 
     def multiply(self, a: FieldArray, b: FieldArray) -> FieldArray:
-        """Products, element by element; both factors may be sums of two elements that are not reduced."""
+        """Return products, element by element; both factors may be unreduced sums of two elements."""
         if self.bits < 32:
             return self.reduce(a * b)
         half = np.uint64(32)
@@ -152,7 +153,7 @@ class PrimeField(Modulus):
         return self.reduce(outer + carried)
 
     def rotate(self, a: FieldArray, places: int) -> FieldArray:
-        """Elements times 2^places: bits that leave on the left come back on the right."""
+        """Return elements times 2^places: bits that leave on the left come back on the right."""
         left = np.uint64(places % self.bits)
         return ((a << left) & np.uint64(self.prime)) + (a >> (np.uint64(self.bits) - left))
 
@@ -179,7 +180,7 @@ class PrimeField(Modulus):
         return total
 
     def _limbs(self, values: FieldArray, width: int) -> list[FieldArray]:
-        """Elements cut into limbs of `width` bits, the lowest first."""
+        """Return elements cut into limbs of `width` bits, the lowest first."""
         mask = np.uint64(2**width - 1)
         return [(values >> np.uint64(shift)) & mask for shift in range(0, self.bits, width)]
 
@@ -192,27 +193,27 @@ class PrimeField(Modulus):
 
 @dataclass(frozen=True)
 class ExtensionField:
-    """Arithmetic of elements whose coefficients are the last axis, `field.degree` long, uint64.
+    """Arithmetic on elements whose coefficients are the last axis, `field.degree` long, uint64.
 
-    p = 3 modulo 4 for the field of degree 2, so that -1 is no square there. Sums are those of the field.
+    For the field of degree 2, p = 3 modulo 4, so -1 is not a square there. Sums are those of the field.
     """
 
     field: PrimeField
 
     def embed(self, values: FieldArray) -> FieldArray:
-        """Elements of F_p (...) as elements of the extension (..., degree)."""
+        """Return elements of F_p (...) as elements of the extension (..., degree)."""
         embedded = np.zeros((*values.shape, self.field.degree), np.uint64)
         embedded[..., 0] = values
         return embedded
 
     def offset(self, a: FieldArray, step: int) -> FieldArray:
-        """Add an integer; the sum is a factor for `multiply`, not reduced."""
+        """Add an integer; the sum is not reduced, and a valid factor for `multiply`."""
         moved = a.copy()
         moved[..., 0] = self.field.offset(a[..., 0], step)
         return moved
 
     def multiply(self, a: FieldArray, b: FieldArray) -> FieldArray:
-        """Products, element by element; factors may be what `offset` returned."""
+        """Return products, element by element; factors may be results of `offset`."""
         field = self.field
         if field.degree == 1:
             return field.multiply(a, b)
@@ -230,7 +231,7 @@ class ExtensionField:
         return field.multiply(conjugate, field.inverse(norm)[..., None])
 
     def product(self, a: FieldArray) -> FieldArray:
-        """Multiply along the first axis, which is not empty; (n, degree) becomes (degree,)."""
+        """Return the product along the first axis, which is not empty; (n, degree) becomes (degree,)."""
         while len(a) > 1:
             even = len(a) // 2 * 2
             a = np.concatenate([self.multiply(a[0:even:2], a[1:even:2]), a[even:]])
@@ -238,6 +239,6 @@ class ExtensionField:
         return product
 
     def dot(self, a: FieldArray, b: FieldArray) -> FieldArray:
-        """Sum the products of two rows of elements, (n, degree) each; (degree,)."""
+        """Return the sum of the products of two rows of elements, (n, degree) each; (degree,)."""
         basis = np.eye(self.field.degree, dtype=np.uint64)
         return self.field.total(self.multiply(basis, self.field.dot(a.T, b)), 0)

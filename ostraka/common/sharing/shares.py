@@ -1,4 +1,4 @@
-"""Ballots split into two shares that say nothing alone, one from a seed; digests of their row sums."""
+"""Ballots split into two shares that reveal nothing alone, one from a seed; digests of their row sums."""
 
 import hashlib
 import hmac
@@ -18,7 +18,7 @@ SEED_BYTES = 32
 
 
 def fresh_seed(random: Callable[[int], bytes] = secrets.token_bytes) -> bytes:
-    """32 random bytes for one batch of one party, never used for another."""
+    """Return 32 random bytes for one batch of one party; they must not be used again."""
     return random(SEED_BYTES)
 
 
@@ -26,7 +26,8 @@ def expand(seed: bytes, rows: int, width: int, ring: Modulus) -> RingArray:
     """Expand the seed to uniform ring values of shape (rows, width): AES-256 in counter mode from 0.
 
     A seed is used once, so the counter needs no nonce. Both ends get the same values on any machine. Seeds of
-    verified ballots are expanded by `ostraka.common.verified.expansion`, which rejects what is no residue.
+    verified ballots are expanded by `ostraka.common.verified.expansion`, which rejects values that are not
+    residues.
     """
     if len(seed) != SEED_BYTES:
         raise ValueError(f"a seed has {SEED_BYTES} bytes, not {len(seed)}")
@@ -52,12 +53,12 @@ DIGEST_BYTES = 16
 class RowSums:
     """Digests of the row sums of one side's shares of a batch.
 
-    A party chooses both shares of its ballots, but not the key: the querying party draws it when it has its
-    share, so that other row sums have the same digest with a chance of 2^-128.
+    A party chooses both shares of its ballots, but not the key: the querying party draws it after it has
+    received its share. So different row sums have the same digest with a probability of 2^-128.
 
     Attributes:
         key: random bytes, fresh for a batch.
-        digests: by site.
+        digests: the digest of each site.
     """
 
     key: bytes = field(repr=False)
@@ -65,7 +66,7 @@ class RowSums:
 
     @classmethod
     def of(cls, key: bytes, shares: Mapping[str, RingArray], ring: Modulus) -> "RowSums":
-        """Return those of shares by site, ring values (queries, width)."""
+        """Return the digests of shares by site, ring values (queries, width)."""
         return cls(key, {site: _digest(key, row_sums(share, ring), ring) for site, share in shares.items()})
 
     def match(self, site: str, share: RingArray, totals: NDArray[np.int64], ring: Modulus) -> bool:

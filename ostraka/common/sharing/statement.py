@@ -1,4 +1,4 @@
-"""What a party claims of the counts, or of the values of a sum, that it shares."""
+"""What a party claims about the counts, or the values of a sum, that it shares."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -7,25 +7,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 SIGNED_TOP = 5
-"""The largest digit of a signed count, and the least one is -5: of larger ones proofs take more products."""
+"""The largest digit of a signed count; the smallest is -5. Larger digits need more products in proofs."""
 SIGNED_BASE = 2 * SIGNED_TOP + 1
-"""Signed digits of place i count this to the power of i."""
+"""A signed digit at place i counts this to the power of i."""
 
 
 def reach_of_digits(count: int) -> int:
-    """Return the largest of the numbers that `count` signed digits write: all from its negative to it."""
+    """Return the largest number that `count` signed digits represent; they also represent its negative."""
     return int(SIGNED_BASE**count // 2)
 
 
 @dataclass(frozen=True)
 class Norm:
-    """What counts of a row sum to at most, each raised to a power.
+    """A bound on the sum of a row's counts, each raised to a power.
 
     Attributes:
         power: 1 for the L1 norm, 2 for the L2 norm.
         most: the largest sum, at least 1.
-        unit: what counts are rounded to, and counted in, before; a power of `SIGNED_BASE`.
-        joint: whether the norms of all rows together come to at most that.
+        unit: counts are first rounded to multiples of it and expressed in it; a power of `SIGNED_BASE`.
+        joint: whether `most` bounds the norms of all rows together.
     """
 
     power: Literal[1, 2]
@@ -40,7 +40,7 @@ class Norm:
             raise ValueError(f"norms are of numbers in powers of {SIGNED_BASE}, not in {self.unit}")
 
     def round_counts(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the nearest whole units of each count: what its digits from the unit's place on write."""
+        """Return each count in whole units, rounded to the nearest: its digits from the unit's place on."""
         return (counts + self.unit // 2) // self.unit
 
     def of(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -48,23 +48,23 @@ class Norm:
         return np.asarray((self.round_counts(counts) ** self.power).sum(axis=1), np.int64)
 
     def admits(self, counts: NDArray[np.int64]) -> bool:
-        """Whether counts (rows, cells) are within it."""
+        """Whether counts (rows, cells) are within the bound."""
         norms = self.of(counts)
         return int(norms.sum() if self.joint else norms.max()) <= self.most
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A matrix of counts from `least` to `most`, of which every row sums to `total` or is within `norm`.
+    """A matrix of counts from `least` to `most`; every row sums to `total` or is within `norm`.
 
     Attributes:
         rows: number of queries, at least 1.
-        cells: counts of a row, at least 1.
+        cells: number of counts in a row, at least 1.
         most: the largest count, at least 1.
-        total: the sum of every row; None: nothing is claimed of sums.
-        norm: of every row, or of all together; None: nothing is claimed of norms.
-        signed: whether counts of a norm are as far below 0 as above; `most` is then a `reach_of_digits`.
-        lowest: the smallest count, at most 0, where neither totals nor norms are claimed.
+        total: the sum of every row; None: no claim about sums.
+        norm: the bound on every row, or on all together; None: no claim about norms.
+        signed: whether counts with a norm range from -`most` to `most`, which is then a `reach_of_digits`.
+        lowest: the smallest count, at most 0, if neither totals nor norms are claimed.
     """
 
     rows: int
@@ -96,20 +96,20 @@ class Statement:
 
     @property
     def size(self) -> int:
-        """Counts of all rows."""
+        """Number of counts in all rows."""
         return self.rows * self.cells
 
     @property
     def largest(self) -> int:
-        """The largest number that a sum of powers, or norms, come to by digits that are in range.
+        """The largest number that a sum of powers, or norms, can reach with digits in range.
 
-        Nothing is added up of counts below 0 without a norm, which only must not wrap around.
+        Counts below 0 without a norm are not added up; they only must not wrap around.
         """
         if self.norm is None:
             return self.most - self.least if self.lowest else self.cells * self.most
         highest = (self.most + self.norm.unit // 2) // self.norm.unit
         rows = self.rows if self.norm.joint else 1
-        # Of norms that are bounded together the rows' and their sum are written, each up to the bound.
+        # For jointly bounded norms, the norms of the rows and their sum are written, each up to the bound.
         written = (rows + self.norm.joint) * self.norm.most
         return max(rows * self.cells * int(highest**self.norm.power), written, self.most - self.least)
 

@@ -1,4 +1,4 @@
-"""What status commands find of certificates and servers: expiry, reachability, versions, obstacles."""
+"""Findings of status commands about certificates and servers: expiry, reachability, versions, problems."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +18,7 @@ from ostraka.protos.ostraka.v1 import guardian_pb2, guardian_pb2_grpc, site_pb2,
 
 @dataclass(frozen=True)
 class Problem:
-    """A stable code and its sentence."""
+    """The stable code and the sentence of an error."""
 
     code: str
     message: str
@@ -33,24 +33,25 @@ class Problem:
 
 
 CALL_S = 10.0
-"""How long a server has to answer, in seconds."""
+"""Time in which a server has to answer, in seconds."""
 AT_ONCE = 16
-"""Servers asked at the same time: each takes a thread, which mostly waits."""
+"""Number of servers asked at the same time: each takes a thread, which mostly waits."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Server:
-    """One server as it answered.
+    """One server and its answer.
 
     Attributes:
         site: its name.
-        address: where it was called.
-        version: of its software; empty where it did not answer.
-        clock_ahead_s: how far its clock is ahead of this one, in seconds, by no better than the call took.
+        address: the address that was called.
+        version: version of its software; empty if it did not answer.
+        clock_ahead_s: how far its clock is ahead of this one, in seconds, no more exact than the call's
+            duration.
         revocations: number of its revocation list.
-        problem: why it did not answer, if so.
+        problem: why it did not answer, if it did not.
     """
 
     site: str
@@ -62,13 +63,13 @@ class Server:
 
 
 def guardians(site: SiteConfig, own: Credentials, clock: Clock) -> list[Server]:
-    """Every replica of the guardian, in the order of the site's `site.toml`."""
+    """Ask every replica of the guardian, in the order of the site's `site.toml`."""
     expected = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
     return _ask_all(own, [(address, expected) for address in split_addresses(site.guardian)], clock)
 
 
 def parties(site: SiteConfig, own: Credentials, clock: Clock) -> list[Server]:
-    """Every party that the site's `site.toml` names."""
+    """Ask every party that the site's `site.toml` names."""
     named = [(at, Identity(site.federation, name, Role.PARTY)) for name, at in site.parties.items()]
     return _ask_all(own, named, clock)
 
@@ -76,7 +77,7 @@ def parties(site: SiteConfig, own: Credentials, clock: Clock) -> list[Server]:
 def standing(
     site: SiteConfig, own: Credentials, servers: Sequence[Server], clock: Clock
 ) -> guardian_pb2.StandingReply | Problem:
-    """Return what the first guardian replica that answered says of this site, else why none says it."""
+    """Return what the first guardian replica that answered knows of this site, or why none answered."""
     expected = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
     answered = next((server for server in servers if server.problem is None), servers[0])
     if answered.problem is not None:
@@ -127,14 +128,14 @@ DAY_S = 24 * 3600
 
 @dataclass(frozen=True)
 class CertificateStatus:
-    """A site's own certificates as they stand now.
+    """Current state of a site's own certificates.
 
     Attributes:
-        identity: whom they name.
+        identity: the identity that they certify.
         expires_unix_s: when the first of them expires.
-        days_left: until then; below zero afterwards.
+        days_left: days until then; below zero afterwards.
         revocations: number of the revocation list that the site has, zero for none.
-        problem: why nobody would accept them, if so.
+        problem: why nobody would accept them, if nobody would.
     """
 
     identity: str
@@ -145,7 +146,7 @@ class CertificateStatus:
 
 
 def certificates_of(credentials: Credentials, clock: Clock) -> CertificateStatus:
-    """Return what a site's credentials say about themselves."""
+    """Return the state of a site's credentials."""
     return CertificateStatus(
         credentials.identity.uri,
         int(credentials.expires_unix_s),

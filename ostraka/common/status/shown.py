@@ -1,4 +1,4 @@
-"""Certificates, servers and bars as people read them in a terminal."""
+"""Certificates, servers and bars in the form in which people read them in a terminal."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -11,13 +11,13 @@ from rich.text import Text
 from ostraka.common.status.servers import CertificateStatus, Server
 
 WARN_DAYS = 30
-"""Days before its end from which a certificate's is told as a warning."""
+"""Days before a certificate's end from which a warning is shown."""
 BAR = 24
 """Width of a bar, in characters."""
 
 
 def certificates(own: CertificateStatus) -> Iterable[RenderableType]:
-    """Whom they name, until when, and what is wrong with them."""
+    """Yield the identity, the end, and what is wrong with the certificates."""
     told = f"{own.identity}: certificates until {moment(own.expires_unix_s)}, {own.days_left:g} days"
     lists = f"revocation list {own.revocations}" if own.revocations else "no revocation list"
     yield Text(f"{told}; {lists}.", style="yellow" if own.days_left < WARN_DAYS else "")
@@ -40,7 +40,7 @@ def servers(title: str, found: Iterable[Server]) -> RenderableType:
 
 
 def bar(part: float, whole: float) -> RenderableType:
-    """How much of something is used."""
+    """Return a bar of how much is used."""
     return ProgressBar(total=whole or 1.0, completed=min(part, whole), width=BAR)
 
 

@@ -1,5 +1,5 @@
-"""Sums over records: public questions whose answer a party adds up over its own records, and nothing else.
+"""Sums over records: public questions whose answer is all that a party computes from its own records.
 
-Each record's part of every block of a sum is clipped to L2 norm 1 where the record is, whatever is asked, so
-that what a record can move is known before (docs/sums.md).
+The site of a record clips the record's part of every block of a sum to L2 norm 1, whatever the question. So
+the maximum effect of a record is known in advance (docs/sums.md).
 """

@@ -1,4 +1,4 @@
-"""What a record's label becomes in a sum: a vector of norm at most 1."""
+"""Encoding of a record's label in a sum: a vector of norm at most 1."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,7 +21,7 @@ class ClassCodes:
 
     @property
     def width(self) -> int:
-        """Values of a code, k."""
+        """Number of values of a code, k."""
         return int(self.vectors.shape[1])
 
     def __call__(self, y: NDArray[Any]) -> Floats:
@@ -32,12 +32,12 @@ class ClassCodes:
 
 @dataclass(frozen=True)
 class LabelCodes:
-    """Labels of 0 and 1, less what is expected of each, divided by `scale` and clipped to norm 1.
+    """Labels of 0 and 1, minus the expected value of each, divided by `scale` and clipped to norm 1.
 
-    A label that is not known, below 0, adds nothing.
+    An unknown label, below 0, adds nothing.
 
     Attributes:
-        offsets: (labels,), as the share of records that has each.
+        offsets: (labels,), such as the share of records that have each label.
         scale: above 0.
     """
 
@@ -46,7 +46,7 @@ class LabelCodes:
 
     @property
     def width(self) -> int:
-        """Values of a code: one a label."""
+        """Number of values of a code: one per label."""
         return len(self.offsets)
 
     def __call__(self, y: NDArray[Any]) -> Floats:
@@ -56,14 +56,14 @@ class LabelCodes:
 
 @dataclass(frozen=True)
 class NumberCodes:
-    """A number, less `center`, divided by `scale` and clipped to -1 and 1."""
+    """A number, minus `center`, divided by `scale` and clipped to -1 and 1."""
 
     center: float
     scale: float
 
     @property
     def width(self) -> int:
-        """Values of a code: one."""
+        """Number of values of a code: one."""
         return 1
 
     def __call__(self, y: NDArray[Any]) -> Floats:

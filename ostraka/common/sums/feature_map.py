@@ -1,4 +1,4 @@
-"""The public map from a record's features to a vector of norm at most 1, of which sums are computed."""
+"""The public map from a record's features to a vector of norm at most 1, from which sums are computed."""
 
 import math
 from dataclasses import dataclass, field
@@ -9,27 +9,31 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 UNBINNED: Floats = np.empty(0)
-"""In place of cut points: a feature stays the number that it is."""
+"""Used instead of cut points: the feature remains a number."""
 
 
 MIN_VALUE = 2.0**-400
-"""Below it a value counts as 0: products of two are then normal numbers, which take a processor no longer
-than others do, and squares keep their digits (docs/sums.md)."""
+"""A value below it counts as 0.
+
+Products of two values are then normal numbers, which take a processor no longer than others, and squares keep
+their digits (docs/sums.md).
+"""
 
 
 def flush(values: Floats) -> Floats:
-    """Return values with 0 in place of those below `MIN_VALUE`."""
+    """Return values with those below `MIN_VALUE` replaced by 0."""
     return np.where(np.abs(values) < MIN_VALUE, 0.0, values)
 
 
 def clip_rows(rows: Floats) -> Floats:
-    """Return rows (n, d) scaled down to norm 1 where they are longer; a row with a NaN or infinity becomes 0.
+    """Return rows (n, d), with longer ones scaled down to norm 1; a row with a NaN or infinity becomes 0.
 
-    A row of values that are not numbers would make a whole sum none. Norms are at most 1 + (d + 8) 2^-53.
+    Otherwise a row with values that are not numbers would spoil the whole sum. Norms are at most 1 + (d + 8)
+    2^-53.
     """
     finite = np.isfinite(rows).all(axis=1, keepdims=True)
     usable = np.where(finite, rows, 0.0)
-    # Divided by the largest value first: squares of large numbers overflow.
+    # Divided by the largest value first, because squares of large numbers overflow.
     largest = np.maximum(np.abs(usable).max(axis=1, initial=0.0), 1.0)
     scaled = usable / largest[:, None]
     return flush(scaled / np.maximum(np.linalg.norm(scaled, axis=1), 1.0)[:, None])
@@ -40,15 +44,15 @@ class FeatureMap:
     """x -> (clip((f(x) - center) / scale) * sqrt(1 - constant^2), constant); f stretches or bins numbers.
 
     Attributes:
-        center: (m,), what is taken away from f(x).
-        scale: what it is divided by, above 0, before it is clipped to norm 1.
-        constant: what stands behind it, from 0 to below 1: it counts the records, and learns an intercept.
-        cuts: for each feature its cut points in rising order; a feature with any becomes a 1 in one of
-            len + 1 bins (the first holds what is below the first cut), one with none stays as it is. Empty:
-            no feature has any.
-        low: for each feature the end that becomes 0, where it has no cuts; empty: none is stretched. What
-            lies beyond an end counts as it: a range that few records fill would leave them all alike.
-        high: the end that becomes 1, above `low`.
+        center: (m,), subtracted from f(x).
+        scale: divisor, above 0, applied before clipping to norm 1.
+        constant: last value, from 0 to below 1: it counts the records, and allows an intercept to be learned.
+        cuts: for each feature its cut points in ascending order. A feature with cuts becomes a 1 in one of
+            len + 1 bins (the first contains values below the first cut); a feature without cuts stays as it
+            is. Empty: no feature has any.
+        low: for each feature without cuts the value that becomes 0; empty: no feature is stretched. Values
+            beyond an end count as that end, because a range that few records fill would make them all alike.
+        high: the value that becomes 1, above `low`.
     """
 
     center: Floats = field(repr=False)
@@ -60,7 +64,7 @@ class FeatureMap:
 
     @property
     def columns(self) -> int:
-        """Values of a mapped record, d."""
+        """Number of values of a mapped record, d."""
         return len(self.center) + 1
 
     def __call__(self, X: NDArray[Any]) -> Floats:
@@ -82,7 +86,7 @@ class FeatureMap:
 
 
 def bin_features(X: Floats, cuts: tuple[Floats, ...]) -> Floats:
-    """Return f(X), (n, m), as `FeatureMap` says."""
+    """Return f(X), (n, m), as described in `FeatureMap`."""
     if not cuts:
         return X
     parts = []
@@ -93,7 +97,7 @@ def bin_features(X: Floats, cuts: tuple[Floats, ...]) -> Floats:
 
 
 def find_bins(values: Floats, cuts: Floats) -> NDArray[np.intp]:
-    """Return the bin of each value (n,): how many of the rising `cuts` are at most that large."""
+    """Return the bin of each value (n,): how many of the ascending `cuts` are at most as large."""
     return np.searchsorted(cuts, values, side="right")
 
 

@@ -1,6 +1,6 @@
 """Questions that a sum answers: what each record adds to it, clipped to norm 1 in every block.
 
-A question is public. Whatever it says, what a record adds is bounded here, so that a querying party may ask
+A question is public. Whatever it says, the part of each record is bounded here, so a querying party may ask
 anything of the announced size.
 """
 
@@ -26,11 +26,11 @@ from ostraka.common.sums.feature_map import (
 
 @dataclass(frozen=True)
 class Rows:
-    """Labelled records of one party, a chunk of them.
+    """A chunk of the labelled records of one party.
 
     Attributes:
-        codes: as the task's columns hold them (n, columns), NaN where a value is missing.
-        X: the features that models take, (n, F).
+        codes: the codes of the task's columns (n, columns), NaN where a value is missing.
+        X: the model features, (n, F).
         y: class indices (n,), labels of 0 and 1 (n, labels), or numbers (n,).
     """
 
@@ -51,11 +51,11 @@ class Question(Protocol):
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Values of each block of the sum."""
+        """Number of values in each block of the sum."""
 
     @property
     def record_values(self) -> int:
-        """Values that a record becomes before it is added."""
+        """Number of values that a record becomes before it is added."""
 
     def blocks(self, rows: Rows) -> Sequence[Floats]:
         """Return each block of the sum over these records, flat."""
@@ -63,10 +63,10 @@ class Question(Protocol):
 
 @dataclass(frozen=True)
 class MomentsQuestion:
-    """Sum of x code(y)', and the Gram sum of x x' where `gram`, of mapped records x.
+    """Sum of x code(y)' over mapped records x, and the Gram sum of x x' if `gram` is true.
 
-    The second block holds the upper triangle row by row, what is off the diagonal times sqrt 2: its norm is
-    then the matrix' Frobenius norm, which for x x' is at most 1.
+    The second block contains the upper triangle row by row, with off-diagonal values times sqrt 2. So its
+    norm is the matrix' Frobenius norm, which for x x' is at most 1.
     """
 
     map: FeatureMap
@@ -75,25 +75,25 @@ class MomentsQuestion:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """As `Question.widths`: d k, and d (d + 1) / 2."""
+        """As in `Question.widths`: d k, and d (d + 1) / 2."""
         d = self.map.columns
         first = d * self.codes.width
         return (first, d * (d + 1) // 2) if self.gram else (first,)
 
     @property
     def record_values(self) -> int:
-        """As `Question.record_values`."""
+        """As in `Question.record_values`."""
         return self.map.columns + self.codes.width
 
     def blocks(self, rows: Rows) -> Sequence[Floats]:
-        """As `Question.blocks`."""
+        """As in `Question.blocks`."""
         U = self.map(rows.X)
         moments = (U.T @ self.codes(rows.y)).ravel()
         return (moments, pack_symmetric(U.T @ U)) if self.gram else (moments,)
 
 
 def pack_symmetric(matrix: Floats) -> Floats:
-    """Return a symmetric matrix (d, d) as a vector of the same norm: its upper triangle, sqrt 2 beside it."""
+    """Return a symmetric matrix (d, d) as a vector of equal norm: upper half, off-diagonal times sqrt 2."""
     upper = np.triu_indices(len(matrix))
     return matrix[upper] * np.where(upper[0] == upper[1], 1.0, math.sqrt(2))
 
@@ -113,14 +113,15 @@ LOSS = Literal["softmax", "logistic", "squared"]
 
 @dataclass(frozen=True)
 class Target:
-    """What a model's scores are held against.
+    """What a model's scores are compared with.
 
     Attributes:
-        loss: "softmax" over classes, "logistic" of a class against another or of each label, "squared" for
-            numbers.
-        outputs: scores of a record, k: the classes; 1 for two of them under "logistic"; the labels; 1.
-        center: of numbers, which are taken off it and divided by `scale`.
-        scale: above 0; 1 for all but numbers.
+        loss: "softmax" over classes, "logistic" for one class against another or for each label, "squared"
+            for numbers.
+        outputs: number of scores of a record, k: the classes; 1 for two classes with "logistic"; the labels;
+            1.
+        center: subtracted from numbers, before they are divided by `scale`.
+        scale: above 0; 1 for everything except numbers.
     """
 
     loss: LOSS
@@ -129,12 +130,12 @@ class Target:
     scale: float = 1.0
 
     def residuals(self, scores: Floats, y: NDArray[Any]) -> Floats:
-        """Return the slope of the loss by each score, (n, k)."""
+        """Return the derivative of the loss by each score, (n, k)."""
         if self.loss == "squared":
             return scores - ((np.asarray(y, np.float64) - self.center) / self.scale)[:, None]
         if self.loss == "logistic":
             wanted = np.asarray(y, np.float64).reshape(scores.shape)
-            # A label that is not known is below 0.
+            # An unknown label is below 0.
             return np.where(wanted < 0, 0.0, sigmoid(scores) - wanted)
         return softmax(scores) - one_hot(y.astype(np.int64), self.outputs)
 
@@ -153,11 +154,11 @@ def softmax(scores: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class GradientQuestion:
-    """Sum of gradients of a loss at a linear model of mapped records, each clipped to `radius` and in radii.
+    """Sum of gradients of a loss at a linear model of mapped records, each clipped to `radius`, in radii.
 
     Attributes:
-        map: of records to x, (d,).
-        target: of the loss.
+        map: the map from records to x, (d,).
+        target: the target of the loss.
         weights: the model, (d, k).
         radius: above 0.
     """
@@ -169,20 +170,21 @@ class GradientQuestion:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """As `Question.widths`: d k."""
+        """As in `Question.widths`: d k."""
         return (self.map.columns * self.target.outputs,)
 
     @property
     def record_values(self) -> int:
-        """As `Question.record_values`."""
+        """As in `Question.record_values`."""
         return self.map.columns + self.target.outputs
 
     def blocks(self, rows: Rows) -> Sequence[Floats]:
-        """As `Question.blocks`."""
+        """As in `Question.blocks`."""
         U = self.map(rows.X)
         residuals = self.target.residuals(U @ flush(self.weights), rows.y) / self.radius
-        # A gradient x r' has norm |x| |r|: what is too long is clipped with its x, not beside it. A length of
-        # less than MIN_VALUE is none of this x, as its squares underflow: dividing by it would undo clipping.
+        # A gradient x r' has norm |x| |r|, so what is too long is clipped together with its x. A length below
+        # MIN_VALUE is not that of this x, because its squares underflow: dividing by it would undo the
+        # clipping.
         lengths = np.linalg.norm(U, axis=1, keepdims=True)
         clipped = clip_rows(residuals * lengths) / np.maximum(lengths, MIN_VALUE)
         return ((U.T @ clipped).ravel(),)
@@ -190,16 +192,16 @@ class GradientQuestion:
 
 @dataclass(frozen=True)
 class NetworkQuestion:
-    """Sum of gradients of a loss at a public network of features, each clipped to `radius` and in radii.
+    """Sum of gradients of a loss at a public network of features, each clipped to `radius`, in radii.
 
-    `ostraka.common.learning.sum_answers` answers it: nothing here needs torch.
+    `ostraka.common.learning.sum_answers` answers it, so nothing here needs torch.
 
     Attributes:
-        network: its kind, as `ostraka.common.learning.networks.network` takes it: no factory, as a party
+        network: its kind, as in `ostraka.common.learning.networks.network`; not a factory, because a party
             imports nothing that others name.
-        shape: of a record, whose features are flat.
-        target: of the loss.
-        parameters: of the network, float32 (p,), flat in the order of its `parameters()`.
+        shape: shape of a record, whose features are flat.
+        target: the target of the loss.
+        parameters: parameters of the network, float32 (p,), flat in the order of its `parameters()`.
         radius: above 0.
     """
 
@@ -211,19 +213,19 @@ class NetworkQuestion:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """As `Question.widths`: p."""
+        """As in `Question.widths`: p."""
         return (len(self.parameters),)
 
 
 @dataclass(frozen=True)
 class AdditiveTerm:
-    """What an additive model adds to the scores by one feature, or one category.
+    """The contribution of one feature, or one category, to the scores of an additive model.
 
     Attributes:
-        feature: the first one.
-        cuts: of its bins.
+        feature: the first feature.
+        cuts: cuts of its bins.
         values: (bins, k).
-        indicators: as `find_places` has them.
+        indicators: as in `find_places`.
     """
 
     feature: int
@@ -232,20 +234,20 @@ class AdditiveTerm:
     indicators: int = 0
 
     def scores(self, X: NDArray[Any]) -> Floats:
-        """Return what it adds for records (n, F), (n, k)."""
+        """Return its contribution for records (n, F), (n, k)."""
         added: Floats = self.values[find_places(X, self.feature, self.cuts, self.indicators)]
         return added
 
 
 HALF = 0.5
-"""From which an indicator counts as 1."""
+"""Value from which an indicator counts as 1."""
 
 
 def find_places(X: NDArray[np.floating], feature: int, cuts: Floats, indicators: int) -> NDArray[np.intp]:
     """Return the bin of each record (n, F): of one feature by its `cuts`, or of a category.
 
-    With `indicators` above 0 so many features from `feature` on are a category's, and a record's bin is the
-    place of the first that is above a half, and the last bin, of indicators + 1, where none is.
+    With `indicators` above 0, that many features from `feature` on belong to a category. A record's bin is
+    then the index of the first one above a half, or the last bin, of indicators + 1, if there is none.
     """
     if not indicators:
         return find_bins(X[:, feature].astype(np.float64), cuts)
@@ -255,11 +257,11 @@ def find_places(X: NDArray[np.floating], feature: int, cuts: Floats, indicators:
 
 @dataclass(frozen=True)
 class AdditiveModel:
-    """Scores that features add up to: Lou et al. 2012, as Nori et al. 2021 learn them.
+    """Scores that are sums over features: Lou et al. 2012, learned as in Nori et al. 2021.
 
     Attributes:
         intercept: (k,).
-        terms: at most one a feature.
+        terms: at most one per feature.
     """
 
     intercept: Floats = field(repr=False)
@@ -278,12 +280,12 @@ class BoostQuestion:
     """Sum of residuals of an additive model in each bin of one feature, each clipped to `radius`, in radii.
 
     Attributes:
-        model: whose residuals.
-        target: of the loss.
-        feature: by whose bins they are summed, at the rising `cuts`.
-        bins: rows of the sum, at least len(cuts) + 1 or indicators + 1: every round of a plan has as many.
+        model: the model with the residuals.
+        target: the target of the loss.
+        feature: the feature by whose bins they are summed, at the ascending `cuts`.
+        bins: rows of the sum, at least len(cuts) + 1 or indicators + 1; the same in every round of a plan.
         radius: above 0.
-        indicators: as `find_places` has them.
+        indicators: as in `find_places`.
     """
 
     model: AdditiveModel
@@ -296,16 +298,16 @@ class BoostQuestion:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """As `Question.widths`: bins times k."""
+        """As in `Question.widths`: bins times k."""
         return (self.bins * self.target.outputs,)
 
     @property
     def record_values(self) -> int:
-        """As `Question.record_values`: its scores."""
+        """As in `Question.record_values`: its scores."""
         return self.target.outputs
 
     def blocks(self, rows: Rows) -> Sequence[Floats]:
-        """As `Question.blocks`."""
+        """As in `Question.blocks`."""
         residuals = clip_rows(self.target.residuals(self.model.scores(rows.X), rows.y) / self.radius)
         places = find_places(rows.X, self.feature, self.cuts, self.indicators)
         total = np.zeros((self.bins, self.target.outputs))
@@ -323,18 +325,18 @@ class Condition:
 
 
 LABEL = -1
-"""In place of a column of the task: the label of a single-label task, or the number of one with a target."""
+"""Used instead of a column of the task: the label of a single-label task, or the number of a target."""
 
 
 @dataclass(frozen=True)
 class ColumnStatistic:
     """Counts of one column in `bins` equally wide bins from `low` to `high`, then of missing values.
 
-    What lies beyond an end is counted in the bin there; of codes of a category, bins are as wide as 1.
+    Values beyond an end are counted in the bin there. For codes of a category, bins have a width of 1.
 
     Attributes:
-        column: of the task, or `LABEL`.
-        low: of the range, as the task says it, and `high` above it.
+        column: column of the task, or `LABEL`.
+        low: lower end of the range, as stated in the task; `high` is above it.
         bins: at least 1.
     """
 
@@ -345,13 +347,13 @@ class ColumnStatistic:
 
     @property
     def width(self) -> int:
-        """Values of its part: its bins, and missing values."""
+        """Number of values of its part: its bins, and missing values."""
         return self.bins + 1
 
     def places(self, values: Floats) -> NDArray[np.intp]:
-        """Return the place of each value (n,) in its part."""
+        """Return the index of each value (n,) in its part."""
         missing = np.isnan(values)
-        # A range may overflow, of which an infinite value has no share that is a number.
+        # The width of a range may overflow, and then the share of an infinite value is not a number.
         share = np.nan_to_num((np.where(missing, self.low, values) - self.low) / (self.high - self.low))
         inside = np.clip(np.floor(share * self.bins), 0, self.bins - 1).astype(np.intp)
         return np.where(missing, self.bins, inside)
@@ -359,9 +361,9 @@ class ColumnStatistic:
 
 @dataclass(frozen=True)
 class StatisticsQuestion:
-    """Counts of columns, over the records that satisfy all `conditions`: one block a column.
+    """Counts of columns, over the records that satisfy all `conditions`: one block per column.
 
-    A record is a 1 in one place of each block, or in none.
+    A record is a 1 at one place of each block, or at none.
     """
 
     columns: tuple[ColumnStatistic, ...]
@@ -369,16 +371,16 @@ class StatisticsQuestion:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """As `Question.widths`."""
+        """As in `Question.widths`."""
         return tuple(column.width for column in self.columns)
 
     @property
     def record_values(self) -> int:
-        """As `Question.record_values`: a place in each column."""
+        """As in `Question.record_values`: a place in each column."""
         return len(self.columns)
 
     def blocks(self, rows: Rows) -> Sequence[Floats]:
-        """As `Question.blocks`."""
+        """As in `Question.blocks`."""
         meant = np.ones(len(rows), dtype=np.bool_)
         for condition in self.conditions:
             values = _values(rows, condition.column)
@@ -401,20 +403,20 @@ LinearQuestion = MomentsQuestion | GradientQuestion | BoostQuestion | Statistics
 AnyQuestion = LinearQuestion | NetworkQuestion
 
 CHUNK = 4096
-"""Records that are added up in floating point: so few that no sum is off by a thousandth of a step."""
+"""Number of records that are added in floating point; so few that sums are off by below 1/1000 of a step."""
 CHUNK_VALUES = 2**24
-"""Of what the records of a chunk become, 128 MiB: what makes them long is asked of fewer at a time."""
+"""Maximum values of the records in a chunk, 128 MiB; chunks have fewer records if these are long."""
 
 
 def sum_steps(question: LinearQuestion, rows: Rows, bits: int) -> list[NDArray[np.int64]]:
     """Return the blocks of the sum over all records in steps of 2^-bits, int64.
 
-    Chunks are rounded to steps one by one and added as whole numbers, so that another record in one place
-    moves each value by less than a step more than its own part does (docs/sums.md).
+    Each chunk is rounded to steps, and chunks are added as whole numbers. So replacing a record moves each
+    value by less than one step more than the record's own part does (docs/sums.md).
     """
     totals = [np.zeros(width, np.int64) for width in question.widths]
     size = max(1, min(CHUNK, CHUNK_VALUES // max(1, question.record_values)))
-    # A warning would tell that a record is odd.
+    # A warning would reveal that a record is odd.
     with np.errstate(all="ignore"):
         for start in range(0, len(rows), size):
             for place, block in enumerate(question.blocks(rows.take(slice(start, start + size)))):
@@ -423,9 +425,9 @@ def sum_steps(question: LinearQuestion, rows: Rows, bits: int) -> list[NDArray[n
 
 
 def weigh_steps(steps: NDArray[np.int64], weight: int, bits: int) -> NDArray[np.int64]:
-    """Return a sum in steps times a weight in steps of 2^-bits, rounded to whole steps once.
+    """Return a sum in steps times a weight in steps of 2^-bits, rounded once to whole steps.
 
-    Exact below 2^63 for weights below 2^32: only what is left of whole weights is a fraction.
+    Exact below 2^63 for weights below 2^32: only the rest after whole weights is a fraction.
     """
     whole = steps >> bits
     rest = steps - (whole << bits)

@@ -1,4 +1,4 @@
-"""Questions as messages of `ostraka.v1`, checked as they are read: whatever else they say is only public."""
+"""Questions as messages of `ostraka.v1`, checked on reading; everything else in them is public anyway."""
 
 import math
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ NETWORKS = ("linear", "small-mlp", "small-cnn")
 
 
 def question_bytes(question: AnyQuestion) -> bytes:
-    """Return a question serialized; the same question gives the same bytes."""
+    """Return a serialized question; equal questions give equal bytes."""
     message = questions_pb2.Question()
     match question:
         case MomentsQuestion():
@@ -74,8 +74,7 @@ def read_question(data: bytes) -> AnyQuestion:
     """Read a serialized question.
 
     Raises:
-        OstrakaError: `message.invalid` for anything that no question says, `message.too_large` for lists that
-            are too long.
+        OstrakaError: `message.invalid` for an invalid question, `message.too_large` for too long lists.
     """
     message = questions_pb2.Question()
     try:
@@ -128,7 +127,7 @@ def _matrix(data: bytes, columns: int, name: str) -> Floats:
 
 
 def _rising(data: bytes, name: str) -> Floats:
-    """Return finite numbers in rising order, each once; maybe none."""
+    """Return finite numbers in strictly ascending order; possibly none."""
     values = _floats(data, name)
     if (np.diff(values) <= 0).any():
         raise _invalid(f"{name} do not rise")
@@ -263,7 +262,7 @@ def _terms(messages: Iterable[questions_pb2.AdditiveTerm], outputs: int) -> tupl
     )
     if any(len(term.values) != _count_bins(term.cuts, term.indicators) for term in terms):
         raise _invalid("a term has another number of values than bins")
-    # A million terms of one feature would take every record a million times as long.
+    # A million terms of one feature would make every record take a million times as long.
     spans = sorted((term.feature, term.feature + max(1, term.indicators)) for term in terms)
     if any(end > start for (_, end), (start, _) in pairwise(spans)):
         raise _invalid("two terms of its model are of the same feature")
@@ -271,7 +270,7 @@ def _terms(messages: Iterable[questions_pb2.AdditiveTerm], outputs: int) -> tupl
 
 
 def _count_bins(cuts: Floats, indicators: int) -> int:
-    """Return the bins of a feature with these cuts, or of a category; 0 for what is both."""
+    """Return the number of bins of a feature with these cuts, or of a category; 0 if it claims to be both."""
     if len(cuts) and indicators:
         return 0
     return (indicators or len(cuts)) + 1

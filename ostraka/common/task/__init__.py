@@ -1,4 +1,4 @@
-"""Tasks: what is classified, agreed on by every site of a federation in one file, `task.toml`."""
+"""Tasks: what a federation learns; every site has the same task in one file, `task.toml`."""
 
 from ostraka.common.task.columns import (
     BooleanColumn,

@@ -28,9 +28,9 @@ def check_columns(expected: TableInput | TensorInput, dataset: Dataset) -> None:
 
 
 def check_labels(classes: tuple[str, ...], multi_label: bool, dataset: Dataset) -> None:
-    """Raise `task.mismatch` for labels of the other kind or of other names.
+    """Raise `task.mismatch` for labels of another kind or with other names.
 
-    Raises `data.shape` for another number of labels, and `data.label_range` for a class index beyond the
+    Raises `data.shape` for a different number of labels, and `data.label_range` for a class index beyond the
     classes or a label that is neither 0 nor 1.
     """
     _check_kind(multi_label, dataset)
@@ -44,9 +44,10 @@ def check_labels(classes: tuple[str, ...], multi_label: bool, dataset: Dataset) 
 
 
 def clip_target(target: NumberTarget, label: str, dataset: Dataset) -> Dataset:
-    """Return the records, numbers beyond a range that is clipped at its nearer end, counted in `reading`.
+    """Return the records; if the target clips, numbers beyond its range become the nearest end of it.
 
-    Whole numbers of arrays without classes are numbers here.
+    The count of clipped numbers is noted in `reading`. Whole numbers in arrays without classes count as
+    numbers.
     """
     if dataset.y is None or dataset.y.ndim > 1 or dataset.classes is not None:
         return dataset
@@ -63,19 +64,19 @@ def clip_target(target: NumberTarget, label: str, dataset: Dataset) -> Dataset:
 def check_target(
     target: NumberTarget, label: str, dataset: Dataset, source: Origin | str = "The data"
 ) -> None:
-    """Raise `task.mismatch` for classes in place of numbers, or the first number outside its range.
+    """Raise `task.mismatch` for classes instead of numbers, or for the first number outside the range.
 
-    A number that is missing (NaN) passes.
+    A missing number (NaN) passes.
     """
     if dataset.y is None:
         return
     if dataset.y.ndim > 1 or dataset.classes is not None or not dataset.numeric:
         raise OstrakaError(
             ErrorCode.TASK_MISMATCH,
-            f"The task takes a number in '{label}' but the data have classes: bring numbers, or agree on"
+            f"The task takes a number in '{label}' but the data have classes: give numbers, or agree on"
             " a new task.",
         )
-    # As float32, as features are compared: a 0.1 that was stored so is a little more than 0.1.
+    # Compared as float32, like features: a stored float32 0.1 is slightly more than 0.1.
     with np.errstate(over="ignore"):
         y = dataset.y.astype(np.float32)
     outside = (y < np.float32(target.min)) | (y > np.float32(target.max))
@@ -87,14 +88,14 @@ def check_target(
 
 
 def require_labels(labels: tuple[str, ...], dataset: Dataset, source: object) -> None:
-    """Raise `data.missing` for records without labels, naming their columns and the file where it is one."""
+    """Raise `data.missing` for records without labels, naming the label columns and any file."""
     if dataset.y is not None:
         return
     name = source if isinstance(source, Path | str) else "The table"
     columns = list_words([f"'{label}'" for label in labels])
     raise OstrakaError(
         ErrorCode.DATA_MISSING,
-        f"{name} has no labels: add {columns}, as a task's records have it, or an array y to an .npz.",
+        f"{name} has no labels: add {columns}, or an array y if it is an .npz file.",
     )
 
 
@@ -102,7 +103,7 @@ def _check_kind(multi_label: bool, dataset: Dataset) -> None:
     if dataset.numeric:
         raise OstrakaError(
             ErrorCode.TASK_MISMATCH,
-            "The task takes classes but the data have a number per record: bring classes, or agree on a new"
+            "The task takes classes but the data have a number per record: give classes, or agree on a new"
             " task.",
         )
     if dataset.y is None or dataset.multi_label == multi_label:
@@ -111,7 +112,7 @@ def _check_kind(multi_label: bool, dataset: Dataset) -> None:
     task, data = reversed(kinds) if multi_label else kinds
     raise OstrakaError(
         ErrorCode.TASK_MISMATCH,
-        f"The task takes {task} but the data have {data}: bring other labels, or agree on a new task.",
+        f"The task takes {task} but the data have {data}: give other labels, or agree on a new task.",
     )
 
 
@@ -129,7 +130,7 @@ def _check_names(classes: tuple[str, ...], dataset: Dataset) -> None:
 def check_values(
     expected: TableInput | TensorInput, dataset: Dataset, source: Origin | str = "The data"
 ) -> None:
-    """Raise `data.nan`, or `task.mismatch` naming each column with a wrong value, and its first row."""
+    """Raise `data.nan`, or `task.mismatch` naming each column with a wrong value and its first such row."""
     require_finite(dataset.X, dataset.columns, source, incomplete=expected.takes_missing())
     beyond = find_beyond(expected, dataset.X, source)
     if beyond:
@@ -153,7 +154,7 @@ def check_values(
 def find_beyond(
     expected: TableInput | TensorInput, X: NDArray[np.float32], source: Origin | str
 ) -> dict[tuple[int, int], str]:
-    """Return what is beyond its range in codes X (N, C), a phrase by column and its first such row."""
+    """Return the codes in X (N, C) beyond their range: a phrase by column and the first such row."""
     low, high = (bound.astype(np.float32) for bound in expected.bounds())
     outside = (low > X) | (high < X)
     found = {}
@@ -167,7 +168,7 @@ def find_beyond(
 
 
 def _check_shape(expected: TensorInput, dataset: Dataset) -> None:
-    """Check the shape; a flat file of the right number of values passes, as its records have none."""
+    """Check the shape; flat records pass if the number of values is right."""
     flat = dataset.shape is None and len(dataset.columns) == len(expected.names)
     if dataset.shape == expected.shape or flat:
         return
@@ -181,9 +182,9 @@ def _check_shape(expected: TensorInput, dataset: Dataset) -> None:
 def column_mismatch(
     expected: tuple[str, ...], found: tuple[str, ...], absent: Sequence[str] = ()
 ) -> OstrakaError:
-    """Return the refusal of columns that are not the task's, naming all that lack, else those too many.
+    """Return the refusal of columns that differ from the task's: it names all missing or else all extra ones.
 
-    Columns of labels and ids are `absent` where a table lacks them, as it may.
+    `absent` lists the label and id columns that the table lacks; an extra column may be a misspelling of one.
     """
     known = set(expected)
     given = set(found)

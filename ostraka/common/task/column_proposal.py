@@ -1,4 +1,4 @@
-"""What one column of a table of records seems to hold, as a task describes it."""
+"""Proposals of how a task should describe a single column of a table of records."""
 
 from __future__ import annotations
 
@@ -48,38 +48,38 @@ DATE_FORMATS: Mapping[str | None, str] = {
     **{day + time: _DAYS[day] + _TIMES[time] for day in _DAYS for time in _TIMES},
     COMPACT: r"\d{8}",
 }
-"""Forms of days, with times that are cut off, and what text of that form looks like."""
+"""Date formats, some with times that are dropped, and the pattern of text in that format."""
 DAY_SHAPE = r"^[12]\d{3}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$"
-"""Of eight digits hardly 4 % of any numbers have it, and 30.02. does."""
+"""Only about 4 % of arbitrary eight-digit numbers match it; 30 February does."""
 TWIN_FORMATS = {
     first + time: second + time
     for one, other in (("%d/%m/%Y", "%m/%d/%Y"), ("%d-%m-%Y", "%m-%d-%Y"))
     for first, second in ((one, other), (other, one))
     for time in _TIMES
 }
-"""Forms that days up to the twelfth fit alike."""
+"""Pairs of formats that both fit if the day is 12 or less."""
 SHORT_YEAR = r"\d{1,2}([./-])\d{1,2}([./-])\d{2}"
-"""A day that does not say its century."""
+"""A day that does not state its century."""
 ODD_DAY = r"\d{1,4}[./\- ]+(\d{1,2}|[^\d\s./-]{3,9}\.?)[./\- ]+\d{2,4}.*"
-"""Text that may be a day in a form that is not known here."""
+"""Text that may be a day in a format that is not in the list."""
 DAY_NUMBER = r"[2-6]\d{4}"
-"""A day of 1954 to 2091, as spreadsheets count them."""
+"""A day of 1954 to 2091, as spreadsheets count days."""
 DAY_NAME = re.compile(r"date|datum|fecha|(?<![a-z])(dob|day|tag)(?![a-z])", re.IGNORECASE)
-"""What columns of days are called."""
+"""Names of columns that contain days."""
 ODD_NUMBER = r"([$€£¥'<>≤≥~+(" "\u2212" r"-]\s?)?\d[\d.,' ]*([eE][+-]?\d+)?\s?[^\d\s]{0,9}"
-"""A number, perhaps with a sign before it or a unit behind it."""
+"""A number, perhaps with a sign before it or a unit after it."""
 DIGITS = r"0\d+|\d{16,}"
-"""A code of digits, such as 01067, or more than floats keep, which is not a number."""
+"""A code of digits, such as 01067, or more digits than floats preserve; not a number."""
 UNDERSCORED = r"[+-]?\d{1,3}(_\d{3})+(\.\d+)?"
-"""A number as programs may write it, and no other one."""
+"""A number as programming languages may write it, and no other notation."""
 MAX_CATEGORY_VALUES = 50
-"""Different values that text may have to be a category."""
+"""Maximum number of distinct values for text to be a category."""
 MAX_NON_NUMERIC_SHARE = 0.1
-"""Share of values that may be no numbers where a column of text is still one of numbers."""
+"""Maximum share of values that are not numbers in a text column that is proposed as numeric."""
 MIN_NUMERIC_SHARE = 0.5
-"""Share of numbers beyond which text of many different values is taken for numbers with exceptions."""
+"""Share of numbers above which text with many distinct values is taken for numbers with exceptions."""
 MIN_HOLDERS = 10
-"""Records that must hold a category, or have a class, that is told to other sites."""
+"""Minimum number of records with a category or class before its name is shown to other sites."""
 EPOCH = np.datetime64(0, "D")
 _LARGEST_WHOLE = 2**24
 """Whole numbers beyond this are not exact as float32."""
@@ -87,14 +87,14 @@ _LARGEST_WHOLE = 2**24
 
 @dataclass(frozen=True)
 class ColumnProposal:
-    """A column as a task describes it, or why none does.
+    """A column as a task describes it, or the reason why the task leaves it out.
 
     Attributes:
         use: "feature", "id", or "ignore".
-        fields: of a feature, but for its name, that no single record decides.
-        found: those that one record may decide, and that would tell of it: the range, whether all numbers are
-            whole, whether values are missing.
-        note: what a person should know; empty where nothing is special.
+        fields: the fields of a feature, without its name, that do not depend on a single record.
+        found: the fields that a single record may decide, and that would reveal something about it: the
+            range, whether all numbers are whole, whether values are missing.
+        note: what a person should know; empty if nothing is special.
     """
 
     use: Literal["feature", "id", "ignore"]
@@ -109,14 +109,14 @@ _TABLE = Origin("the table")
 def propose_column(
     name: str, values: pa.ChunkedArray, *, public: bool, origin: Origin = _TABLE
 ) -> ColumnProposal:
-    """Return what a column seems to hold; rare categories of records that are not `public` are left out."""
+    """Propose a use for a column; rare categories are left out unless the records are `public`."""
     if is_row_number(name, values):
         return ColumnProposal("ignore", note="numbers the rows")
     if values.null_count == len(values):
         return ColumnProposal("ignore", note="is empty")
     try:
         if has_ids(name, values) or (may_be_id(name) and all_differ(values)):
-            # What floats cut off is told here: such ids tell nobody apart.
+            # Raises for ids that lost digits as floats: such ids do not distinguish records.
             texts(values)
             return ColumnProposal("id")
         proposal = _by_type(
@@ -130,7 +130,7 @@ def propose_column(
 
 
 def _note_day_numbers(name: str, proposal: ColumnProposal) -> ColumnProposal:
-    """Return the proposal, with a note where whole numbers look like days under a name of days."""
+    """Return the proposal, with a note if whole numbers in a column named like a date look like days."""
     ends = [proposal.found.get(end) for end in ("min", "max")]
     counted = all(isinstance(end, float) and re.fullmatch(DAY_NUMBER, f"{end:.0f}") for end in ends)
     if proposal.note or not counted or not DAY_NAME.search(name):
@@ -165,13 +165,13 @@ def _text(values: pa.ChunkedArray, *, public: bool, origin: Origin) -> ColumnPro
     for form in (
         form
         for form, shape in DATE_FORMATS.items()
-        # The first one tells most forms apart, at once.
+        # Checking the first text alone rules out most formats quickly.
         if re.fullmatch(shape, first, re.ASCII) and _all_match(present, shape)
     ):
         try:
             return _date(read_days(values, form), form, ambiguous=_fits_twin(values, form))
         except UnreadableValuesError as exc:
-            # Eight digits that are mostly no days are ids, or codes.
+            # Eight digits that are mostly not days are ids or codes.
             refused = "" if form == COMPACT and not _have_day_shape(present) else exc.tell(origin)
     if refused:
         return ColumnProposal("ignore", note=refused)
@@ -214,7 +214,7 @@ def _number(found: NDArray[np.float64], note: str = "") -> ColumnProposal:
         return ColumnProposal(
             "feature", {"kind": "boolean"}, told_missing, note or _constant(known.min() == known.max())
         )
-    # As float32 a range holds the codes, which are.
+    # As float32, so that the range contains the codes, which are float32.
     low, high = (float(str(np.float32(end))) for end in (known.min(), known.max()))
     whole = bool((np.trunc(known) == known).all()) and max(abs(low), abs(high)) <= _LARGEST_WHOLE
     told: dict[str, Any] = {"dtype": "int32" if whole else "float32"}
@@ -272,16 +272,16 @@ def _constant(same: bool) -> str:
 
 
 def _fits_twin(values: pa.ChunkedArray, form: str | None) -> bool:
-    """Whether days of this form are days of its twin, too."""
+    """Whether all days in this format are also days in its twin."""
     twin = TWIN_FORMATS.get(form or "")
     return twin is not None and _days_or_none(values, twin) is not None
 
 
 def _are_compact_days(values: pa.ChunkedArray) -> bool:
-    """Whether text or whole numbers are days of eight digits, though not of any calendar."""
+    """Whether text or whole numbers look like days of eight digits, even days that do not exist."""
     if pa.types.is_integer(values.type):
         ends = pc.min_max(values).as_py()
-        # As text takes time: most columns have numbers of other lengths.
+        # Conversion to text is slow, and most columns have numbers of other lengths.
         if ends["min"] is None or ends["min"] < 10**7 or ends["max"] >= 10**8:
             return False
     elif not pa.types.is_string(values.type):
@@ -301,12 +301,12 @@ def _all_match(words: pa.ChunkedArray, shape: str) -> bool:
 
 
 def all_differ(values: pa.ChunkedArray) -> bool:
-    """Whether no two values are the same."""
+    """Whether all values are distinct."""
     return len(pc.unique(values)) == len(values)
 
 
 def _numeric_share(present: pa.ChunkedArray) -> tuple[float, NDArray[np.float64], str]:
-    """Return the share of values that are numbers, these, and the first one that is none."""
+    """Return the share of values that are numbers, those numbers, and the first value that is not one."""
     fits = are_plain_numbers(present)
     found = pc.filter(present, fits).cast(pa.float64()).to_numpy()
     odd = pc.filter(present, pc.invert(fits))
@@ -314,9 +314,9 @@ def _numeric_share(present: pa.ChunkedArray) -> tuple[float, NDArray[np.float64]
 
 
 def _note_odd(present: pa.ChunkedArray) -> str:
-    """Return a phrase about the one word without which texts are all numbers; empty where there is none."""
+    """Return a phrase about the one word that keeps a column from being numeric; empty if there is none."""
     odd = pc.filter(present, pc.invert(are_plain_numbers(present)))
-    # A word with digits is a code, or a number written otherwise: 01067.
+    # A word with digits is a code, or a number in another notation: 01067.
     if len(odd) == len(present) or len(pc.unique(odd)) != 1 or re.search(r"\d", odd[0].as_py()):
         return ""
     return (
@@ -326,7 +326,7 @@ def _note_odd(present: pa.ChunkedArray) -> str:
 
 
 def _note_written(present: pa.ChunkedArray, share: float, odd: str) -> str:
-    """Return a phrase about text that may be numbers or days, though it is not written so."""
+    """Return a phrase about text that may be numbers or days in an unusual notation."""
     first = present[0].as_py()
     if any(sign.isdecimal() and not sign.isascii() for sign in first):
         return f"has digits of another script, as in {first!r}: write 0 to 9"
@@ -347,14 +347,14 @@ def _note_written(present: pa.ChunkedArray, share: float, odd: str) -> str:
 
 
 def _examples(present: pa.ChunkedArray, run: str) -> list[str]:
-    """Return the first text, and the first of another form, in which each `run` of characters is one."""
+    """Return the first text, and the first text that differs after each `run` of characters becomes a 0."""
     forms = pc.replace_substring_regex(present, run, "0")
     other = pc.filter(present, pc.not_equal(forms, forms[0]))
     return [repr(word.as_py()) for word in (present[0], *other[:1])]
 
 
 def _days_or_none(values: pa.ChunkedArray, form: str | None) -> NDArray[np.float64] | None:
-    """Return the days of text in this form; None where it has another."""
+    """Return the days of text in this format; None if the text has another format."""
     try:
         return read_days(values, form)
     except UnreadableValuesError:
@@ -367,7 +367,7 @@ _COLUMN: TypeAdapter[NamedColumn] = TypeAdapter(Column)
 def drop_unreadable(
     proposal: ColumnProposal, values: pa.ChunkedArray, origin: Origin, *, point_is_decimal: bool
 ) -> ColumnProposal:
-    """Return the proposal of a column that reads its own values; what would not is ignored."""
+    """Return the proposal if the proposed column can read its own values; otherwise propose to ignore it."""
     if proposal.use != "feature":
         return proposal
     try:

@@ -1,9 +1,9 @@
-"""Columns of any kind: truth values, categories, days, numbers, text; their codes and the features of these.
+"""Columns of any kind: truth values, categories, days, numbers, text; their codes and features.
 
-A column is held as one float32 value a record, its code: a number is its own code, a truth value 0 or 1, a
-category its place in the list of values, a day the days since the first one allowed; NaN stands for a missing
-value. Text is held as a code for each of its features. All of it is public, so that no preprocessing
-costs privacy.
+A column is stored as one float32 value per record, its code. The code of a number is the number itself; of a
+truth value 0 or 1; of a category its index in the list of values; of a day the number of days since the first
+allowed one. NaN means a missing value. Text is stored as one code for each of its features. All of this is
+public, so preprocessing costs no privacy.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 MAX_NAME = 200
-"""Characters of a name, which stands in every message about a column."""
+"""Maximum number of characters in a name, because every message about a column contains it."""
 
 
 def tidy(text: str) -> str:
-    """Return a name as tables are read: composed (NFC), without blanks around it."""
+    """Return a name as tables are read: composed (NFC), without surrounding blanks."""
     return unicodedata.normalize("NFC", text).strip()
 
 
@@ -48,18 +48,18 @@ Name = Annotated[
 ]
 Codes = NDArray[np.float32]
 INDICATOR: Literal["indicator"] = "indicator"
-"""Of a missing value: a feature of its own says that it is missing."""
+"""Option for missing values: a feature of its own indicates that the value is missing."""
 UNSTATED: tuple[tuple[str, Any], ...] = (("kind", "number"), ("clip", False), ("other", False))
-"""Fields that are left out where a column is written: digests stay as they are while options are added."""
+"""Fields that are left out when a column is written, so that digests stay the same when options are added."""
 
 
 @dataclass(frozen=True)
 class ReadColumn:
-    """A table's values as a column has them.
+    """A table's values converted to a column's codes.
 
     Attributes:
-        codes: float32, shape (N,), of text (N, width); NaN where missing.
-        note: what a person should know of how they were read; empty where nothing is special.
+        codes: float32, shape (N,), for text (N, width); NaN where missing.
+        note: what a person should know about how they were read; empty if nothing is special.
     """
 
     codes: Codes
@@ -67,7 +67,7 @@ class ReadColumn:
 
 
 class NamedColumn(FrozenModel, ABC):
-    """One column of a table, told from the others by its name."""
+    """One column of a table, identified by its name."""
 
     kind: str
     name: Name
@@ -76,17 +76,17 @@ class NamedColumn(FrozenModel, ABC):
     def read(self, values: pa.ChunkedArray, *, point_is_decimal: bool = True) -> ReadColumn:
         """Return the codes of a table's values; raise `UnreadableValuesError`.
 
-        `point_is_decimal` is as `read_numbers` has it.
+        `point_is_decimal` has the same meaning as in `read_numbers`.
         """
 
     @property
     @abstractmethod
     def codes(self) -> tuple[float, float]:
-        """The least and the largest code."""
+        """The smallest and the largest code."""
 
     @property
     def parts(self) -> tuple[NamedColumn, ...]:
-        """What a record holds of the column, one code each: the column itself unless it is of text."""
+        """The parts of the column that a record stores, one code each: the column itself, except for text."""
         return (self,)
 
     @property
@@ -96,17 +96,17 @@ class NamedColumn(FrozenModel, ABC):
 
     @property
     def clips(self) -> bool:
-        """Whether a value beyond the range counts as the nearer end of it, instead of being refused."""
+        """Whether a value beyond the range counts as its nearest end instead of being refused."""
         return False
 
     @property
     def missing_code(self) -> float | None:
-        """The code that a missing value is given; None where missing values are refused or indicated."""
+        """The code for a missing value; None if missing values are refused or have an indicator."""
         return None
 
     @property
     def indicates(self) -> bool:
-        """Whether a feature of its own says that the value is missing."""
+        """Whether a feature of its own indicates that the value is missing."""
         return False
 
     @property
@@ -116,23 +116,23 @@ class NamedColumn(FrozenModel, ABC):
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """Values that have a feature each; none where the code is the feature."""
+        """The values that have a feature each; empty if the code itself is the feature."""
         return ()
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Names of the features that models take."""
+        """Names of the features for models."""
         named = tuple(f"{self.name}={value}" for value in self.categories) or (self.name,)
         return (*named, f"{self.name} is missing") if self.indicates else named
 
     def text_of(self, code: float) -> str:
-        """Return a code as people write its value."""
+        """Return a code's value as people write it."""
         return f"{code:g}"
 
     def encode(self, codes: Codes, scaled: Codes) -> Codes:
-        """Return the features (N, len(features)) of codes (N,), NaN where missing, `scaled` by their range.
+        """Return the features (N, len(features)) of codes (N,), NaN where missing, and of the `scaled` codes.
 
-        A value that is missing without a constant has 0 in every feature but the one that indicates it.
+        A missing value without a constant has 0 in every feature except its indicator.
         """
         missing = np.isnan(codes)
         if self.categories:
@@ -143,18 +143,18 @@ class NamedColumn(FrozenModel, ABC):
 
     @model_serializer(mode="wrap")
     def _drop_unstated(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what nobody stated: the kind of a number, and options that are off."""
+        """Leave out fields with default values: the kind of a number, and options that are off."""
         fields: dict[str, Any] = serialize(self)
         return {k: v for k, v in fields.items() if v is not None and (k, v) not in UNSTATED}
 
 
 class BooleanColumn(NamedColumn):
-    """Yes or no, all in the words of one family: true and false, yes and no, t and f, 1 and 0, ja and nein.
+    """Yes or no, with all words from one family: true and false, yes and no, t and f, 1 and 0, ja and nein.
 
     Attributes:
         kind: "boolean".
         name: the column's name.
-        missing: what a missing value counts as: true, false, or "indicator".
+        missing: how to treat a missing value: as true, as false, or "indicator".
     """
 
     kind: Literal["boolean"] = "boolean"
@@ -173,30 +173,30 @@ class BooleanColumn(NamedColumn):
 
     @property
     def missing_code(self) -> float | None:
-        """The code of what a missing value counts as."""
+        """The code of the value that replaces a missing one."""
         return float(self.missing) if isinstance(self.missing, bool) else None
 
     @property
     def indicates(self) -> bool:
-        """Whether a feature says that the value is missing."""
+        """Whether a feature indicates that the value is missing."""
         return self.missing == INDICATOR
 
 
 OTHER = "other"
 """The category of every value that is not listed."""
 MAX_CATEGORIES = 1000
-"""Of a column, each of which becomes a feature of every record."""
+"""Maximum number of categories in a column; each becomes a feature of every record."""
 
 
 class CategoryColumn(NamedColumn):
-    """One of some values, each of which becomes a feature that is 0 or 1.
+    """One of several values, each of which becomes a feature that is 0 or 1.
 
     Attributes:
         kind: "category".
         name: the column's name.
-        values: the values that are told apart, as the table writes them.
-        other: whether all values that are not listed count as the value "other", instead of being refused.
-        missing: what a missing value counts as: a listed value, "other", or "indicator".
+        values: the values with a category of their own, as the table writes them.
+        other: whether every value that is not listed counts as "other" instead of being refused.
+        missing: how to treat a missing value: as a listed value, as "other", or "indicator".
     """
 
     kind: Literal["category"] = "category"
@@ -216,11 +216,11 @@ class CategoryColumn(NamedColumn):
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """The listed values, and "other" where others are taken."""
+        """The listed values, and "other" if unlisted values are accepted."""
         return (*self.values, OTHER) if self.other else self.values
 
     def read(self, values: pa.ChunkedArray, *, point_is_decimal: bool = True) -> ReadColumn:
-        """Return the places in the list of values."""
+        """Return the indices in the list of values."""
         from ostraka.common.datasets.word_columns import places
 
         codes = places(values, self.values, other=self.other)
@@ -230,32 +230,32 @@ class CategoryColumn(NamedColumn):
 
     @property
     def codes(self) -> tuple[float, float]:
-        """The places in the list of values."""
+        """The first and the last index in the list of values."""
         return 0.0, float(len(self.categories) - 1)
 
     @property
     def missing_code(self) -> float | None:
-        """The place of the value that a missing one counts as."""
+        """The index of the value that replaces a missing one."""
         return float(self.categories.index(self.missing)) if self.missing in self.categories else None
 
     @property
     def indicates(self) -> bool:
-        """Whether a feature says that the value is missing."""
+        """Whether a feature indicates that the value is missing."""
         return self.missing == INDICATOR
 
 
 class DateColumn(NamedColumn):
-    """A day, which becomes the number of days since the first one allowed.
+    """A day, which becomes the number of days since the first allowed one.
 
     Attributes:
         kind: "date".
         name: the column's name.
-        min: the first day allowed.
-        max: the last day allowed.
-        format: how text says a day, as strptime has it ("%d.%m.%Y"); none: 2026-12-31, a time after it is
-            cut off. A year of two digits (%y) is of the century that brings the day into the range.
-        clip: whether days beyond the range count as its nearer end, instead of being refused.
-        missing: what a missing day counts as: a day of the range, or "indicator".
+        min: the first allowed day.
+        max: the last allowed day.
+        format: the format of days in text, as in strptime ("%d.%m.%Y"); None: 2026-12-31, and a time after it
+            is dropped. A year of two digits (%y) gets the century that puts the day into the range.
+        clip: whether a day beyond the range counts as its nearest end instead of being refused.
+        missing: how to treat a missing day: as a day of the range, or "indicator".
     """
 
     kind: Literal["date"] = "date"
@@ -274,7 +274,7 @@ class DateColumn(NamedColumn):
         return self
 
     def read(self, values: pa.ChunkedArray, *, point_is_decimal: bool = True) -> ReadColumn:
-        """Return the days since the first one allowed."""
+        """Return the days since the first allowed one."""
         from ostraka.common.datasets.date_columns import EPOCH, read_days
 
         days = read_days(values, self.format, (self.min, self.max), clips=self.clip)
@@ -282,11 +282,11 @@ class DateColumn(NamedColumn):
 
     @property
     def codes(self) -> tuple[float, float]:
-        """Days since the first one allowed."""
+        """The smallest and the largest number of days since the first allowed one."""
         return 0.0, float((self.max - self.min).days)
 
     def text_of(self, code: float) -> str:
-        """Return the day, as 2026-12-31; a number of days where no calendar has it."""
+        """Return the day, such as 2026-12-31, or a number of days if the date is beyond the calendar."""
         try:
             return str(self.min + datetime.timedelta(days=int(code)))
         except OverflowError:
@@ -294,17 +294,17 @@ class DateColumn(NamedColumn):
 
     @property
     def clips(self) -> bool:
-        """Whether days beyond the range count as its nearer end."""
+        """Whether days beyond the range count as its nearest end."""
         return self.clip
 
     @property
     def missing_code(self) -> float | None:
-        """The days to the one that a missing day counts as."""
+        """The number of days from the first allowed day to the day that replaces a missing one."""
         return float((self.missing - self.min).days) if isinstance(self.missing, datetime.date) else None
 
     @property
     def indicates(self) -> bool:
-        """Whether a feature says that the day is missing."""
+        """Whether a feature indicates that the day is missing."""
         return self.missing == INDICATOR
 
 
@@ -313,19 +313,19 @@ Dtype = Literal["float32", "int32", "uint8"]
 
 
 class NumberColumn(NamedColumn):
-    """A number: its public range, both ends included.
+    """A number with its public range, both ends included.
 
     Attributes:
         kind: "number".
         name: the column's name.
         dtype: "float32", or "int32" and "uint8" for whole numbers.
-        min: the least value.
+        min: the smallest value.
         max: the largest value.
-        unit: what it is measured in, for people: sites that agree on a task agree on it. Of "%", text may
-            have percent signs.
-        decimal: the decimal mark of text that would have two readings without: 1,234.
-        clip: whether values beyond the range count as its nearer end, instead of being refused.
-        missing: what a missing value counts as: a number of the range, or "indicator".
+        unit: the unit of measurement, for people; sites that agree on a task agree on the unit. If it is "%",
+            text may contain percent signs.
+        decimal: the decimal mark of text that would otherwise have two readings, such as 1,234.
+        clip: whether a value beyond the range counts as its nearest end instead of being refused.
+        missing: how to treat a missing value: as a number of the range, or "indicator".
     """
 
     kind: Literal["number"] = "number"
@@ -368,39 +368,40 @@ class NumberColumn(NamedColumn):
 
     @property
     def clips(self) -> bool:
-        """Whether values beyond the range count as its nearer end."""
+        """Whether values beyond the range count as its nearest end."""
         return self.clip
 
     @property
     def missing_code(self) -> float | None:
-        """The number that a missing value counts as."""
+        """The number that replaces a missing value."""
         return self.missing if isinstance(self.missing, float) else None
 
     @property
     def indicates(self) -> bool:
-        """Whether a feature says that the number is missing."""
+        """Whether a feature indicates that the number is missing."""
         return self.missing == INDICATOR
 
 
 MAX_TEXT_FEATURES = 16_384
-"""Of a column of text: as many as there are common words."""
+"""Maximum number of features of a text column: about the number of common words."""
 MAX_WORDS = 3
-"""That make one feature together: more hardly ever repeat."""
+"""Maximum number of words that make up one feature together: longer runs hardly ever repeat."""
 
 
 class TextColumn(NamedColumn):
-    """Free text, which becomes how often its words occur.
+    """Free text, which becomes counts of its words.
 
-    Each word, and each few in a row, counts for the feature that its hash says: nothing is learned.
+    The hash of each word, and of each short run of words, selects the feature that counts it; nothing is
+    learned.
 
-    Words are in lower case, a text's counts scaled to length 1 (Weinberger et al., Feature hashing, 2009, but
-    without signs); a text that is missing has no words.
+    Words are in lower case, and a text's counts are scaled to length 1 (Weinberger et al., Feature hashing,
+    2009, but without signs). A missing text has no words.
 
     Attributes:
         kind: "text".
         name: the column's name.
-        width: how many features there are; words of one feature are not told apart.
-        words: how many words in a row count as one, at most.
+        width: the number of features; words with the same feature are not distinguished.
+        words: the maximum number of consecutive words that count as one.
     """
 
     kind: Literal["text"] = "text"
@@ -415,19 +416,19 @@ class TextColumn(NamedColumn):
 
     @property
     def codes(self) -> tuple[float, float]:
-        """Shares of a text's length."""
+        """The range of each feature: 0 to 1, because a text's counts have length 1."""
         return 0.0, 1.0
 
     @property
     def parts(self) -> tuple[NumberColumn, ...]:
-        """A number for each feature."""
+        """A number column for each feature."""
         names = (f"{self.name} #{index}" for index in range(self.width))
         # Not validated: there may be thousands, and all are alike.
         return tuple(NumberColumn.model_construct(name=name, min=0.0, max=1.0) for name in names)
 
 
 def _kind(column: Any) -> str:
-    """Return the kind that a column states; a number unless it states one."""
+    """Return the kind that a column states; "number" if it states none."""
     return str(column.get("kind", "number")) if isinstance(column, dict) else str(getattr(column, "kind", ""))
 
 
@@ -443,4 +444,4 @@ Column = Annotated[
         custom_error_message="kind: choose one of number, boolean, category, date, text",
     ),
 ]
-"""Any column, told by its `kind`."""
+"""Any column, identified by its `kind`."""

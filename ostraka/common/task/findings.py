@@ -1,4 +1,4 @@
-"""What a person should look at in records that fit their task: columns that say nothing, or too much."""
+"""What a person should check in records that fit their task: columns that reveal nothing, or too much."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,27 +15,27 @@ from ostraka.common.task.persons import Persons
 from ostraka.common.task.task import Task
 
 MAX_LOOKED_AT = 20_000
-"""Records that columns are held against the label in, evenly chosen: more tell nothing new, and take time."""
+"""Maximum number of records, evenly spaced, used to compare columns with the label; more take only time."""
 MIN_LOOKED_AT = 40
-"""Records below which a column may agree with the label by chance."""
+"""Number of records below which a column may agree with the label by chance."""
 MAX_PARTS = 100
-"""Parts of equal size that a column's values are put into: fine enough for rare classes."""
+"""Maximum number of equal parts into which a column's values are put: fine enough for rare classes."""
 RECORDS_A_PART = 10
-"""At least, so that no part agrees with the label by chance."""
+"""Minimum number of records per part, so that a part does not agree with the label by chance."""
 TELLING = 0.95
-"""Share of the records outside the most frequent class that a column tells, from which on it is named."""
+"""Share of the records outside the most frequent class from which on a predictive column is named."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """Columns of records that fit.
+    """Findings about records that fit their task.
 
     Attributes:
-        constant: those with one value only.
-        telling: those from which alone the label can nearly be read, with the label where there are several:
-            they may have been written after it, and are not there when records are asked about.
-        persons: whose the records are, or by which ids they belong together, where the task has one.
-        alike: ids that differ in how they are written alone: who has two of them counts as two.
+        constant: columns with only one value.
+        telling: columns that alone nearly determine the label, with its name if there are several. They
+            may have been recorded after the label, and be unknown in records that need an answer.
+        persons: the persons, or other ids, that the records belong to, if the task names an id.
+        alike: ids that differ only in their spelling; a person with two of them counts as two.
     """
 
     constant: tuple[str, ...]
@@ -45,13 +45,13 @@ class Findings:
 
     @classmethod
     def of(cls, task: Task, data: Dataset) -> "Findings":
-        """Look at records of a task; raises `data.missing` for records that are nobody's."""
+        """Examine records of a task; raise `data.missing` for records without an id."""
         persons = Persons.of(task, data)
         alike = () if persons is None else tuple(find_alike(dict.fromkeys(data.ids or ())))
         if isinstance(task.input, TensorInput):
             return cls(tuple(_constant_labels(task, data)), (), persons, alike)
         same = _are_constant(data.X)
-        # Of a column of text most features count words that are not there.
+        # Most features of a text column are constant, because they count words that do not occur.
         columns = zip(data.columns, same, strict=True)
         constant = tuple(name for name, is_same in columns if is_same and name in task.input.sources)
         constant += tuple(_constant_labels(task, data))
@@ -73,7 +73,7 @@ class Findings:
             )
 
     def summary(self) -> dict[str, Any]:
-        """Return the same as values for JSON."""
+        """Return the findings as values for JSON."""
         return {
             "persons": len(self.persons) if self.persons and self.persons.stated else None,
             "most_records_of_a_person": (self.persons.most if self.persons and self.persons.stated else None),
@@ -83,7 +83,7 @@ class Findings:
 
 
 def _constant_labels(task: Task, data: Dataset) -> Iterator[str]:
-    """Yield the label, or labels, that are the same in all records: nothing can be learned of them."""
+    """Yield the label, or labels, with the same value in all records: nothing can be learned about them."""
     if data.y is None:
         return
     names = task.classes if data.y.ndim > 1 else (task.label,)
@@ -94,7 +94,7 @@ def _constant_labels(task: Task, data: Dataset) -> Iterator[str]:
 
 
 def _are_constant(X: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Return which columns of X (N, C) have one value in all records, (C,); a gap is another one."""
+    """Return which columns of X (N, C) have one value in all records, (C,); NaN counts as a value."""
     first = X[0]
     same: NDArray[np.bool_] = ((first == X) | (np.isnan(X) & np.isnan(first))).all(axis=0)
     return same
@@ -115,7 +115,7 @@ def _telling(task: Task, data: Dataset, constant: NDArray[np.bool_]) -> Iterator
 def _answers(
     task: Task, y: NDArray[np.int64 | np.float64]
 ) -> tuple[tuple[str, ...], list[NDArray[np.int64]]]:
-    """Return names of what is learned, and each's value by record, from 0: numbers by their part."""
+    """Return the names of what is learned and the value of each by record, from 0; numbers by their part."""
     if task.target is not None:
         return ("",), [_parts(y)]
     if not task.multi_label:
@@ -124,7 +124,7 @@ def _answers(
 
 
 def _parts(values: NDArray[np.number[Any]]) -> NDArray[np.int64]:
-    """Put values (N,) into parts, numbered from 0: one for each of few values, else of equal size."""
+    """Put values (N,) into parts, numbered from 0: one part per value if they are few, else of equal size."""
     known, found = np.unique(values, return_inverse=True)
     place: NDArray[np.int64] = found.astype(np.int64)
     parts = min(MAX_PARTS, len(values) // RECORDS_A_PART)
@@ -135,7 +135,7 @@ def _parts(values: NDArray[np.number[Any]]) -> NDArray[np.int64]:
 
 
 def _gain(parts: NDArray[np.int64], label: NDArray[np.int64]) -> float:
-    """Return the share of records outside the most frequent class that the parts tell."""
+    """Return the share of records outside the most frequent class whose class the parts determine."""
     classes = int(label.max()) + 1
     counts = np.bincount(parts * classes + label, minlength=(int(parts.max()) + 1) * classes)
     by_part = counts.reshape(-1, classes)

@@ -1,4 +1,4 @@
-"""Columns of a table that tell records apart and say nothing of them: ids, and numbers of rows."""
+"""Table columns that only identify records: ids, names of persons, and row numbers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 
 class IdKind(IntEnum):
-    """What an id tells apart, by its name; of several columns the first kind is the records' id."""
+    """What an id identifies, judged by its column's name; of several columns the lowest kind is chosen."""
 
     PERSON = 0
     RECORD = 1
     OTHER = 2
     NAME = 3
-    """What a person is called, or where to be found: of others too, so that it tells nothing apart."""
+    """A person's name or address; several persons may share it, so it is no id."""
 
 
 _PERSONS = (
@@ -32,9 +32,9 @@ _PERSON_WORDS = frozenset(
         *("patientin", "proband", "probandin", "teilnehmer", "teilnehmerin", "versicherter"),
     )
 )
-"""Words that call a column of persons' ids as they stand, unless it says yes or no."""
+"""Words that as a whole column name mean persons' ids, unless the column's values mean yes or no."""
 MIN_IDS = 3
-"""Different values, in fewer of which a column called `patient` or `telephone` says yes or no."""
+"""Number of distinct values below which a column named `patient` or `telephone` means yes or no."""
 _RECORDS = ("record", "rec", "row")
 _THINGS = (
     *("sample", "visit", "encounter", "enc", "stay", "icustay", "hadm", "adm", "admission", "study", "site"),
@@ -43,22 +43,22 @@ _THINGS = (
     *("fall", "aufenthalts", "besuchs", "proben", "auftrags", "krankenhaus", "klinik", "haushalts"),
 )
 _COUNTED = frozenset(("visit", "besuchs", "test", "event"))
-"""What a person has a first, a second and a third of, so that its number may be a measure."""
+"""Things that a person has several of in order, so that their number may be a measurement."""
 _NAMES = re.compile(
     "((sur|fore|first|last|middle|family|given|full|maiden|patient|patienten|person|subject|participant"
     "|vor|nach|zu|familien|geburts)?names?|e?mail|telephone|phone|telefon|address|adresse)"
     "(number|nummer|address|adresse)?"
 )
-"""What persons are called, and where they are found."""
+"""Names and addresses of persons."""
 _DOUBTFUL = re.compile(r"case|part(?!icipant)|(?<![a-z])p(?![a-z])", re.IGNORECASE)
-"""A case may be one of a person's stays, and a part none: good enough to keep records together."""
+"""A case may be one of a person's stays, and a part something else: only good enough to group records."""
 _WHOLE_NAMES = frozenset(("pid", "pidnum", "mrn", "empi", "ssn", "seqn", "pseudonym", "svnr", "kvnr"))
 """Names of persons' ids in registers and surveys."""
 _MARKS = ("id", "nr", "no", "num", "number", "nbr", "nummer", "kennung", "identifier", "reference")
 _SURE_MARKS = frozenset(("id", "ids", "uuid", "guid", "kennung", "identifier"))
-"""Words that no quantity is called by."""
+"""Words that never name a quantity."""
 _NUMBERS = frozenset(("nr", "no", "num", "key", "index", "seq"))
-"""Words of ids where no two records have the same value, and of quantities elsewhere: body_mass_index."""
+"""Words that name ids if all values are distinct, and otherwise quantities: body_mass_index."""
 _GLUED = re.compile(f"({'|'.join((*_PERSONS, *_RECORDS, *_THINGS))})({'|'.join(_MARKS)})")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W_\d]+|\d+")
 _ROW_NAMES = re.compile(
@@ -67,24 +67,26 @@ _ROW_NAMES = re.compile(
     r"|level_0|__index_level_\d+__|\.\.\.1",
     re.IGNORECASE,
 )
-"""What people, pandas and R call the numbers of rows, whatever became of the rows since."""
+"""Names for row numbers by people, pandas and R, even if rows were moved since."""
 _UNIQUE_ROW_NAMES = frozenset(("index", "Index", "row", "Row", "no", "No", "nr", "Nr"))
-"""Those by which measures are called as well, whose values repeat."""
+"""Names of row numbers that measurements have as well; measurements repeat values."""
 _COUNTING_ROW_NAMES = frozenset(("X", "V1"))
-"""Those of R, by which anything may be called."""
+"""R's names of row numbers, which any other column may have as well."""
 MIN_RECORDS_FOR_ID = 20
-"""In fewer records any text may differ by chance."""
+"""With fewer records, texts may all differ by chance."""
 MIN_RECORDS_FOR_NUMBERS = 100
-"""In fewer records whole numbers that all differ may be measured, such as ages."""
+"""With fewer records, measured whole numbers such as ages may all differ."""
 _WHOLE = r"^(0|-?[1-9]\d{0,17})$"
 """A whole number of 64 bits as text, without leading zeros."""
 _TOO_DENSE = 20.0
-"""n whole numbers drawn from a range all differ with a chance of about exp(-n^2 / (2 range)): where that is
-below e^-20 they were given, not measured."""
+"""n whole numbers drawn from a range are all distinct with a chance of about exp(-n^2 / (2 range)).
+
+Below e^-20 they were assigned, not measured.
+"""
 
 
 def id_kind(name: str) -> IdKind | None:
-    """Return what a column's name says that its values tell apart; None where it is no name of an id."""
+    """Return what a column's values identify, judged by its name; None if the name is not that of an id."""
     words = [word.lower() for word in _WORD.findall(name)]
     if not words:
         return None
@@ -109,23 +111,23 @@ def id_kind(name: str) -> IdKind | None:
 
 
 def tells_persons(name: str) -> bool:
-    """Whether ids of this name are persons', beyond doubt."""
+    """Whether ids in a column of this name certainly identify persons."""
     return id_kind(name) is IdKind.PERSON and not _DOUBTFUL.search(name)
 
 
 def may_be_id(name: str) -> bool:
-    """Whether a column whose values all differ is an id by its name."""
+    """Whether a column with distinct values is an id, judged by its name."""
     words = [word.lower() for word in _WORD.findall(name)]
     return id_kind(name) is not None or bool(words and words[-1] in (*_NUMBERS, *_PERSONS))
 
 
 def names_person(name: str) -> bool:
-    """Whether a column's values tell persons apart, by its name."""
+    """Whether a column's values identify persons, judged by its name."""
     return id_kind(name) is IdKind.PERSON
 
 
 def has_ids(name: str, values: pa.ChunkedArray) -> bool:
-    """Whether a column is one of ids or names by its name; `patient` may say yes or no as well."""
+    """Whether a column contains ids or names, judged by its name; `patient` may also mean yes or no."""
     kind = id_kind(name)
     if kind is IdKind.NAME or name.strip().lower() in _PERSON_WORDS:
         return len(pc.unique(pc.drop_null(values))) >= MIN_IDS
@@ -133,7 +135,7 @@ def has_ids(name: str, values: pa.ChunkedArray) -> bool:
 
 
 def is_row_number(name: str, values: pa.ChunkedArray) -> bool:
-    """Whether whole numbers are those of rows, by their name; where others are called so, by how they run."""
+    """Whether whole numbers are row numbers, judged by the name and, for ambiguous names, by the values."""
     numbers = _whole_numbers(values)
     if numbers is None:
         return False
@@ -149,9 +151,9 @@ def count_rows(values: pa.ChunkedArray) -> bool:
 
 
 def are_given(values: pa.ChunkedArray) -> bool:
-    """Whether whole numbers all differ though so many measured ones would not: they are ids.
+    """Whether whole numbers are ids, because so many distinct measurements would be very unlikely.
 
-    Those that count the rows may be a measure of time, in a table that is sorted by it.
+    Numbers that count the rows are excluded: they may measure time in a table sorted by time.
     """
     numbers = _whole_numbers(values) if len(values) >= MIN_RECORDS_FOR_NUMBERS else None
     if numbers is None or len(np.unique(numbers)) < len(numbers) or count_rows(values):
@@ -161,7 +163,7 @@ def are_given(values: pa.ChunkedArray) -> bool:
 
 
 def _whole_numbers(values: pa.ChunkedArray) -> NDArray[np.int64] | None:
-    """Return whole numbers (N,), also of text; None where a value is another or missing."""
+    """Return whole numbers (N,), also from text; None if some value is missing or not whole."""
     if values.null_count or not len(values):
         return None
     if not pa.types.is_integer(values.type):

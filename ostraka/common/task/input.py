@@ -1,4 +1,4 @@
-"""Input of a task: named columns, or a numeric array of one shape."""
+"""Input of a task: named columns, or a numeric array of a fixed shape."""
 
 import math
 from collections import Counter
@@ -15,9 +15,9 @@ from ostraka.common.validation import FrozenModel
 
 Preprocessing = Literal["none", "range"]
 MAX_VALUES = 10_000_000
-"""Of one record."""
+"""Maximum number of values in one record."""
 MAX_FEATURES = 1_000_000
-"""Of a table, whose features have names."""
+"""Maximum number of features of a table; each has a name."""
 
 
 class TableInput(FrozenModel):
@@ -42,7 +42,7 @@ class TableInput(FrozenModel):
 
     @cached_property
     def parts(self) -> tuple[NamedColumn, ...]:
-        """What a record holds, one code each: the columns, of a column of text its features."""
+        """The stored parts of a record, one code each: each column, or the features of a text column."""
         return tuple(part for column in self.columns for part in column.parts)
 
     @cached_property
@@ -57,7 +57,7 @@ class TableInput(FrozenModel):
 
     @cached_property
     def features(self) -> tuple[str, ...]:
-        """Names of the features that models take: one or more a column."""
+        """Names of the features for models: one or more per column."""
         return tuple(name for column in self.parts for name in column.features)
 
     @property
@@ -66,24 +66,24 @@ class TableInput(FrozenModel):
         return (len(self.features),)
 
     def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Least and largest code by column, each of shape (C,)."""
+        """Return the smallest and the largest code of each column, each of shape (C,)."""
         codes = np.array([column.codes for column in self.parts], dtype=np.float64)
         return codes[:, 0], codes[:, 1]
 
     def whole(self) -> NDArray[np.bool_]:
-        """Which columns have whole numbers as codes only, shape (C,)."""
+        """Return which columns have only whole numbers as codes, shape (C,)."""
         return np.array([column.whole for column in self.parts])
 
     def text_of(self, column: int, code: float) -> str:
-        """Return a code of a column as people write its value."""
+        """Return a code's value in a column as people write it."""
         return self.parts[column].text_of(code)
 
     def takes_missing(self) -> NDArray[np.bool_]:
-        """Which columns may lack values, shape (C,)."""
+        """Return which columns accept missing values, shape (C,)."""
         return np.array([column.takes_missing for column in self.parts])
 
     def clip(self, codes: Codes) -> Codes:
-        """Return the codes (N, C), those beyond a range that is clipped at its nearer end."""
+        """Return the codes (N, C); in columns that clip, codes beyond the range become its nearest end."""
         clips = np.array([column.clips for column in self.parts])
         if not clips.any():
             return codes
@@ -91,7 +91,7 @@ class TableInput(FrozenModel):
         return np.where(clips, np.clip(codes, low, high), codes)
 
     def encode(self, codes: Codes) -> Codes:
-        """Return the features (N, F) of codes (N, C), NaN where a value is missing that may be."""
+        """Return the features (N, F) of codes (N, C), with NaN for a missing value where that is allowed."""
         filled = self._fill(codes)
         scaled = scale(filled, *self.bounds()) if self.preprocessing == "range" else filled
         if len(self.features) == len(self.parts) and not self._encoded:
@@ -106,11 +106,11 @@ class TableInput(FrozenModel):
 
     @cached_property
     def _encoded(self) -> dict[int, NamedColumn]:
-        """Columns whose features are more than their scaled code, by index."""
+        """The columns whose features are not just their scaled code, by index."""
         return {i: c for i, c in enumerate(self.parts) if c.categories or c.indicates}
 
     def _fill(self, codes: Codes) -> Codes:
-        """Return the codes with the constants of columns in which missing values have one."""
+        """Return the codes with missing values replaced in columns that have a constant for them."""
         constants = [c.missing_code for c in self.parts]
         if not np.isnan(codes).any():
             return codes
@@ -142,12 +142,12 @@ class TensorInput(FrozenModel):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Names of a table's columns: an array has none."""
+        """Names of a table's columns; an array has none."""
         return ()
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Names of the features that models take: those of the flattened values."""
+        """Names of the features for models: the flattened values."""
         return self.names
 
     def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -156,7 +156,7 @@ class TensorInput(FrozenModel):
         return np.full(features, self.range[0]), np.full(features, self.range[1])
 
     def whole(self) -> NDArray[np.bool_]:
-        """Which values are whole numbers only, shape (F,)."""
+        """Return which values are always whole numbers, shape (F,)."""
         return np.full(math.prod(self.shape), self.dtype != "float32")
 
     def text_of(self, column: int, code: float) -> str:
@@ -164,11 +164,11 @@ class TensorInput(FrozenModel):
         return f"{code:g}"
 
     def takes_missing(self) -> NDArray[np.bool_]:
-        """Which values may be missing, shape (F,): none."""
+        """Return which values may be missing, shape (F,): none."""
         return np.zeros(math.prod(self.shape), np.bool_)
 
     def clip(self, codes: Codes) -> Codes:
-        """Return the values as they are."""
+        """Return the values unchanged."""
         return codes
 
     def encode(self, codes: Codes) -> Codes:
@@ -177,7 +177,7 @@ class TensorInput(FrozenModel):
 
 
 def scale(codes: Codes, low: NDArray[np.float64], high: NDArray[np.float64]) -> Codes:
-    """Map ranges onto [0, 1], values beyond a range to its ends, and a range of one value to 0."""
+    """Map ranges onto [0, 1]; values beyond a range go to its ends, and a range of one value to 0."""
     least = low.astype(np.float32)
     most = high.astype(np.float32)
     scaled = np.clip(codes, least, most)

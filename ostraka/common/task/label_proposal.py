@@ -1,4 +1,4 @@
-"""What the label columns of a table of records seem to hold: classes, a number, or several labels."""
+"""Proposals of what the label columns of a table contain: classes, a number, or several labels."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from ostraka.common.task.id_columns import are_given, has_ids
 from ostraka.common.validation import MAX_SHOWN, did_you_mean
 
 TargetKind = Literal["number", "class"]
-"""What a label column is taken for."""
+"""Kind of a label column."""
 FEW = 20
-"""Different numbers that labels may have without looking like a quantity."""
+"""Maximum number of distinct numbers that always count as classes, not as a quantity."""
 RECORDS_A_CLASS = 10
-"""On average, below which numbers in a label column look like a quantity."""
+"""Average number of records per value below which numbers in a label column look like a quantity."""
 NOTHING_KNOWN = frozenset(
     (
         *(
@@ -53,18 +53,18 @@ NOTHING_KNOWN = frozenset(
         *("not known", "not available", "unbekannt", "keine angabe", "inconnu", "desconocido", "sconosciuto"),
     )
 )
-"""Words of people, in small letters, that may say that nobody knows a class, and may be one."""
+"""Words, in lower case, that often mean an unknown class, but may be a class."""
 
 
 @dataclass(frozen=True)
 class LabelProposal:
-    """What label columns hold, as a task describes it.
+    """What label columns contain, as a task describes it.
 
     Attributes:
-        fields: of the task: its target, or its classes.
-        found: the range of a target by its column, which single records decide.
-        classes: all, also those that `fields` leaves out; none for a number.
-        left_out: classes that too few records have to be told to other sites.
+        fields: the fields of the task: its target, or its classes.
+        found: the range of a target by its column; single records decide it.
+        classes: all classes, including those that `fields` leaves out; empty for a number.
+        left_out: classes with too few records to be shown to other sites.
     """
 
     fields: Mapping[str, Any]
@@ -74,7 +74,7 @@ class LabelProposal:
 
     @property
     def numeric(self) -> bool:
-        """Whether it is a number."""
+        """Whether the label is a number."""
         return "target" in self.fields
 
 
@@ -87,7 +87,7 @@ def propose_labels(
     public: bool,
     target: TargetKind | None,
 ) -> LabelProposal:
-    """Return what the label columns of labelled records hold; raises as `propose_task` says of labels."""
+    """Propose the label fields for labelled records; raises what `propose_task` raises about labels."""
     if target == "number" or (target is None and _is_quantity(table, labels)):
         numbers = _target_numbers(table, labels, origin, reading, asked=target)
         ends = {"min": float(numbers.min()), "max": float(numbers.max())}
@@ -101,7 +101,7 @@ def propose_labels(
 
 
 def note_classes(table: pa.Table, labels: Sequence[str], proposed: LabelProposal) -> Iterator[str]:
-    """Say which classes are left out, which one record alone has, and which may say that nobody knows."""
+    """Yield notes: which classes are left out, which have only one record, and which may mean unknown."""
     if proposed.left_out:
         yield (
             f"Classes that fewer than {MIN_HOLDERS} records have are left out: add to classes what can"
@@ -123,7 +123,7 @@ def note_classes(table: pa.Table, labels: Sequence[str], proposed: LabelProposal
 
 
 def require_column(table: pa.Table, label: str, source: str) -> None:
-    """Raise `data.missing` unless there is such a label column."""
+    """Raise `data.missing` unless the label column exists."""
     if label in table.column_names:
         return
     raise OstrakaError(
@@ -135,7 +135,7 @@ def require_column(table: pa.Table, label: str, source: str) -> None:
 
 
 def drop_unlabelled(table: pa.Table, labels: Sequence[str], origin: Origin) -> tuple[int, pa.Table, Origin]:
-    """Return how many records have no class, and the table without them; of several labels each may lack."""
+    """Return the count of records without a class, and the table without them; several labels keep gaps."""
     if len(labels) > 1:
         return 0, table, origin
     missing = is_missing(texts(table[labels[0]]))
@@ -143,7 +143,8 @@ def drop_unlabelled(table: pa.Table, labels: Sequence[str], origin: Origin) -> t
     if unlabelled == len(table):
         raise OstrakaError(
             ErrorCode.DATA_MISSING,
-            f"No record of {origin} has a class in '{labels[0]}': bring some, or name another label column.",
+            f"No record of {origin} has a class in '{labels[0]}': add some that have one, or name another"
+            " label column.",
             column=labels[0],
         )
     labelled = Table(table, origin, Reading()).keep(pc.invert(missing), "")
@@ -151,14 +152,14 @@ def drop_unlabelled(table: pa.Table, labels: Sequence[str], origin: Origin) -> t
 
 
 def note_gaps(labels: Sequence[str], unlabelled: int, records: int, *, numeric: bool) -> Iterator[str]:
-    """Say how many records are left out as they have no class or number."""
+    """Yield a note on the number of records that are left out because they have no class or number."""
     if unlabelled:
         what = "number" if numeric else "class"
         yield f"{unlabelled} of {records} records have no {what} in '{labels[0]}', and are left out."
 
 
 def _is_quantity(table: pa.Table, labels: Sequence[str]) -> bool:
-    """Whether the one label column holds numbers that are no classes, and no ids."""
+    """Whether the only label column contains numbers that are neither classes nor ids."""
     if len(labels) > 1 or has_ids(labels[0], table[labels[0]]):
         return False
     numbers = _numbers_or_words(table[labels[0]])
@@ -183,7 +184,7 @@ def _target_numbers(
     *,
     asked: TargetKind | None,
 ) -> NDArray[np.float64]:
-    """Return the numbers of the one label column (N,)."""
+    """Return the numbers of the only label column (N,)."""
     if len(labels) > 1:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
@@ -194,7 +195,7 @@ def _target_numbers(
     if numbers.min() == numbers.max():
         raise OstrakaError(
             ErrorCode.DATA_LABEL_RANGE,
-            f"{origin} has one number only in '{labels[0]}', {numbers[0]:g}: bring records of other ones, or"
+            f"{origin} has one number only in '{labels[0]}', {numbers[0]:g}: add records with other ones, or"
             " name another label column.",
             column=labels[0],
         )
@@ -202,7 +203,7 @@ def _target_numbers(
 
 
 def note_numbers(table: pa.Table, labels: Sequence[str]) -> Iterator[str]:
-    """Say that numbers are taken for classes, where there are more than two."""
+    """Yield a note that more than two distinct numbers are taken for classes."""
     numbers = _numbers_or_words(table[labels[0]])
     if len(labels) > 1 or not _are_numbers(numbers) or len(pc.unique(numbers)) == 2:
         return
@@ -213,7 +214,7 @@ def note_numbers(table: pa.Table, labels: Sequence[str]) -> Iterator[str]:
 
 
 def _classes(table: pa.Table, labels: Sequence[str], source: Origin) -> tuple[Sequence[str], Collection[str]]:
-    """Return all classes, and those that fewer than `MIN_HOLDERS` records have."""
+    """Return all classes, and those with fewer than `MIN_HOLDERS` records."""
     if len(labels) > 1:
         label_columns(table, tuple(labels), source, ())
         return labels, ()
@@ -234,7 +235,7 @@ def _classes(table: pa.Table, labels: Sequence[str], source: Origin) -> tuple[Se
     if len(names) < 2:
         raise OstrakaError(
             ErrorCode.DATA_LABEL_RANGE,
-            f"{source} has one class only, {', '.join(names)}: bring records of another one, or name"
+            f"{source} has one class only, {', '.join(names)}: add records of another one, or name"
             " another label column.",
             column=labels[0],
         )
@@ -244,7 +245,7 @@ def _classes(table: pa.Table, labels: Sequence[str], source: Origin) -> tuple[Se
 
 
 def _numbers_or_words(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return labels as numbers where they are; of two readings they are words."""
+    """Return labels as numbers if possible; labels with two readings stay words."""
     try:
         return infer_numbers(values)
     except UnreadableValuesError:
@@ -255,8 +256,8 @@ def _no_classes(source: Origin, label: str, different: int, what: str) -> Ostrak
     return OstrakaError(
         ErrorCode.DATA_LABEL_RANGE,
         f"{source} has {different} different values in its label column '{label}': they {what} can be"
-        " learned; name another column, or put the values into groups. If they are numbers, --target number"
-        " says what keeps them from being read as such.",
+        " learned; name another column, or put the values into groups. If they measure or count something,"
+        " give --target number, which names values that cannot be read as numbers.",
         column=label,
     )
 
@@ -265,7 +266,7 @@ _NAME: TypeAdapter[str] = TypeAdapter(Name)
 
 
 def require_names(names: Collection[str], what: str, source: str) -> None:
-    """Raise `data.shape` for a name that no task can have."""
+    """Raise `data.shape` for a name that a task cannot have."""
     for name in names:
         try:
             _NAME.validate_python(name)

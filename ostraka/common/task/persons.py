@@ -1,4 +1,4 @@
-"""Which records belong together, by the id that a task names: a person's, where the task says so."""
+"""Which records belong together, by the id that a task names: a person's id, if the task says so."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Persons:
-    """Persons and their records, or whatever else the ids of a task tell apart.
+    """Persons and their records, or whatever else the ids of a task identify.
 
     Attributes:
-        id: name of the column that tells them apart.
-        stated: whether the task says that they are persons.
-        of_record: the person of each record, int64 (N,), from 0 in the order of their first records.
-        records: of each person, int64 (P,).
+        id: the name of the id column.
+        stated: whether the task says that the ids are persons.
+        of_record: the person of each record, int64 (N,), numbered from 0 in the order of their first records.
+        records: the number of records of each person, int64 (P,).
     """
 
     id: str
@@ -35,9 +35,10 @@ class Persons:
 
     @classmethod
     def of(cls, task: Task, data: Dataset) -> Self | None:
-        """Return the persons, or other ids, of records; None where the task names no id.
+        """Return the persons, or other ids, of records; None if the task names no id.
 
-        Raises `data.missing` for records without ids, or for one that has none: it may be anybody's.
+        Raises `data.missing` for records without ids, or for a single record without one: it may be
+        anybody's.
         """
         if task.id is None:
             return None
@@ -56,7 +57,7 @@ class Persons:
                 column=task.id,
             )
         _, first, of_record = np.unique(ids, return_index=True, return_inverse=True)
-        # In the order of ids, another person's id would move everybody behind it to another teacher.
+        # In the order of ids, one more person would move everybody after it to another teacher.
         of_record = np.argsort(np.argsort(first))[of_record]
         return cls(task.id, task.persons, of_record.astype(np.int64), np.bincount(of_record))
 
@@ -65,18 +66,19 @@ class Persons:
 
     @property
     def most(self) -> int:
-        """Largest number of records of one person."""
+        """The largest number of records of one person."""
         return int(self.records.max())
 
     def count_within(self, most: int) -> int:
-        """Return how many records count where at most so many of each person's may."""
+        """Return the number of records that count if each person has at most `most`."""
         return int(np.minimum(self.records, most).sum())
 
     def choose(self, most: int, ids: Sequence[str]) -> NDArray[np.bool_]:
-        """Return which records count (N,) where at most so many of each person's may; `ids` are the records'.
+        """Return which records count (N,) if each person has at most `most`; `ids` are the records' ids.
 
-        Which they are follows from a person's own id and number of records, so that nobody else's are others
-        when somebody takes the place of this person; and neither from labels, by which a file may be sorted.
+        The choice depends only on a person's own id and number of records: if another person takes somebody's
+        place, nobody else's chosen records change. It does not depend on labels, by which a file may be
+        sorted.
         """
         chosen = np.ones(len(self.of_record), np.bool_)
         crowded = np.flatnonzero(self.records[self.of_record] > most)
@@ -89,6 +91,6 @@ class Persons:
         return chosen
 
     def __str__(self) -> str:
-        """Return how many they are, such as "400 persons by 'pid', at most 7 records each"."""
+        """Return a summary such as "400 persons by 'pid', at most 7 records each"."""
         at_most = f"at most {self.most} records each" if self.most > 1 else "one record each"
         return f"{len(self)} {'persons' if self.stated else 'ids'} by '{self.id}', {at_most}"

@@ -1,4 +1,4 @@
-"""A first task proposed from labelled records."""
+"""A first task, inferred from labelled records."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,11 +19,11 @@ Datasets = Sequence[Dataset]
 def infer_task(dataset: Dataset, name: str, *more: Dataset, label: str = "label") -> Task:
     """Infer a task that fits these labelled records: their columns or shape, observed ranges and classes.
 
-    Records with a number each make a task with that target. Multi-label records make a multi-label task;
-    labels without names are called label0, label1, ... The ranges become public with the task, so infer it
-    from public records or correct them by hand. Raises `data.missing` without labels, `data.label_range`
-    where class indices leave a gap, `data.shape` where the records differ in the number of labels, and
-    `config.invalid` where no task can be made of what was found.
+    Numeric records make a task with a target. Multi-label records make a multi-label task; labels without
+    names are called label0, label1, ... The ranges become public with the task, so infer it from public
+    records or correct them by hand. Raises `data.missing` without labels, `data.label_range` if class indices
+    leave a gap, `data.shape` if the datasets differ in the number of labels, and `config.invalid` if the
+    result is not a valid task.
     """
     datasets = (dataset, *more)
     try:
@@ -42,7 +42,7 @@ def infer_task(dataset: Dataset, name: str, *more: Dataset, label: str = "label"
 
 
 def _infer_answers(datasets: Datasets) -> dict[str, Any]:
-    """Return the classes, or the target where records have numbers, as fields of a task."""
+    """Return the classes, or the target for numeric records, as fields of a task."""
     if not datasets[0].numeric:
         return {"classes": infer_classes(datasets)}
     numbers = np.concatenate([dataset.numbers() for dataset in datasets])
@@ -50,9 +50,9 @@ def _infer_answers(datasets: Datasets) -> dict[str, Any]:
 
 
 def infer_classes(datasets: Datasets) -> tuple[str, ...]:
-    """Return the records' class names, or "0", "1", ... where their labels are indices without a gap.
+    """Return the records' class names, or "0", "1", ... if their labels are indices without a gap.
 
-    Labels of multi-label records that have no names are called label0, label1, ...
+    Labels of multi-label records without names are called label0, label1, ...
     """
     _require_same_labels(datasets)
     labels = np.concatenate([dataset.labels() for dataset in datasets])
@@ -73,7 +73,7 @@ def infer_classes(datasets: Datasets) -> tuple[str, ...]:
 
 
 def infer_input(datasets: Datasets) -> TableInput | TensorInput:
-    """Return the records' columns, or their shape, with the observed ranges and kinds of numbers."""
+    """Return the records' columns, or their shape, with the observed ranges and number types."""
     first = datasets[0]
     low = np.min([dataset.X.min(axis=0) for dataset in datasets], axis=0)
     high = np.max([dataset.X.max(axis=0) for dataset in datasets], axis=0)

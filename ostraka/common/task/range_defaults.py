@@ -1,4 +1,4 @@
-"""Ranges that a task file states once for many columns, and names with a wildcard."""
+"""Ranges that a task file states once for many columns, and names with wildcards."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from ostraka.common.files.toml import TomlError
 
 WILDCARD = "*"
-"""In a name stands for any characters, also for none."""
+"""In a name it matches any characters, including none."""
 TABLE = "[input.table.defaults]"
 KEYS = ("min", "max", "clip")
-"""What a default says of a column of numbers that does not say it itself."""
+"""Keys for which a default applies to a column of numbers that does not set them itself."""
 
 
 def matches(name: str, wildcard: str) -> bool:
-    """Whether a name is one of those that a wildcard stands for, in time linear in the name for each *."""
+    """Whether a name matches a wildcard, in time linear in the name for each *."""
     first, *rest = wildcard.split(WILDCARD)
     if not rest:
         return name == wildcard
@@ -33,11 +33,11 @@ def matches(name: str, wildcard: str) -> bool:
 
 
 def with_ranges(stated: dict[str, Any]) -> dict[str, Any]:
-    """Return a task file's fields with the ranges that its [input.table.defaults] gives columns of numbers.
+    """Return a task file's fields with the ranges of [input.table.defaults] added to columns of numbers.
 
-    A column's own keys come first, then those of the first wildcard that is its name, such as
-    [input.table.defaults."gene*"], then those of all. The digest of a task is the same however its ranges are
-    written. Raises TomlError for defaults that cannot be any.
+    A column's own keys come first, then those of the first wildcard that matches its name, such as
+    [input.table.defaults."gene*"], then those for all columns. The digest of a task does not depend on how
+    its ranges are written. Raises TomlError for invalid defaults.
     """
     given = stated.get("input")
     if not isinstance(given, dict) or "table" not in given:
@@ -59,7 +59,7 @@ def with_ranges(stated: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_range(column: Any, wildcards: Mapping[str, Any], everywhere: Mapping[str, Any]) -> Any:
-    """Return a column with the keys that it lacks, where it is one of numbers."""
+    """Return a column of numbers with the default keys that it lacks; other columns stay unchanged."""
     if not isinstance(column, dict) or column.get("kind", "number") != "number":
         return column
     name = str(column.get("name", ""))

@@ -1,4 +1,4 @@
-"""Numbers and days that people write where a value is missing: -999, 9999-12-31."""
+"""Numbers and days that people write for a missing value: -999, 9999-12-31."""
 
 import datetime
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ LAST_DAY = datetime.date(9999, 12, 31)
 
 
 def find_sentinels(numbers: NDArray[np.floating]) -> tuple[float, ...]:
-    """Return which of the numbers (N,) seem to stand for a missing value, NaN aside.
+    """Return which of the numbers (N,) seem to mean a missing value; NaN is skipped.
 
-    Those below 0 do where no other number is; those above it where all others are below half of them.
+    A negative one does if all other numbers are at least 0; a positive one if it exceeds twice all others.
     """
     known = numbers[~np.isnan(numbers)]
     suspect = np.isin(known, NUMBERS)
@@ -31,16 +31,16 @@ def find_sentinels(numbers: NDArray[np.floating]) -> tuple[float, ...]:
 
 
 def note_sentinels(words: Sequence[str]) -> str:
-    """Return a phrase about such values of a column; empty for none."""
+    """Return a phrase about such values of a column; empty if there are none."""
     if not words:
         return ""
     return f"has {list_words(words)}, which may stand for a missing value: leave it empty there"
 
 
 def note_codes(expected: TableInput, codes: Codes) -> dict[str, str]:
-    """Return by column what a person should know of the codes (N, C) as they stand in a table.
+    """Return, by column, a note on the codes (N, C) as they stand in a table.
 
-    That is how many are clipped, and which seem to stand for a missing value.
+    It says how many values are clipped, and which seem to mean a missing value.
     """
     low, high = (bound.astype(np.float32) for bound in expected.bounds())
     beyond = ((codes < low) | (codes > high)).sum(axis=0)

@@ -1,4 +1,4 @@
-"""A first task proposed from a table of labelled records, by what each column seems to hold."""
+"""A first task proposed from a table of labelled records, based on the content of each column."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from ostraka.common.task.label_proposal import (
 from ostraka.common.task.task import Task, task_problem
 
 NOTHING_READ = Reading()
-"""Of a table in memory."""
+"""The reading of a table in memory."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class TaskProposal:
     """A task that a person has to complete.
 
     Attributes:
-        fields: of the task, without what a single record may decide of a column.
-        found: that, by column: its range, whether all numbers are whole, whether values are missing.
-        notes: one sentence for whatever a person should look at.
+        fields: the fields of the task, without those of a column that a single record may decide.
+        found: those fields by column: its range, whether all numbers are whole, whether values are missing.
+        notes: a sentence for everything that a person should check.
     """
 
     fields: Mapping[str, Any]
@@ -52,7 +52,7 @@ class TaskProposal:
     notes: tuple[str, ...]
 
     def fill_in(self) -> dict[str, Any]:
-        """Return the fields with what was found in the records, which becomes public with the task."""
+        """Return the fields with what was found in the records; it becomes public with the task."""
         columns = [column | self.found.get(column["name"], {}) for column in self.fields["input"]["columns"]]
         filled = {**self.fields, "input": {**self.fields["input"], "columns": columns}}
         if "target" in filled:
@@ -60,7 +60,7 @@ class TaskProposal:
         return filled
 
     def task(self) -> Task:
-        """Return the completed task; raise `config.invalid` where it makes none."""
+        """Return the completed task; raise `config.invalid` if it is not valid."""
         fields = self.fill_in()
         try:
             return Task.model_validate(fields)
@@ -83,25 +83,25 @@ def propose_task(
 ) -> TaskProposal:
     """Propose a task for a table of records with one class or number, or with several labels of 0 and 1.
 
-    A label column of numbers is a quantity, and becomes the task's target, where one of them is not whole, or
-    they have more than `FEW` different values and fewer than `RECORDS_A_CLASS` records for each. Otherwise
+    A label column of numbers is a quantity, and becomes the task's target, if one of them is not whole, or if
+    they have more than `FEW` distinct values and fewer than `RECORDS_A_CLASS` records for each. Otherwise
     they are classes.
 
     Args:
         table: the records.
         labels: the label column; several make a multi-label task.
-        name: of the task.
-        source: where the records come from, or what they are called in errors.
-        public: whether the records are public, so that rare categories and classes may be told.
-        reading: what reading the table guessed.
-        target: what the label column holds; None: as it looks.
+        name: the task's name.
+        source: where the records come from, or their name in error messages.
+        public: whether the records are public, so that rare categories and classes may be shown.
+        reading: what was guessed when the table was read.
+        target: what the label column contains; None: infer it.
 
     Raises:
-        OstrakaError: `data.missing` for a label column that is not there, `data.label_range` for labels that
-            look like an id, or like a quantity and are to be classes, or are all the same, `data.too_few` for
-            a table without records, `data.shape` for names that no task can have, `data.not_numeric` where no
-            column can be a feature, or the target is not a number, `data.ambiguous` where it has two
-            readings.
+        OstrakaError: `data.missing` for a label column that does not exist; `data.label_range` for labels
+            that look like an id, that look like a quantity but should be classes, or that are all the same;
+            `data.too_few` for a table without records; `data.shape` for names that a task cannot have;
+            `data.not_numeric` if no column can be a feature or the target is not a number; `data.ambiguous`
+            if the target has two readings.
     """
     origin = source if isinstance(source, Origin) else Origin(source)
     labels = tuple(map(tidy, labels))
@@ -135,9 +135,9 @@ def propose_task(
 
 
 def _require_records(table: pa.Table, labels: Sequence[str], origin: Origin, reading: Reading) -> None:
-    """Raise what a table without records, label columns that are read in one way, or fit names ends with."""
+    """Raise for a table without records, a missing or ambiguous label column, or invalid column names."""
     if not len(table):
-        raise OstrakaError(ErrorCode.DATA_TOO_FEW, f"{origin} has no records: bring some.")
+        raise OstrakaError(ErrorCode.DATA_TOO_FEW, f"{origin} has no records: add some.")
     for label in labels:
         require_column(table, label, str(origin))
     Table(table, origin, reading).require_one_reading(labels)
@@ -147,7 +147,7 @@ def _require_records(table: pa.Table, labels: Sequence[str], origin: Origin, rea
 def _propose_columns(
     table: pa.Table, labels: Sequence[str], origin: Origin, reading: Reading, *, public: bool
 ) -> dict[str, ColumnProposal]:
-    """Return what every other column than the labels seems to hold, as far as it reads its own values."""
+    """Propose a use for every column except the labels; a proposal must read its own values."""
     found: dict[str, ColumnProposal] = {}
     for name in table.column_names:
         if name in reading.ambiguous and name not in labels:
@@ -160,7 +160,7 @@ def _propose_columns(
 
 
 def _of_use(columns: Mapping[str, ColumnProposal], use: str) -> list[str]:
-    """Return the names of columns of one use, in the table's order."""
+    """Return the names of columns with this use, in the table's order."""
     return [name for name, proposal in columns.items() if proposal.use == use]
 
 
@@ -171,7 +171,7 @@ def _fields(
     chosen: str | None,
     proposed: LabelProposal,
 ) -> dict[str, Any]:
-    """Return the task's fields, without what a single record may decide."""
+    """Return the task's fields, without those that a single record may decide."""
     others = [column for column in _of_use(columns, "id") if column != chosen]
     ignored = [*_of_use(columns, "ignore"), *others]
     features = [{"name": column, **columns[column].fields} for column in _of_use(columns, "feature")]
@@ -189,7 +189,7 @@ def _fields(
 def _misfits(
     proposal: TaskProposal, classes: Sequence[str], table: pa.Table, origin: Origin
 ) -> Iterator[str]:
-    """Say why the draft, completed by what was found, would not read its own table, if it would not."""
+    """Yield the reason if the draft, completed with what was found, would not read its own table."""
     completed = {**proposal.fields, **({"classes": list(classes)} if classes else {})}
     try:
         replace(proposal, fields=completed).task().read(table, source=origin)
@@ -198,15 +198,15 @@ def _misfits(
 
 
 def _may_tell_persons(name: str, values: pa.ChunkedArray) -> bool:
-    """Whether a column tells persons apart by its name, though it may be one that no task reads."""
+    """Whether a column identifies persons, judged by its name, even if no task could read it."""
     return names_person(name) and has_ids(name, values)
 
 
 def _choose_id(table: pa.Table, columns: Mapping[str, ColumnProposal]) -> str | None:
-    """Return the column that tells persons apart, else the records; None where none of these does.
+    """Return the column that identifies persons, or else records; None if there is none.
 
-    None as well where persons' ids have gaps, or no task reads them: another id would pass each of their
-    records for a person.
+    Also None if a column of persons' ids has gaps or cannot be read by a task: with another id, each of a
+    person's records would pass for a person.
     """
     ids = _of_use(columns, "id")
     if any(_may_tell_persons(column, table[column]) for column in columns if column not in ids):
@@ -219,9 +219,9 @@ def _choose_id(table: pa.Table, columns: Mapping[str, ColumnProposal]) -> str | 
 
 
 def _rank(name: str, values: pa.ChunkedArray) -> int | None:
-    """Return how late a column is chosen as the id; ids of other things than persons must differ.
+    """Return a column's rank as the id; the lowest is chosen. Ids of other things must be distinct.
 
-    One with gaps is none: nobody knows whose the records without are.
+    A column with gaps has no rank, because nobody knows whose records have no id.
     """
     if pc.any(is_missing(texts(values))).as_py():
         return None
@@ -234,7 +234,7 @@ def _rank(name: str, values: pa.ChunkedArray) -> int | None:
 
 
 def _id_notes(table: pa.Table, chosen: str | None, ids: Sequence[str]) -> Iterator[str]:
-    """Say that ids repeat, whether each is a person, and which are ignored."""
+    """Yield notes: whether ids repeat, whether each is a person, and which ids are ignored."""
     if chosen is not None:
         words = texts(table[chosen])
         held = pc.value_counts(words).field("counts").to_numpy()
@@ -257,7 +257,7 @@ def _id_notes(table: pa.Table, chosen: str | None, ids: Sequence[str]) -> Iterat
 
 
 def _header_notes(names: Sequence[str]) -> Iterator[str]:
-    """Ask whether names of columns are a record, where nearly all are numbers."""
+    """Yield a question whether the header is a record, if most column names are numbers."""
     numbers = [name for name in names if re.fullmatch(NUMBER, name, re.ASCII)]
     if len(numbers) > len(names) / 2:
         told = list_words([repr(name) for name in numbers])

@@ -1,4 +1,4 @@
-"""Records of a task read from a table: columns by name, whatever their order in the table."""
+"""Reading a task's records from a table: columns are found by name, in any order."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _CUT_ID = r"^\d([.,]\d+)?[eE]\+\d+$"
 """A long number as spreadsheets show it: 1.23457E+11."""
 
 _FLOAT_ID = r"^\d+(\.0)?$"
-"""Whole numbers, of which a gap makes floats in one table and not in another."""
+"""Whole numbers, which a missing value turns into floats in one table but not in another."""
 
 
 class _Task(Protocol):
-    """What is read of a task (`ostraka.common.task.task.Task`), which reads its tables here."""
+    """The part of a task (`ostraka.common.task.task.Task`) that is needed to read its tables."""
 
     @property
     def name(self) -> str: ...
@@ -71,7 +71,7 @@ class _Task(Protocol):
 def read_records(task: _Task, table: Table, ignored: Collection[str] = ()) -> Dataset:
     """Return the records of a table as `Task.read` does; values are not checked against their ranges.
 
-    Rows without a class are refused here: leave them out before.
+    Rows without a class are refused; drop them first.
     """
     columns = table.columns
     origin = table.origin
@@ -110,7 +110,7 @@ def read_records(task: _Task, table: Table, ignored: Collection[str] = ()) -> Da
 
 
 def drop_unlabelled(task: _Task, table: Table) -> Table:
-    """Return the rows that have a class, or a number, where some have one and others do not."""
+    """Return the rows that have a class or number, if some rows have one and others do not."""
     if task.multi_label or task.label not in table.columns.column_names:
         return table
     words = column_texts(table.columns, task.label, table.origin)
@@ -124,7 +124,7 @@ def drop_unlabelled(task: _Task, table: Table) -> Table:
 
 
 def _require_columns(task: _Task, found: Sequence[str], *, consent: bool) -> None:
-    """Raise `task.mismatch` unless the table has the task's columns, and no column that it does not know."""
+    """Raise `task.mismatch` if the table lacks columns of the task, or has columns unknown to the task."""
     known = {*task.labels, *task.unused, *((COLUMN,) if consent else ())}
     columns = frozenset(found)
     features = tuple(name for name in found if name not in known and not task.ignores(name, columns))
@@ -134,10 +134,10 @@ def _require_columns(task: _Task, found: Sequence[str], *, consent: bool) -> Non
 
 
 def _codes(expected: TableInput, table: Table) -> tuple[Codes, dict[str, str]]:
-    """Return codes (N, C), and by column what a person should know of how it was read.
+    """Return codes (N, C) and, by column, notes on how it was read.
 
-    Raises `data.not_numeric` or `data.ambiguous` telling every column that cannot be read, and values of
-    others that are beyond their range.
+    Raises `data.not_numeric` or `data.ambiguous` naming every column that cannot be read, and out-of-range
+    values of the other columns.
     """
     columns = expected.columns
     ends = np.cumsum([len(column.parts) for column in columns])

@@ -1,4 +1,4 @@
-"""A number that records are asked for, in place of classes: its public range, and how it is written."""
+"""A number that is learned instead of classes: its public range, and its notation."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ostraka.common.validation import FrozenModel
 
 
 class NumberTarget(FrozenModel):
-    """A number a record, from `min` to `max`, both included.
+    """A number per record, from `min` to `max`, both included.
 
     Attributes:
         kind: "number".
-        min: the least number.
-        max: the largest one, above `min`.
-        unit: what it is measured in, for people; of "%", text may have percent signs.
-        decimal: the decimal mark of text that would have two readings without: 1,234.
-        clip: whether numbers beyond the range count as its nearer end, instead of being refused.
+        min: the smallest number.
+        max: the largest number, above `min`.
+        unit: the unit of measurement, for people; if it is "%", text may contain percent signs.
+        decimal: the decimal mark of text that would otherwise have two readings, such as 1,234.
+        clip: whether a number beyond the range counts as its nearest end instead of being refused.
     """
 
     kind: Literal["number"]
@@ -43,7 +43,7 @@ class NumberTarget(FrozenModel):
 
     @property
     def format(self) -> NumberFormat:
-        """How text writes it."""
+        """The notation of the number in text."""
         return NumberFormat(self.decimal, percent=self.unit == "%")
 
     def words(self) -> str:

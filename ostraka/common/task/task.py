@@ -1,4 +1,4 @@
-"""A task: what is learned, by which features, as the file `task.toml` says it at every site."""
+"""A task: what is learned from which features, as stated in the file `task.toml` at every site."""
 
 from __future__ import annotations
 
@@ -41,26 +41,27 @@ OPTIONAL: tuple[tuple[str, Any], ...] = (
     ("target", None),
     ("projection", None),
 )
-"""Fields that are left out where nobody states them: digests stay as they are while fields are added."""
+"""Fields that are left out if not stated, so that digests stay the same when fields are added."""
 
 
 MAX_PROJECTION = 1024
-"""Features of a projection, so that its matrix fits into memory for images of a million values."""
+"""Maximum number of features of a projection: for images of a million values its matrix fits into memory."""
 
 Source: TypeAlias = Path | str | Dataset | Frame
-"""Records wherever they are: a file, arrays in memory, or a table of pyarrow, pandas or polars."""
+"""Records in any form: a file, arrays in memory, or a table of pyarrow, pandas or polars."""
 
 
 class Task(FrozenModel):
     """What is learned: features, classes or a number, and public preprocessing; its digest is in every plan.
 
-    The `classes` of a multi-label task are its labels: a record has any number of them, and a table has a
-    column of 0 and 1 for each, named like it, instead of one column `label`. A table may have a column `id`,
-    which comes back beside the labels, and columns to `ignore`; none of them is ever a feature. In a name to
-    ignore * stands for any characters; columns that the task names otherwise are not meant. `persons` says
-    that an id is a person's, not a visit's or a sample's: without it nothing is promised to persons. With a
-    `target` the column `label` holds a number, and there are no classes. A `projection` brings records to so
-    many features before any model sees them, at all sites alike (`ostraka.common.learning.projections`).
+    The `classes` of a multi-label task are its labels: a record has any number of them. A table then has a
+    column of 0 and 1 for each label, with the label's name, instead of one column `label`. A table may have a
+    column `id`, which is returned beside the labels, and columns to `ignore`; none of them is ever a feature.
+    In a name to ignore, * matches any characters, but never a column that the task uses otherwise. `persons`
+    says that an id is a person's, not a visit's or a sample's; without it there is no promise to persons.
+    With a `target`, the column `label` contains a number, and there are no classes. A `projection` reduces
+    records to that many features before any model sees them, in the same way at all sites
+    (`ostraka.common.learning.projections`).
     """
 
     name: Name
@@ -106,9 +107,8 @@ class Task(FrozenModel):
     def digest(self) -> bytes:
         """SHA-256 of the task as canonical JSON (sorted keys, no blanks, UTF-8); 32 bytes.
 
-        A field that nobody states is not a key of it, nor is how one site's table writes numbers, in which
-        sites
-        may differ.
+        The JSON leaves out fields that are not stated, and the decimal mark of a column, in which sites may
+        differ.
         """
         fields = self.model_dump(mode="json")
         for column in fields["input"].get("columns", ()):
@@ -118,38 +118,38 @@ class Task(FrozenModel):
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns in the order in which records hold them; of arrays x0, x1, ..."""
+        """Names of the columns in the order in which records store them; for arrays x0, x1, ..."""
         return self.input.names
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Names of the features that models take, and queries hold."""
+        """Names of the features that models take and queries contain."""
         return self.input.features
 
     @property
     def encoder(self) -> str:
-        """Name of the projection as that of an encoder (`encoders.load_encoder`); empty for none."""
+        """The projection as the name of an encoder (`encoders.load_encoder`); empty if there is none."""
         if self.projection is None:
             return ""
         return f"projection:to_{self.projection}_of_{'x'.join(map(str, self.input.shape))}"
 
     @property
     def outputs(self) -> int:
-        """Classes, or labels, that an answer tells apart; 1 for a number."""
+        """Number of classes or labels that an answer distinguishes; 1 for a number."""
         return len(self.classes) or 1
 
     def require_classes(self, what: str) -> None:
-        """Raise `task.numeric` for a task with a number as its target, which `what` cannot learn."""
+        """Raise `task.numeric` for a task whose target is a number, which `what` cannot learn."""
         if self.target is not None:
             raise OstrakaError(
                 ErrorCode.TASK_NUMERIC,
-                f"The task '{self.name}' has a number as its target, and {what} needs classes: learn it from"
+                f"The task '{self.name}' has a number as its target, but {what} needs classes: learn it from"
                 " sums with `ostraka query fit`.",
             )
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Columns of a table that hold labels."""
+        """Table columns that contain labels."""
         return self.classes if self.multi_label else (self.label,)
 
     @property
@@ -158,9 +158,9 @@ class Task(FrozenModel):
         return self.ignore if self.id is None else (self.id, *self.ignore)
 
     def ignores(self, column: str, columns: Collection[str]) -> bool:
-        """Whether `ignore` names one of the columns of a table, and the task does not otherwise.
+        """Whether `ignore` covers a column of a table that the task does not otherwise use.
 
-        A name with a wildcard that is a column's own means that column alone.
+        If a name with a wildcard is exactly the name of a column, it means that column only.
         """
         if column in self._used:
             return False
@@ -181,14 +181,14 @@ class Task(FrozenModel):
 
     @property
     def takes_consent(self) -> bool:
-        """Whether a table's column `consent` holds consent levels: where the task does not name it."""
+        """Whether a table's column `consent` contains consent levels: only if the task does not name it."""
         return COLUMN not in (*self.input.sources, *self.labels, *self.unused)
 
     def records(self, source: Source, *, ignored: Collection[str] = ()) -> Dataset:
         """Return the records of a file, of a table in memory, or of a `Dataset`, checked against this task.
 
         Raises:
-            OstrakaError: as `load`, `read` and `check`.
+            OstrakaError: as in `load`, `read` and `check`.
         """
         if isinstance(source, Path | str):
             return self.load(source, ignored=ignored)
@@ -197,10 +197,10 @@ class Task(FrozenModel):
         return self._check_data(source.without_labels([self.classes.index(name) for name in ignored]))
 
     def pool(self, source: Source) -> Dataset:
-        """Return records that are to be labelled, from what `records` takes; labels they have are unread.
+        """Return records to be labelled, from any source that `records` takes; existing labels are not read.
 
         Raises:
-            OstrakaError: as `records`.
+            OstrakaError: as in `records`.
         """
         if isinstance(source, Dataset):
             return self._check_data(replace(source, y=None))
@@ -211,23 +211,23 @@ class Task(FrozenModel):
         return self._check_data(replace(self._load_arrays(source, ()), y=None))
 
     def load(self, path: Path | str, *, ignored: Collection[str] = ()) -> Dataset:
-        """Load a site's records for this task, labels looked up in its classes, and check them.
+        """Load a site's records for this task, look up their labels in its classes, and check them.
 
-        A table's column `consent` holds consent levels unless the task names it. The `ignored` labels of a
-        multi-label task are 0 whatever the file holds, also where it lacks them. The X of an .npz holds codes
-        (`ostraka.common.task.columns`); an .npz with an array for each column instead is a table. Rows of a
-        table without a class, and all records without a number as target, are left out where others have one;
-        `reading` of the records says how many.
+        A table's column `consent` contains consent levels unless the task names it. The `ignored` labels of a
+        multi-label task are 0 whatever the file contains, even if it lacks them. The X of an .npz contains
+        codes (`ostraka.common.task.columns`); an .npz with an array for each column instead is a table. Rows
+        of a table without a class, and all records without a number as target, are left out if others have
+        one; `reading` of the records says how many.
 
         Raises:
-            OstrakaError: as `load` and `read`.
+            OstrakaError: as in `load` and `read`.
         """
         if isinstance(self.input, TableInput) and is_table(path):
             return self._read(read_table(path), ignored)
         return self._check_data(self._load_arrays(path, ignored))
 
     def _load_arrays(self, path: Path | str, ignored: Collection[str]) -> Dataset:
-        """Return the records of a file that is not a table of this task's, unchecked."""
+        """Return the records of a file that is not a table of this task, without checks."""
         consent = self.takes_consent
         if self.multi_label:
             return load(path, self.classes, consent=consent, ignored=ignored, incomplete=True)
@@ -238,11 +238,11 @@ class Task(FrozenModel):
     def read(
         self, table: Frame, *, source: Origin | str = "the table", ignored: Collection[str] = ()
     ) -> Dataset:
-        """Return the records of a table in memory: of pyarrow, pandas, polars, or whatever speaks Arrow.
+        """Return the records of a table in memory: pyarrow, pandas, polars, or any with Arrow's interface.
 
-        Columns may come in any order. Raises `task.mismatch` for columns that are missing or that the task
-        does not know, `data.not_numeric` telling at once of every column with values not of its kind, and
-        for labels, consent and ranges the codes of `load` and `check`.
+        Columns may come in any order. Raises `task.mismatch` for columns that are missing or unknown to the
+        task, `data.not_numeric` naming all columns with values of a wrong kind, and for labels, consent and
+        ranges the codes of `load` and `check`.
         """
         origin = source if isinstance(source, Origin) else Origin(source)
         return self._read(frame_table(table, origin), ignored)
@@ -266,11 +266,11 @@ class Task(FrozenModel):
         return data.without_gaps(source)
 
     def prepare(self, X: NDArray[Any]) -> Codes:
-        """Return the features that models take, float32 (Q, F), of codes (Q, ...): the public preprocessing.
+        """Return the model features, float32 (Q, F), of codes (Q, ...): the public preprocessing.
 
-        "range" maps each declared range onto [0, 1], values beyond it to its ends, and a range of one value
-        to 0. Categories become a 0 or 1 each, missing values their constant, or 0 and an indicator of 1.
-        Raises `data.shape` and `data.nan`.
+        "range" maps each declared range onto [0, 1]; values beyond it go to its ends, and a range of one
+        value to 0. Each category becomes a 0 or 1. A missing value becomes its constant, or 0 and an
+        indicator of 1. Raises `data.shape` and `data.nan`.
         """
         flat = np.asarray(X, dtype=np.float32).reshape(len(X), math.prod(X.shape[1:]))
         if flat.shape[1] != len(self.columns):
@@ -293,7 +293,7 @@ class Task(FrozenModel):
 
 
 def load_task(path: Path | str) -> Task:
-    """Read `task.toml`; raise `config.invalid` naming the key that is wrong."""
+    """Read `task.toml`; raise `config.invalid` naming the wrong key."""
     try:
         stated = with_ranges(read_toml(Path(path)))
         return Task.model_validate(stated)
@@ -312,12 +312,12 @@ def load_task(path: Path | str) -> Task:
 
 
 def write_task(task: Task, path: Path | str) -> None:
-    """Write a `task.toml` that `load_task` reads back the same."""
+    """Write a `task.toml` from which `load_task` reads the same task."""
     Path(path).write_text(task_text(task.model_dump()), encoding="utf-8")
 
 
 def task_text(fields: Mapping[str, Any], comments: Mapping[str, str] | None = None) -> str:
-    """Return a task's fields as TOML, one column a line, behind it a comment where its name has one."""
+    """Return a task's fields as TOML, one column a line, with a comment after it if its name has one."""
     notes = comments or {}
     inputs = dict(fields["input"])
     columns = inputs.pop("columns", None)
@@ -337,7 +337,7 @@ def task_text(fields: Mapping[str, Any], comments: Mapping[str, str] | None = No
 
 
 def task_problem(exc: ValidationError, data: object = None) -> str:
-    """Return what is wrong with the task in `data`, without a full stop; of open ranges every column."""
+    """Return the problem of the task in `data`, without a full stop; for open ranges, name every column."""
     unranged = [_name_of(error) for error in exc.errors() if _is_open(error)]
     if unranged:
         names = list_words(list(dict.fromkeys(unranged)))
@@ -349,7 +349,7 @@ def task_problem(exc: ValidationError, data: object = None) -> str:
 
 
 def _value_problem(error: ErrorDetails, data: object) -> str:
-    """Return what is wrong with a class, or with a column that has a name; empty for all else."""
+    """Return the problem of a class, or of a column with a name; empty for anything else."""
     match error["loc"], data:
         case ("classes", int(index)), _:
             return f"class {index + 1} {problem_text(error)}; write classes as text in quotes"
@@ -374,7 +374,7 @@ def _name_of(error: ErrorDetails) -> str:
 
 
 def _toml(value: Any) -> str:
-    """Return a value as TOML writes it: JSON writes texts, numbers and arrays of them the same way."""
+    """Return a value as TOML; JSON writes texts, numbers and arrays of them the same way."""
     return value.isoformat() if isinstance(value, datetime.date) else json.dumps(value, ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""Metrics and trace attributes of calls: which are counted, their sizes, and the ids they concern."""
+"""Metrics and trace attributes of calls: which are counted, their sizes, and the ids that they concern."""
 
 import re
 from typing import Any
@@ -9,7 +9,7 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 PACKAGE = "/ostraka.v1."
 UNTOLD = frozenset({"Guardian/BeginTally", "Guardian/GarbleTally", "Guardian/CompareTally"})
-"""Steps of a blind tally: how many there are, how large and how long, says how many queries passed."""
+"""Steps of a blind tally, not measured: their number, size and duration reveal how many queries passed."""
 SIZED = frozenset(
     f"Guardian/{method}"
     for method in (
@@ -17,20 +17,20 @@ SIZED = frozenset(
         *("SubmitBallots", "SubmitBallotsWhole", "OpenCheck", "ReleasedUpdate", "CloseSession"),
     )
 ) | {f"Party/{method}" for method in ("Vote", "Begin", "Garble", "Evaluate", "Compare")}
-"""Calls whose replies have a size that the plan says. Of all others it may say what was answered."""
+"""Calls whose replies have a size given by the plan. The size of other replies may reveal the answer."""
 _ID = re.compile(r"[0-9A-Za-z_.-]{1,64}")
 
 
 def metric_name(method: str) -> str | None:
-    """`Service/Method` of a full method name, or None for a call that is not measured."""
+    """Return `Service/Method` of a full method name, or None for a call that is not measured."""
     name = method.removeprefix(PACKAGE)
     return None if name == method or name in UNTOLD else name
 
 
 def ids_of(message: Any) -> dict[str, Any]:
-    """Return the session and batch that a request says it is about; empty where it names none.
+    """Return the session and batch that a request names; empty if it names none.
 
-    Nothing has been checked by then, so an id that could be none is left out.
+    Nothing has been checked at this point, so an invalid id is left out.
     """
     if not isinstance(message, Message):
         return {}

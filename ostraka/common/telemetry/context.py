@@ -1,4 +1,4 @@
-"""Context of logs and traces, kept while work moves between threads, or waits for work of its own."""
+"""Context of logs and traces, kept when work moves to another thread or is interleaved with other work."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -13,13 +13,13 @@ T = TypeVar("T")
 
 @contextmanager
 def about(session: str, batch: int) -> Iterator[None]:
-    """Log lines of the block name this session and batch."""
+    """Name this session and batch in all log lines of the block."""
     with structlog.contextvars.bound_contextvars(session=session, batch=batch):
         yield
 
 
 def carrying(call: Callable[P, T]) -> Callable[P, T]:
-    """`call`, to be made once by another thread, about what this one's work is about."""
+    """Return `call` with this thread's context; another thread can call it once."""
     context = copy_context()
 
     def run_there(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -29,7 +29,7 @@ def carrying(call: Callable[P, T]) -> Callable[P, T]:
 
 
 class Scope:
-    """Context managers held over several calls beside other work of a thread, in a context of their own."""
+    """Context managers held over several calls, in a context separate from the thread's other work."""
 
     def __init__(self, *managers: AbstractContextManager[object]) -> None:
         self._context = copy_context()
@@ -38,7 +38,7 @@ class Scope:
             self._context.run(self._managers.enter_context, manager)
 
     def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what a call does within the managers; they end with what it raises."""
+        """Return the result of a call within the managers; if it raises, the managers end with that error."""
         try:
             return self._context.run(call, *args, **kwargs)
         except BaseException as error:
@@ -46,5 +46,5 @@ class Scope:
             raise
 
     def close(self) -> None:
-        """End the managers, if they have not."""
+        """End the managers if they have not ended."""
         self._context.run(self._managers.close)

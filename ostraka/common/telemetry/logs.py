@@ -1,9 +1,9 @@
-"""Logs on stderr, with the ids of what they are about; never with votes, shares, seeds or keys in them.
+"""Logs on stderr, with the ids that they concern; never with votes, shares, seeds or keys.
 
-Servers log in the threads that serve, so nothing here raises whatever is logged and wherever stderr goes.
+Servers log in the threads that serve, so nothing here raises, whatever is logged and wherever stderr goes.
 
 Votes, shares, seeds and keys travel as bytes, arrays, tensors, messages and objects. None of these types is
-ever written out, wherever in a value it is, so no caller has to remember which of them is secret.
+ever written out, wherever it is within a value, so no caller has to remember which of them is secret.
 """
 
 import datetime
@@ -24,13 +24,13 @@ from structlog.typing import Processor
 from ostraka.common.errors import OstrakaError, printable
 
 MAX_DEPTH = 8
-"""Containers in containers that are looked into."""
+"""Maximum depth of nested containers; deeper ones are redacted."""
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.S)
 _PLAIN = (str, int, float, type(None), datetime.date, datetime.time, datetime.timedelta, os.PathLike)
 
 
 def redact_value(value: Any, depth: int = MAX_DEPTH) -> Any:
-    """`value` with everything in it that is no plain value replaced, as in "<redacted bytes, 32>".
+    """Return `value` with everything in it that is not a plain value replaced, as in "<redacted bytes, 32>".
 
     Text, numbers, times and paths are plain; lists, sets and mappings of them are copied as lists and dicts.
     """
@@ -57,7 +57,7 @@ def _key(key: Any) -> str:
 
 
 def _placeholder(value: Any) -> str:
-    """Return the type of a value, and its size where that is known without reading it."""
+    """Return a value's type, and its size if that is known without reading it."""
     size: Any = getattr(value, "shape", None)
     if isinstance(value, bytes | bytearray | memoryview):
         size = len(value)
@@ -70,9 +70,9 @@ _LOCK = threading.Lock()
 
 
 def write_line(line: str) -> None:
-    """Write a line to whatever stderr is at the time; it is lost where the terminal or the reader is gone.
+    """Write a line to the current stderr; it is lost if the terminal or the reader is gone.
 
-    Nothing of it stays in a buffer, which would be tried again, and fail again, when the process ends.
+    Nothing stays in a buffer, which the process would try to write again, and fail again, when it ends.
     """
     with suppress(Exception), _LOCK:
         raw = _raw(sys.stderr)
@@ -83,7 +83,7 @@ def write_line(line: str) -> None:
 
 
 class Lines:
-    """A logger of structlog's that writes rendered events to stderr."""
+    """A structlog logger that writes rendered events to stderr."""
 
     def msg(self, line: str) -> None:
         """Write one event."""
@@ -93,7 +93,7 @@ class Lines:
 
 
 def _raw(stream: Any) -> io.RawIOBase | None:
-    """Return the file below a system stream; None for what stands in for one, as under progress bars."""
+    """Return the file below a system stream; None if the stream was replaced, as under progress bars."""
     raw = getattr(getattr(stream, "buffer", None), "raw", None) if type(stream) is io.TextIOWrapper else None
     return raw if isinstance(raw, io.RawIOBase) else None
 
@@ -103,10 +103,11 @@ Event = MutableMapping[str, Any]
 
 
 def configure_logging(level: int = logging.INFO) -> None:
-    """Log events of `level` and above to stderr: for people on a terminal, else one JSON object a line.
+    """Log events of `level` and above to stderr: for people on a terminal, else one JSON object per line.
 
-    What other libraries log at WARNING and above, or warn of, goes the same way. Call it before gRPC is
-    imported, whose own lines it silences unless GRPC_VERBOSITY is set: OstrakaError says the same better.
+    Log records of other libraries at WARNING and above, and Python warnings, go the same way. Call this
+    before gRPC is imported: it silences gRPC's own lines unless GRPC_VERBOSITY is set, since OstrakaError is
+    clearer.
     """
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     rendered = _renderer()
@@ -120,18 +121,18 @@ def configure_logging(level: int = logging.INFO) -> None:
 
 
 def configure_logging_once() -> None:
-    """Configure logging of servers' warnings, unless structlog is already configured."""
+    """Log warnings of servers, unless structlog is already configured."""
     if not structlog.is_configured():
         configure_logging(logging.WARNING)
 
 
 def redact(_logger: Any, _method: str, event: Event) -> Event:
-    """Let only plain values into a log line."""
+    """Replace everything but plain values in a log line."""
     return {str(key): redact_value(value) for key, value in event.items()}
 
 
 def explain(_logger: Any, _method: str, event: Event) -> Event:
-    """Say of an exception what it is and where it was raised; its message and variables may be secret."""
+    """Describe an exception by its type and place; its message and variables may be secret."""
     told = event.pop("exc_info", None)
     error = sys.exc_info()[1] if told is True else told[1] if isinstance(told, tuple) else told
     if isinstance(error, BaseException):
@@ -140,7 +141,7 @@ def explain(_logger: Any, _method: str, event: Event) -> Event:
 
 
 def exception_summary(error: BaseException) -> list[str]:
-    """Summarize an exception and its causes, oldest last: type and place, and only Ostraka's own messages."""
+    """Summarize an exception and its causes, oldest last: type, place, and the message if it is Ostraka's."""
     chain: list[BaseException] = []
     following: BaseException | None = error
     while following is not None and following not in chain:
@@ -177,9 +178,9 @@ def _renderer() -> Processor:
 
 
 def for_terminal(event: Event) -> Event:
-    """Return an event as a terminal may show it: one line, its exceptions below, all of it printable.
+    """Return an event in a form that is safe for a terminal: one line, then its exceptions; all printable.
 
-    Callers choose some of what is logged, and a terminal obeys what it is sent.
+    Callers choose some of what is logged, and a terminal executes control codes.
     """
     told = {printable(key): _escape(value) for key, value in event.items()}
     if isinstance(causes := event.get("exception"), list):
@@ -188,12 +189,12 @@ def for_terminal(event: Event) -> Event:
 
 
 def _escape(value: Any) -> Any:
-    """Text escaped; of everything else the renderer shows its `repr`, which is."""
+    """Return text escaped; the renderer shows the `repr` of everything else, which is escaped already."""
     return printable(value) if isinstance(value, str) else value
 
 
 def _unfailing(level: int) -> type[Any]:
-    """Return a logger class for events of `level` and above that loses what cannot be written."""
+    """Return a logger class for events of `level` and above that drops events it cannot write."""
 
     class Unfailing(structlog.make_filtering_bound_logger(level)):  # type: ignore[misc]
         def _proxy_to_logger(self, *args: Any, **event: Any) -> Any:
@@ -204,10 +205,10 @@ def _unfailing(level: int) -> type[Any]:
 
 
 class _ToStderr(logging.Handler):
-    """Writes to whatever stderr is at the time, arguments redacted before they become text."""
+    """Writes to the current stderr; arguments are redacted before they become text."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one record; a message that does not fit its arguments is written without them."""
+        """Write one record; if the message does not fit its arguments, leave them out."""
         with suppress(Exception):
             write_line(self._line(record))
 

@@ -17,21 +17,21 @@ from rich.progress import (
 )
 
 WIDTH = 88
-"""Characters of a line: a notebook does not say how many it shows."""
+"""Characters per line; a notebook does not say how many it can show."""
 EVERY_S = 0.2
-"""Seconds between two replacements while something goes on."""
+"""Minimum time between two updates, in seconds."""
 
 Show = Callable[[str], None]
-"""Shows text, in place of what it showed before."""
+"""Shows text in place of the previous text."""
 
 
 class NotebookProgress(Progress):
-    """Bars that `show` replaces as they change, at most every `EVERY_S` seconds."""
+    """Progress bars that are redrawn with `show`, at most every `EVERY_S` seconds."""
 
     def __init__(
         self, *columns: str | ProgressColumn, show: Show, now: Callable[[], float] = time.monotonic
     ) -> None:
-        """Take columns as rich has them, what shows text, and a clock in seconds; nothing is shown yet."""
+        """Take columns of rich, a function that shows text, and a clock in seconds; nothing is shown yet."""
         console = Console(file=StringIO(), width=WIDTH, color_system=None, force_jupyter=False)
         super().__init__(*columns, console=console, auto_refresh=False)
         self._show = show
@@ -39,14 +39,14 @@ class NotebookProgress(Progress):
         self._shown = -EVERY_S
 
     def start(self) -> None:
-        """Wait for the first task."""
+        """Do nothing until the first task."""
 
     def stop(self) -> None:
-        """Show how everything ended."""
+        """Show the final state."""
         self.refresh()
 
     def refresh(self) -> None:
-        """Show all bars as they are, if there is any."""
+        """Show the current state of all bars, if there are any."""
         if not self.tasks:
             return
         with self.console.capture() as text:
@@ -55,14 +55,14 @@ class NotebookProgress(Progress):
         self._show("\n".join(line.rstrip() for line in text.get().splitlines()))
 
     def update(self, task_id: TaskID, **changes: Any) -> None:
-        """Change a task, and show it unless that was done a moment ago."""
+        """Change a task, and show it unless the last update is very recent."""
         super().update(task_id, **changes)
         if self._now() >= self._shown + EVERY_S:
             self.refresh()
 
 
 def show_in_cell() -> Show:
-    """Return what shows plain text below the cell that runs."""
+    """Return a function that shows plain text below the running cell."""
     from IPython.display import display
 
     handles: list[Any] = []
@@ -77,7 +77,7 @@ def show_in_cell() -> Show:
 
 
 def progress() -> Progress:
-    """Return a display of progress below a notebook's cell, else on stderr, silent without a terminal."""
+    """Return a progress display: below a notebook's cell, else on stderr, and silent without a terminal."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     if console.is_jupyter:

@@ -1,7 +1,7 @@
-"""Metrics of a process: one registry that its code fills and Prometheus reads over plain HTTP.
+"""Metrics of a process: one registry, which Prometheus reads over plain HTTP.
 
-Metrics show public plans, worst-case amounts and public timings alone. Nothing that depends on a vote is
-counted: no answers, no sizes of answers, no data-dependent cost.
+Metrics show only public plans, worst-case amounts and public timings. Nothing that depends on a vote is
+counted: no answers, no sizes of answers, no costs that depend on data.
 """
 
 import errno
@@ -23,7 +23,7 @@ from ostraka.common.validation import FrozenModel
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 """Upper bounds of the buckets of every histogram of seconds."""
 FRESH_S = 5.0
-"""For how long what was read for one scrape serves others."""
+"""Seconds for which values read for one scrape are used for others."""
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ class TelemetrySection(FrozenModel):
 
 
 def new_registry() -> CollectorRegistry:
-    """Return a registry that covers this process (CPU seconds, memory, open files) and nothing else yet."""
+    """Return a registry that so far only covers this process (CPU seconds, memory, open files)."""
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     return registry
@@ -44,9 +44,9 @@ def new_registry() -> CollectorRegistry:
 
 @contextmanager
 def serving_metrics(folder: Path, registry: CollectorRegistry | None = None) -> Iterator[CollectorRegistry]:
-    """Within the block the metrics of the registry, a new one by default, are at `/metrics`.
+    """Serve the metrics of the registry, a new one by default, at `/metrics` within the block.
 
-    They are served where `metrics` in the table [telemetry] of `folder`'s site.toml says; nowhere without it.
+    The address is `metrics` in the table [telemetry] of `folder`'s site.toml; without it nothing is served.
 
     Raises:
         OstrakaError: `config.invalid`, `server.port_in_use`.
@@ -71,18 +71,18 @@ def serving_metrics(folder: Path, registry: CollectorRegistry | None = None) -> 
 
 
 class Fresh(Generic[T]):
-    """What a scrape reads, read again when it is `FRESH_S` old; a failure reads as None, and never raises."""
+    """A value for scrapes, read again when it is `FRESH_S` old; None after a failure; never raises."""
 
     def __init__(self, read: Callable[[], T], timer: Callable[[], float] = time.monotonic) -> None:
         self._read = read
         self._timer = timer
-        # Guards value and time, also while it is read: the second of two scrapes takes what the first read.
+        # Guards value and time, also during a read: the second of two scrapes takes what the first one read.
         self._lock = threading.Lock()
         self._at: float | None = None
         self._value: T | None = None
 
     def value(self) -> T | None:
-        """Return what was read, at most `FRESH_S` ago."""
+        """Return the value, read at most `FRESH_S` ago."""
         with self._lock:
             if self._at is None or self._timer() - self._at >= FRESH_S:
                 try:
@@ -96,17 +96,17 @@ class Fresh(Generic[T]):
 
 
 class Scraped:
-    """A collector of metrics that are made anew for each scrape."""
+    """A collector whose metrics are made for each scrape."""
 
     def __init__(self, make: Callable[[], Iterable[Metric]]) -> None:
         self._make = make
 
     def collect(self) -> Iterable[Metric]:
-        """Return the metrics, as the registry asks for them."""
+        """Return the metrics when the registry asks for them."""
         return self._make()
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing before the first scrape."""
+        """Return nothing before the first scrape."""
         return ()
 
 

@@ -1,4 +1,4 @@
-"""Metrics of the calls that a server takes."""
+"""Metrics of the calls that a server answers."""
 
 from functools import cache
 
@@ -9,11 +9,11 @@ from ostraka.common.telemetry.registry import SECONDS
 
 
 class RpcMetrics:
-    """Calls by method and code, their seconds, bytes, how many are under way, and connections without any.
+    """Calls by method and code, with seconds, bytes, calls in progress, and connections in their handshake.
 
-    Methods are those of the server's services alone, and codes those of the catalogue, so that labels are
-    bounded whoever calls. Bytes are of messages, without what gRPC and TLS add, and of replies only where
-    the plan says their size.
+    Only methods of the server's services and codes of the catalogue are labels, so the number of labels is
+    bounded, whoever calls. Bytes are those of messages, without what gRPC and TLS add; replies are counted
+    only if the plan gives their size.
     """
 
     def __init__(self, registry: CollectorRegistry) -> None:
@@ -28,7 +28,7 @@ class RpcMetrics:
         self._handshakes = Gauge(
             "ostraka_rpc_handshakes", "Connections that have not said who they are yet.", registry=registry
         )
-        # Finding the metric of some labels takes a lock: each is found once, and not at every call.
+        # Finding the metric of some labels takes a lock, so each is found once instead of at every call.
         self._calls = cache(calls.labels)
         self._seconds = cache(seconds.labels)
         self._bytes = cache(size.labels)
@@ -39,7 +39,7 @@ class RpcMetrics:
         self._under_way(method).inc()
 
     def end(self, method: str, code: str, seconds: float, received: int, sent: int) -> None:
-        """Note that a call was answered with `code`, "ok" or an error's."""
+        """Note that a call was answered with `code`: "ok" or an error's code."""
         self._under_way(method).dec()
         self._calls(method, code).inc()
         self._seconds(method).observe(seconds)

@@ -29,13 +29,13 @@ def observing(
     credentials: Credentials | None = None,
     clock: Clock | None = None,
 ) -> Iterator[CollectorRegistry]:
-    """Within the block the process of site folder `folder` is traced and its metrics are served.
+    """Trace the process of site folder `folder` and serve its metrics within the block.
 
     Args:
-        folder: whose site.toml says where, and whose OTEL_* variables whereto.
-        registry: which metrics; a new one by default.
-        credentials: the process's; read from the folder at the first scrape by default.
-        clock: by which certificates expire.
+        folder: the site's folder; its site.toml gives the address of the metrics.
+        registry: the metrics; a new registry by default.
+        credentials: the process's credentials; by default read from the folder at the first scrape.
+        clock: the clock that tells how soon certificates expire.
 
     Raises:
         OstrakaError: `config.invalid`, `server.port_in_use`.

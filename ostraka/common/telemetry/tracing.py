@@ -1,6 +1,6 @@
 """Traces across roles (OpenTelemetry), off unless OTEL_EXPORTER_OTLP_ENDPOINT names a collector.
 
-Spans carry ids, roles, methods, codes and sizes that the plan says; never payloads.
+Spans carry ids, roles, methods, codes and sizes given by the plan; never payloads.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ Kind = Literal["internal", "server", "client"]
 Pairs = Sequence[tuple[str, str | bytes]]
 
 _tracers: list[Tracer] = []
-"""That of this process, while it is traced."""
+"""The tracer of this process while it is traced; otherwise empty."""
 
 
 @contextmanager
 def tracing(role: str, site: str, exporter: SpanExporter | None = None) -> Iterator[None]:
-    """Within the block spans of this process go to `exporter`; by default to the environment's collector.
+    """Send spans of this process to `exporter` within the block; by default to the environment's collector.
 
-    Does nothing without either, or where the process is traced already.
+    This does nothing without either, or if the process is traced already.
 
     Raises:
-        OstrakaError: `config.invalid` where the collector is named and the extra [otel] is missing.
+        OstrakaError: `config.invalid` if a collector is named and the extra [otel] is missing.
     """
     if _tracers or (exporter is None and not os.environ.get(ENDPOINT)):
         yield
@@ -58,7 +58,7 @@ def tracing(role: str, site: str, exporter: SpanExporter | None = None) -> Itera
 
 
 def is_traced() -> bool:
-    """Whether spans of this process go anywhere."""
+    """Return whether spans of this process are sent anywhere."""
     return bool(_tracers)
 
 
@@ -66,13 +66,13 @@ def is_traced() -> bool:
 def span(
     name: str, kind: Kind = "internal", came: Pairs | None = None, **attributes: str | int
 ) -> Iterator[Callable[..., None]]:
-    """Hold a span over the block and yield what sets further attributes; note an error by its code or type.
+    """Hold a span over the block; yield a function that sets attributes; note an error by its code or type.
 
     Args:
-        name: of the span.
+        name: name of the span.
         kind: "server" and "client" for the two sides of a call.
-        came: metadata that a call came with; the span continues the caller's trace.
-        attributes: named "ostraka." and the key.
+        came: metadata of the incoming call; the span continues the caller's trace.
+        attributes: set under their key with "ostraka." before it.
     """
     if not _tracers:
         yield _ignore
@@ -116,7 +116,7 @@ def end_span(begun: Span, code: str, **attributes: str | int) -> None:
 
 
 def trace_metadata(begun: Span) -> tuple[tuple[str, str], ...]:
-    """Metadata (W3C trace context) by which the other side of a call continues a span's trace."""
+    """Return metadata (W3C trace context) with which the other side of a call continues a span's trace."""
     from opentelemetry import propagate, trace
 
     carrier: dict[str, str] = {}
@@ -137,7 +137,7 @@ def _fail(begun: Span, code: str) -> None:
 
 
 def _ignore(**_: str | int) -> None:
-    """Take attributes of no span."""
+    """Ignore attributes while nothing is traced."""
 
 
 def _otlp() -> SpanExporter:

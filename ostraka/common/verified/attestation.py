@@ -1,4 +1,4 @@
-"""What a party attests of refused ballots: the verifier share that its seed implies at the batch's point."""
+"""A party's attestation of refused ballots: the verifier share that its seed implies at the batch's point."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _DOMAIN = b"ostraka verified ballots 1 attestation"
 
 
 def share_digest(layouts: Sequence[Layout], context: bytes, point_seed: bytes, share: bytes) -> bytes:
-    """Return what tells one verifier share of one batch, party, point and statement from any other.
+    """Return the digest that identifies one verifier share of one batch, party, point and statement.
 
-    It is SHA-256 of all of them, and tells whoever knows the others no more than the share does.
+    It is SHA-256 of all of them. To anybody who knows the others, it reveals no more than the share does.
 
     Args:
-        layouts: one a part, whose statements and fields it is bound to.
-        context: bytes that bind session, batch and party.
-        point_seed: of the batch's evaluation point.
+        layouts: one per part; the digest covers their statements and fields.
+        context: bytes that identify session, batch and party.
+        point_seed: seed of the batch's evaluation point.
         share: the querying party's verifier shares of all parts, as it sent them or should have.
     """
     statements = json.dumps([[layout.field.bits, *astuple(layout.statement)] for layout in layouts]).encode()
@@ -32,10 +32,10 @@ def share_digest(layouts: Sequence[Layout], context: bytes, point_seed: bytes, s
 
 
 class Attester:
-    """What a party keeps of ballots that it proved, in case that they are refused: no votes, no matrices."""
+    """What a party keeps of the ballots it proved, in case they are refused; no votes and no matrices."""
 
     def __init__(self, layouts: Sequence[Layout], context: bytes, seed: bytes) -> None:
-        """Take what was proved, and the seed that the querying party got."""
+        """Keep what was proved, and the seed that the querying party received."""
         self._claims = [(layout.statement, layout.field) for layout in layouts]
         self._context = context
         self._seed = seed
@@ -43,11 +43,11 @@ class Attester:
     def attest(self, point_seed: bytes) -> bytes:
         """Return the digest of the verifier share that the seed implies at a point.
 
-        Call it with the point of the querying party that got the seed alone: digests at two points would let
-        the guardian, which has its own shares, try out votes where they are few.
+        Call it only with the point of the querying party that received the seed. Digests at two points would
+        let the guardian, which has its own shares, test guesses of votes if there are few.
 
         Raises:
-            ValueError: for a seed of a point that has not 32 bytes.
+            ValueError: if the seed of the point does not have 32 bytes.
         """
         layouts = [layout_of(*claim) for claim in self._claims]
         share = message(layouts, self._context, self._seed, Point(point_seed))

@@ -12,13 +12,13 @@ from ostraka.common.verified.layout import POINTS_BELOW, Layout, coefficients, g
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a point means for one layout.
+    """The values at a point that depend only on the layout.
 
     Attributes:
-        wire: how a wire's values give its value at the point, (points, degree).
-        quotient: the same of the quotient, (proof_values, degree).
+        wire: coefficients that map a wire's values to its value at the point, (points, degree).
+        quotient: the same for the quotient, (proof_values, degree).
         over_vanishing: 1 / Z at the point, (degree,).
-        row_factors: by which what is checked of sums is combined, (rows, degree).
+        row_factors: factors by which the checks of sums are combined, (rows, degree).
     """
 
     wire: FieldArray
@@ -28,21 +28,21 @@ class Evaluation:
 
 
 class Point:
-    """The evaluation point of one batch and all its parties, of 32 random bytes that no party sees before.
+    """The evaluation point of one batch and all its parties, from 32 random bytes that no party sees before.
 
-    It lies in F_p2 and not in F_p for the field of degree 2, and beyond every layout's points otherwise:
-    elsewhere a wire's value there would tell digits.
+    For the field of degree 2 it lies in F_p2 but not in F_p, otherwise beyond every layout's points:
+    elsewhere a wire's value there would reveal digits.
     """
 
     def __init__(self, seed: bytes) -> None:
-        """Raise ValueError for a seed that has not 32 bytes."""
+        """Raise ValueError unless the seed has 32 bytes."""
         if len(seed) != SEED_BYTES:
             raise ValueError(f"a seed has {SEED_BYTES} bytes, not {len(seed)}")
         self._seed = seed
         self._evaluations: dict[tuple[PrimeField, int, int, int], Evaluation] = {}
 
     def evaluation(self, layout: Layout) -> Evaluation:
-        """Return what the point means for a layout; computed once for all of the same geometry."""
+        """Return the values at the point for a layout; computed once for all layouts of the same geometry."""
         geometry = layout.field, layout.points, layout.proof_values, layout.statement.rows
         if geometry not in self._evaluations:
             self._evaluations[geometry] = self._evaluate(layout)
@@ -81,16 +81,16 @@ def verifier_share(
 ) -> FieldArray:
     """Return one side's shares of what is checked, (message_values, degree).
 
-    They are the wires' and the quotient's values at the point and, where the statement has one, the
-    combination of what sums come to beyond the claim.
+    They are the values of the wires and of the quotient at the point and, if the statement has sums, the
+    combination of how far they differ from the claim.
 
     Args:
-        layout: of the statement.
-        evaluation: of the layout, at the batch's point.
-        digits: share of all of them.
+        layout: the statement's layout.
+        evaluation: the evaluation of the layout at the batch's point.
+        digits: share of all digits.
         blinds: share of (wires, blinds).
         quotient: share of (proof_values, degree).
-        claimed: what this side takes off every row: the statement's total on one side, 0 on the other.
+        claimed: what this side subtracts from every row: the statement's total on one side, 0 on the other.
     """
     field = layout.field
     algebra = ExtensionField(layout.field)

@@ -1,4 +1,4 @@
-"""Seeds expanded to uniform field elements, for one purpose, context and part each."""
+"""Expansion of seeds to uniform field elements, separately for each purpose, context and part."""
 
 import hashlib
 
@@ -9,7 +9,7 @@ from ostraka.common.sharing.prime_field import FieldArray, PrimeField
 from ostraka.common.sharing.shares import SEED_BYTES
 
 COMMITMENT_BYTES = 32
-"""Bytes of a commitment."""
+"""Number of bytes of a commitment."""
 
 _DOMAIN = b"ostraka verified ballots 1"
 
@@ -17,13 +17,13 @@ _DOMAIN = b"ostraka verified ballots 1"
 def expand(
     field: PrimeField, purpose: str, context: bytes, part: int, seed: bytes, *shape: int
 ) -> FieldArray:
-    """Expand a seed to uniform elements of this shape: AES-256 in counter mode from 0, p itself rejected.
+    """Expand a seed to uniform elements of this shape: AES-256 in counter mode from 0, rejecting p itself.
 
-    The key is SHA-256 of purpose, context, part and seed, so that none of them shares elements with another.
-    Both ends get the same values on any machine.
+    The key is SHA-256 of purpose, context, part and seed, so two different ones never share elements. Both
+    ends get the same values on any machine.
 
     Raises:
-        ValueError: for a seed that has not 32 bytes.
+        ValueError: if the seed does not have 32 bytes.
     """
     key = _digest(purpose, context, part, seed)
     stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()

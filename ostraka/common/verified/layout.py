@@ -1,4 +1,4 @@
-"""The public geometry of a proof: how counts become wires, and interpolation, which depends on that alone."""
+"""The public geometry of a proof: how counts become wires, and the interpolation that depends on it."""
 
 import math
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Factorials:
 
 
 def leads(field: PrimeField, factorials: Factorials, count: int) -> FieldArray:
-    """Return 1 / prod_{j != m} (m - j) for the m of `count` consecutive integers, (count,)."""
+    """Return 1 / prod_{j != m} (m - j) for each m of `count` consecutive integers, (count,)."""
     inverses = factorials.inverses
     return _elements(
         [
@@ -37,7 +37,7 @@ def leads(field: PrimeField, factorials: Factorials, count: int) -> FieldArray:
 
 
 def extension(field: PrimeField, factorials: Factorials, points: int, ends: int) -> FieldArray:
-    """Return how values at 0..points-1 give the polynomial's at points..points+ends-1: (points, ends)."""
+    """Return the map from values at 0..points-1 to those at points..points+ends-1, (points, ends)."""
     whole = [
         factorials.values[end] * factorials.inverses[end - points] % field.prime
         for end in range(points, points + ends)
@@ -63,14 +63,14 @@ def over_products(
 
 
 def gaps_to(field: PrimeField, point: FieldArray, first: int, count: int) -> FieldArray:
-    """Return point - j for j = first..first+count-1, (count, degree), of an element of the extension."""
+    """Return point - j for j = first..first+count-1, (count, degree), for an element of the extension."""
     gaps = np.tile(point, (count, 1))
     gaps[:, 0] = field.subtract(gaps[:, 0], np.arange(first, first + count, dtype=np.uint64))
     return gaps
 
 
 def coefficients(field: PrimeField, lead: FieldArray, gaps: FieldArray) -> FieldArray:
-    """Return how values at consecutive integers give the polynomial's at a point whose gaps are not 0."""
+    """Return the map from values at consecutive integers to the value at a point with no gap of 0."""
     algebra = ExtensionField(field)
     return algebra.multiply(field.multiply(algebra.inverse(gaps), lead[:, None]), algebra.product(gaps)[None])
 
@@ -82,28 +82,28 @@ def _elements(integers: list[int]) -> FieldArray:
 MIN_SOUNDNESS_BITS = 40
 """A dishonest ballot passes with a probability of at most 2^-40."""
 POINTS_BELOW = 2**20
-"""Every point of every layout is smaller; evaluation points of the field of degree 1 are not."""
+"""Every point of every layout is smaller; evaluation points of the field of degree 1 are at least this."""
 
 BLIND_LIMB = 11
-"""Bits of the limbs of blinds that the prover multiplies in float64."""
+"""Bits in each limb of the blinds that the prover multiplies in float64."""
 _ENTRY_LIMB = 31
-"""Bits of the limbs of matrices: products with those of blinds have 42, and 2,048 of them stay below 2^53."""
+"""Bits in each limb of matrices: products with limbs of blinds have 42, and 2,048 of them stay below 2^53."""
 _MAX_EXTENSION = 2**20
-"""Entries of a matrix: two float64 limbs of each are 16 MiB."""
+"""Maximum number of entries of a matrix: its two float64 limbs take 16 MiB."""
 
 
 @dataclass(frozen=True)
 class Layout:
     """How the counts of one statement are shared and proved in one field.
 
-    A wire is a polynomial over F_p, given by its values at 0..points-1: first `blinds` random ones, then
-    digits of one place. f(x), the product of x - v for all values v of a digit, is 0 at each, so that
-    P(t) = sum_j rho_j f(w_j(t)) is 0 at all digits, and the quotient of P by Z(t), the product of t minus
-    these points, is a polynomial. Its values at points..points+proof_values-1 are the proof. Where norms are
-    claimed, P has a term of degree 2 at most more for every `norm_differences`.
+    A wire is a polynomial over F_p, given by its values at 0..points-1: first `blinds` random values, then
+    digits of one place. f(x), the product of x - v over all values v of a digit, is 0 at each digit. So P(t)
+    = sum_j rho_j f(w_j(t)) is 0 at all digits, and the quotient of P by Z(t), the product of t minus these
+    points, is a polynomial. Its values at points..points+proof_values-1 are the proof. If norms are claimed,
+    P has an additional term, of degree 2 at most, for every value of `norm_differences`.
 
     Raises:
-        ValueError: where the sum or norm of a row may wrap, or the soundness is less than 2^-40.
+        ValueError: if the sum or norm of a row may wrap, or if the probability of cheating is above 2^-40.
     """
 
     statement: Statement
@@ -120,22 +120,22 @@ class Layout:
 
     @cached_property
     def writing(self) -> Writing:
-        """The digits of all that the statement is about."""
+        """The digits of everything that the statement is about."""
         return Writing(self.statement)
 
     @property
     def blinds(self) -> int:
-        """Random values of a wire: as many as the field's degree, so that one evaluation tells nothing."""
+        """Number of random values in a wire: the field's degree, so that one evaluation reveals nothing."""
         return self.field.degree
 
     @cached_property
     def degree(self) -> int:
-        """The degree of the largest f, the largest span and one; that of norms is 2 at most."""
+        """The degree of the largest f: the largest span plus one; that of norms is at most 2."""
         return 1 + self.writing.largest_span
 
     @cached_property
     def points(self) -> int:
-        """Values that give a wire, with the blinds: as few bytes as can be of proof and message together."""
+        """Number of values of a wire, with the blinds; it minimises the bytes of proof plus message."""
 
         def elements_sent(points: int) -> int:
             return self.writing.wires(points - self.blinds) + self._proof_values(points)
@@ -155,7 +155,7 @@ class Layout:
 
     @cached_property
     def ranges(self) -> tuple[tuple[Digit, NDArray[np.int64]], ...]:
-        """The wires of all digits of one range, and one of these digits: they are checked at once."""
+        """The wires of all digits with the same range, and one of these digits; they are checked together."""
         alike: dict[tuple[int, int], list[Place]] = {}
         for place in self.places:
             alike.setdefault((place.digit.least, place.digit.top), []).append(place)
@@ -167,36 +167,36 @@ class Layout:
 
     @property
     def wires(self) -> int:
-        """Wires of all places."""
+        """Number of wires of all places."""
         return int(self.places[-1].wires.stop)
 
     @property
     def numbers(self) -> int:
-        """Polynomials of counts, norms and their sum that wires hold the digits of."""
+        """Number of polynomials of counts, norms and their sum whose digits the wires contain."""
         return int(self.places[-1].numbers.stop)
 
     @property
     def norm_groups(self) -> int:
-        """Polynomials that are 0 where norms are what is written; none where no norm is claimed."""
+        """Number of polynomials that are 0 if norms are as written; 0 if no norm is claimed."""
         norms = self.writing.norms
         return 0 if norms is None else norms.wires(self.points - self.blinds)
 
     @property
     def constraints(self) -> int:
-        """Polynomials that P combines: one for each wire, and those of norms."""
+        """Number of polynomials that P combines: one for each wire, and those of norms."""
         return self.wires + self.norm_groups
 
     @property
     def proof_values(self) -> int:
-        """Values that give the quotient."""
+        """Number of values of the quotient."""
         return self._proof_values(self.points)
 
     @property
     def soundness_bits(self) -> float:
-        """-log2 of the chance that counts outside the statement are accepted.
+        """-log2 of the probability that counts outside the statement are accepted.
 
-        At most degree (points - 1) evaluation points hide a digit out of range, and one value each of rho
-        and of the factors of rows; one more is the margin of the prototype.
+        At most degree (points - 1) evaluation points hide a digit out of range, and so does one value each of
+        rho and of the factors of rows; one more is the margin of the prototype.
         """
         prime = self.field.prime
         choices = prime**2 - prime if self.field.degree == 2 else prime - POINTS_BELOW
@@ -204,51 +204,51 @@ class Layout:
 
     @property
     def share_bytes(self) -> int:
-        """Bytes of the guardian's share of the digits."""
+        """Number of bytes of the guardian's share of the digits."""
         return self.writing.size * self.field.element_bytes
 
     @property
     def proof_bytes(self) -> int:
-        """Bytes of the guardian's share of the quotient."""
+        """Number of bytes of the guardian's share of the quotient."""
         return self.proof_values * self.field.degree * self.field.element_bytes
 
     @property
     def message_values(self) -> int:
-        """Elements of the extension in a verifier share: every wire, the quotient, the sums if claimed."""
+        """Number of extension elements in a verifier share: wires, the quotient, and the sums if claimed."""
         norm = self.statement.norm
         return self.wires + 1 + (self.statement.total is not None or (norm is not None and norm.joint))
 
     @property
     def message_bytes(self) -> int:
-        """Bytes of the querying party's verifier share."""
+        """Number of bytes of the querying party's verifier share."""
         return self.message_values * self.field.degree * self.field.element_bytes
 
     def arrange(self, digits: NDArray[Whole]) -> NDArray[Whole]:
-        """All digits, or shares of them, as the values of wires after the blinds."""
+        """Return all digits, or shares of them, as the values of wires after the blinds."""
         return self.writing.cut(digits, self.points - self.blinds)
 
     def counts(self, digits: FieldArray) -> FieldArray:
-        """Shares of all digits as shares of counts (rows, cells)."""
+        """Return shares of counts (rows, cells) from shares of all digits."""
         return self.writing.read(self.field, digits)
 
     @cached_property
     def point_leads(self) -> FieldArray:
-        """Of `leads` for the values of a wire, (points,)."""
+        """The `leads` of a wire's values, (points,)."""
         return leads(self.field, self._factorials, self.points)
 
     @cached_property
     def end_leads(self) -> FieldArray:
-        """Of `leads` for the values of the quotient, (proof_values,)."""
+        """The `leads` of the quotient's values, (proof_values,)."""
         return leads(self.field, self._factorials, self.proof_values)
 
     @cached_property
     def over_vanishing(self) -> FieldArray:
-        """1 / Z where the quotient has its values, (proof_values,)."""
+        """1 / Z at the points of the quotient's values, (proof_values,)."""
         return over_products(self.field, self._factorials, self.blinds, self.points, self.proof_values)
 
     @cached_property
     def extension_limbs(self) -> list[NDArray[np.float64]]:
-        """Matrices that take digits and the blinds' limbs to a wire's other values, 31 bits of them each.
+        """Matrices that map digits and the blinds' limbs to a wire's other values, 31 bits of them each.
 
         Rows: digits first, then for each limb of `BLIND_LIMB` bits, the lowest first, all blinds. Digits are
         so small that float64 products with them are exact.
@@ -273,5 +273,5 @@ class Layout:
 
 @lru_cache(maxsize=16)
 def layout_of(statement: Statement, field: PrimeField) -> Layout:
-    """Return the layout of a statement, kept with its matrices; they have at most 16 MiB."""
+    """Return the cached layout of a statement with its matrices; they take at most 16 MiB."""
     return Layout(statement, field)

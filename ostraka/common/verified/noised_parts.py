@@ -1,7 +1,7 @@
-"""What a party proves of a ballot with its own noise: that no count lies beyond what votes and noise can be.
+"""What a party proves about a ballot with its own noise: no count is beyond what votes and noise can reach.
 
-Nobody gets a share of votes without their noise. docs/verified-ballots.md says what is proved, and
-docs/accounting-parties.md what it costs that noise is cut off.
+Nobody gets a share of votes without their noise. docs/verified-ballots.md explains what is proved, and
+docs/accounting-parties.md the cost of cutting off the noise.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ from ostraka.common.verified.voters import count_voters
 from ostraka.protos.ostraka.v1 import common_pb2
 
 DEVIATIONS = 12
-"""At which a draw is cut off: it lies beyond with a chance below 2^-107."""
+"""Deviations at which a draw is cut off; it exceeds them with a probability below 2^-107."""
 MOVED_DEVIATIONS = 2
-"""By which a unit moves a count at most: ten are left then, and what is cut off tells of no vote."""
+"""Deviations by which a unit may move a count: ten remain then, and cut-off noise reveals no vote."""
 _EXACT = 2**53
-"""Steps that float64 counts one by one."""
+"""Number of steps up to which float64 is exact."""
 
 
 @dataclass(frozen=True)
 class NoisedPart:
-    """The noised ballot of a party on queries on which its votes can come to the same.
+    """The noised ballot of a party on queries for which its votes have the same maximum.
 
     Attributes:
-        queries: by index.
-        layout: of the proof: counts are in steps of 2^-16 vote.
+        queries: their indices.
+        layout: the proof's layout; counts are in steps of 2^-16 vote.
     """
 
     queries: NDArray[np.int64] = field(repr=False)
     layout: Layout
 
     def counts(self, ballots: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the rows of a weighted ballot with noise, (Q, width) in votes, as the layout has them."""
+        """Return the rows of a weighted ballot with noise, (Q, width) in votes, as the layout needs them."""
         steps: NDArray[np.int64] = (ballots[self.queries] * VOTE).astype(np.int64)
         return steps
 
     def ballots(self, counts: RingArray, queries: int, width: int) -> RingArray:
-        """Return a share of the noised ballot, (queries, width), that is 0 on others, from one of counts."""
+        """Return a share of the noised ballot, (queries, width), from one of counts; 0 on other queries."""
         total: RingArray = np.zeros((queries, width), dtype=counts.dtype)
         total[self.queries] = counts
         return total
@@ -60,13 +60,13 @@ class NoisedPart:
 def parts_with_noise(
     plan: Plan, participant: common_pb2.Participant, present: NDArray[np.bool_]
 ) -> tuple[NoisedPart, ...]:
-    """Return what a party proves, of whose cohorts those `present` vote, (cohorts, queries).
+    """Return what a party proves if its cohorts vote as `present` says, (cohorts, queries).
 
-    A part holds all queries on which votes can come to the same; noise is on all queries. Nothing is returned
-    where the guardian draws the noise.
+    A part contains all queries with the same maximum of votes; all queries have noise. Nothing is returned if
+    the guardian draws the noise.
 
-    Raises `plan.invalid` where one record or person moves counts too far beside the bound, or votes and noise
-    do not fit the plan's field.
+    Raises `plan.invalid` if one record or person moves counts too far compared with the bound, or if votes
+    and noise do not fit the plan's field.
     """
     draws = plan.mechanism.party_draws(present.shape[1], plan.classes)
     if not draws:
@@ -83,19 +83,19 @@ def parts_with_noise(
 
 
 def draw_bounded(draws: Sequence[Draw], source: Source) -> NDArray[np.float64]:
-    """Draw a party's noise, (queries, width) in votes, each draw cut off at its bound."""
+    """Draw a party's noise, (queries, width) in votes, with each draw cut off at its bound."""
     steps = sum(np.clip(draw.of(source), -find_bound(draw), find_bound(draw)) for draw in draws)
     return np.ldexp(steps, -FRACTION_BITS)
 
 
 def find_bound(draw: Draw) -> int:
-    """Return where a draw is cut off, in steps of 2^-16 vote on either side of 0."""
+    """Return the bound of a draw, in steps of 2^-16 vote on either side of 0."""
     bound: int = math.ceil(DEVIATIONS * draw.sigma * VOTE)
     return bound
 
 
 def claim_noised(draws: Sequence[Draw], rows: int, votes: int) -> Statement:
-    """Return the claim of counts that are up to so many `votes`, in steps, and noise within its bounds."""
+    """Return the claim of counts from up to `votes`, in steps, and noise within its bounds."""
     bound = sum(find_bound(draw) for draw in draws)
     return Statement(rows, draws[0].shape[1], votes + bound, None, lowest=-bound)
 

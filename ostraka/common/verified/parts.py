@@ -1,6 +1,6 @@
-"""What a party proves of its ballots in a batch: a part for all cohorts that vote and weigh the same.
+"""What a party proves about its ballots in a batch: a part for all cohorts with the same votes and weight.
 
-`sum_parts` has what it proves of a sum over records, `noised_parts` what of a ballot with its own noise.
+`sum_parts` has the proof of a sum over records, `noised_parts` that of a ballot with its own noise.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Part:
     """The ballots of some cohorts of a party.
 
     Attributes:
-        cohorts: their places among the party's.
-        queries: on which they vote, by index.
-        columns: of the ballots, on which they do not abstain.
-        weight: of each of their votes, in steps of 2^-16 vote.
-        unit: of counts, in steps of 2^-16 unweighted vote.
-        layout: of the proof.
+        cohorts: their positions among the party's cohorts.
+        queries: the indices of the queries on which they vote.
+        columns: the columns of the ballots on which they do not abstain.
+        weight: the weight of each of their votes, in steps of 2^-16 vote.
+        unit: the unit of counts, in steps of 2^-16 unweighted vote.
+        layout: the proof's layout.
     """
 
     cohorts: tuple[int, ...]
@@ -46,7 +46,7 @@ class Part:
     layout: Layout
 
     def counts(self, ballots: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return ballots of these cohorts alone, (Q, width) in unweighted votes, as the layout has them."""
+        """Return ballots of only these cohorts, (Q, width) in unweighted votes, as the layout needs them."""
         rows = self.layout.statement.rows
         cells = self.layout.statement.cells
         counted = ballots[np.ix_(self.queries, self.columns)] * (VOTE // self.unit)
@@ -57,7 +57,7 @@ class Part:
         return np.hstack([counts, nowhere])
 
     def ballots(self, counts: RingArray, queries: int, width: int) -> RingArray:
-        """Return a share of weighted ballots, (queries, width), from one of counts, (rows, cells).
+        """Return a share of weighted ballots, (queries, width), from a share of counts, (rows, cells).
 
         A count weighs its unit times the weight, rounded toward zero to 2^-16 vote.
         """
@@ -71,15 +71,14 @@ class Part:
 
 
 AnyPart = Part | NoisedPart | SumPart
-"""What is proved of votes, of votes with noise added to them, or of a sum over records."""
+"""What is proved: of votes, of votes with noise added to them, or of a sum over records."""
 
 
 def check_parts(plan: Plan, participant: common_pb2.Participant) -> None:
-    """Raise `plan.invalid` where a party's ballots do not fit the plan's field, whoever of its cohorts votes.
+    """Raise `plan.invalid` if a party's ballots do not fit the plan's field, whichever of its cohorts vote.
 
-    So it does where its noise does not fit them, as `parts_with_noise` says.
-
-    Those of one weight are at most a part together, of the largest batch.
+    Also raises if its noise does not fit, as in `parts_with_noise`. The cohorts of one weight make at most
+    one part together, of the largest batch.
     """
     if plan.mechanism.sums_records:
         sum_parts(plan, participant, np.ones((len(participant.cohorts), 1), dtype=np.bool_))
@@ -98,9 +97,9 @@ def check_parts(plan: Plan, participant: common_pb2.Participant) -> None:
 def parts_of(
     plan: Plan, participant: common_pb2.Participant, present: NDArray[np.bool_]
 ) -> tuple[AnyPart, ...]:
-    """Return what a party proves, of whose cohorts those `present` take part, (cohorts, queries).
+    """Return what a party proves if its cohorts participate as `present` says, (cohorts, queries).
 
-    Raises as `vote_parts`, `parts_with_noise` and `sum_parts`.
+    Raises as in `vote_parts`, `parts_with_noise` and `sum_parts`.
     """
     if plan.mechanism.sums_records:
         return sum_parts(plan, participant, present)
@@ -110,9 +109,9 @@ def parts_of(
 def vote_parts(
     plan: Plan, participant: common_pb2.Participant, present: NDArray[np.bool_]
 ) -> tuple[Part, ...]:
-    """Return what a party proves of its votes, of whose cohorts those `present` vote, (cohorts, queries).
+    """Return what a party proves about its votes if its cohorts vote as `present` says, (cohorts, queries).
 
-    Raises `plan.invalid` where its ballots do not fit the plan's field.
+    Raises `plan.invalid` if its ballots do not fit the plan's field.
     """
     alike: dict[tuple[int, bytes], list[int]] = {}
     for place, votes in enumerate(present):
@@ -166,6 +165,6 @@ def join_ballots(
 
 
 def context_of(session_id: str, batch_id: int, site: str) -> bytes:
-    """Return what binds everything about a party's verified ballots to one batch of one session."""
+    """Return the bytes that bind a party's verified ballots to one batch of one session."""
     named = [session_id.encode(), str(batch_id).encode(), site.encode()]
     return _DOMAIN + b"".join(len(name).to_bytes(4, "big") + name for name in named)

@@ -1,8 +1,8 @@
 """The polynomials of a proof: 0 where digits and norms are right, divided by what vanishes there.
 
-Where norms are claimed a lane is a cell, so that the counts of a row are values of as many wires at one
-point. Their sum of powers, less the norm that the row's own digits write, is 0 there; of digits within their
-ranges no sum wraps around the field.
+If norms are claimed, a lane is a cell, so the counts of a row are the values of as many wires at one point.
+Their sum of powers minus the norm that the row's own digits represent is 0 there. With digits in range no sum
+wraps around the field.
 """
 
 from typing import Protocol
@@ -16,17 +16,17 @@ from ostraka.common.verified.writing import Digit
 
 
 class Algebra(Protocol):
-    """What the polynomial needs of a field or its extension."""
+    """The operations that the polynomials need, of a field or its extension."""
 
     def offset(self, a: FieldArray, step: int) -> FieldArray:
-        """Add an integer; the sum is a factor for `multiply`."""
+        """Add an integer; the sum is a valid factor for `multiply`."""
 
     def multiply(self, a: FieldArray, b: FieldArray) -> FieldArray:
-        """Products, element by element."""
+        """Return products, element by element."""
 
 
 def range_product(algebra: Algebra, values: FieldArray, digit: Digit) -> FieldArray:
-    """Return the product of x - v, for every value v of a digit, of every element x.
+    """Return, for every element x, the product of x - v over all values v of a digit.
 
     The factors of least + v and top - v are multiplied together: y + v (span - v), where
     y = (x - least) (x - top).
@@ -41,16 +41,16 @@ def range_product(algebra: Algebra, values: FieldArray, digit: Digit) -> FieldAr
 
 
 def add_place(field: PrimeField, numbers: FieldArray, values: FieldArray, weight: int) -> None:
-    """Add the values of a place's wires, times its weight, to those of the numbers that it writes."""
+    """Add the values of a place's wires, times its weight, to the numbers whose digits they are."""
     numbers[:] = field.add(numbers, field.scale(values, weight))
 
 
 def norm_differences(layout: Layout, algebra: Algebra, numbers: FieldArray) -> FieldArray:
-    """Return by how much norms differ from what is written, (norm_groups, values), nothing without norms.
+    """Return how far norms differ from what is written, (norm_groups, values); empty without norms.
 
     Args:
-        layout: of the statement.
-        algebra: of the values.
+        layout: the statement's layout.
+        algebra: the algebra of the values.
         numbers: values of the polynomials of all numbers, (numbers, values).
     """
     if layout.statement.norm is None:
@@ -68,7 +68,7 @@ def norm_differences(layout: Layout, algebra: Algebra, numbers: FieldArray) -> F
 
 
 _CHUNK = 40_000
-"""Values of wires that are computed together, so that they stay in a core's cache."""
+"""Number of wire values that are computed together, so that they stay in a core's cache."""
 
 
 def quotient_values(
@@ -77,10 +77,10 @@ def quotient_values(
     """Return the quotient's values, (proof_values, degree).
 
     Args:
-        layout: of the statement that the digits satisfy.
-        digits: all of them, each within its range.
+        layout: the layout of the statement that the digits satisfy.
+        digits: all digits, each within its range.
         blinds: (wires, blinds), uniform.
-        factors: rho, (constraints, degree), of the guardian's challenge.
+        factors: rho, (constraints, degree), from the guardian's challenge.
     """
     field = layout.field
     shifts = np.arange(0, field.bits, BLIND_LIMB, dtype=np.uint64)

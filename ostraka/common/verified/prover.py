@@ -15,13 +15,13 @@ from ostraka.common.verified.polynomials import quotient_values
 
 
 class Prover:
-    """One party's counts of one batch, which it proves to one challenge.
+    """One party's counts of one batch, which it proves for one challenge.
 
     Attributes:
-        commitment: to context and seed, for the guardian.
-        blind_seed: of the guardian's share of the blinds.
-        guardian_share: the guardian's shares of the digits of all parts, one after the other.
-        attester: what the party keeps in case that the guardian refuses its ballots.
+        commitment: the commitment to context and seed, for the guardian.
+        blind_seed: the seed of the guardian's share of the blinds.
+        guardian_share: the guardian's shares of the digits of all parts, concatenated.
+        attester: what the party keeps in case the guardian refuses its ballots.
     """
 
     def __init__(
@@ -32,17 +32,17 @@ class Prover:
         seed: bytes,
         blind_seed: bytes,
     ) -> None:
-        """Split the counts.
+        """Split the counts into shares.
 
         Args:
-            layouts: one a part.
-            counts: one matrix (rows, cells) a part, within the part's statement.
-            context: bytes that bind session, batch and party.
-            seed: 32 fresh random bytes, the querying party's after the proof has left.
-            blind_seed: 32 fresh random bytes, the guardian's.
+            layouts: one per part.
+            counts: one matrix (rows, cells) per part, within the part's statement.
+            context: bytes that identify session, batch and party.
+            seed: 32 fresh random bytes; the querying party gets them after the proof was sent.
+            blind_seed: 32 fresh random bytes, for the guardian.
 
         Raises:
-            ValueError: for counts that no proof can be made of.
+            ValueError: for counts that do not satisfy the statement.
         """
         for layout, matrix in zip(layouts, counts, strict=True):
             _check(layout.statement, matrix)
@@ -62,7 +62,7 @@ class Prover:
     def prove(self, challenge: bytes) -> bytes:
         """Return the guardian's share of the quotients of all parts for its challenge of 32 bytes.
 
-        The same challenge gets the same bytes. Proofs for two challenges under one seed would tell digits.
+        The same challenge gets the same bytes. Proofs for two challenges under one seed would reveal digits.
 
         Raises:
             OstrakaError: `batch.altered` for a second challenge.

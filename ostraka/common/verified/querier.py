@@ -11,13 +11,13 @@ __all__ = ["Point", "count_shares", "message"]
 
 
 def message(layouts: Sequence[Layout], context: bytes, seed: bytes, point: Point) -> bytes:
-    """Return the querying party's verifier shares of one party's parts, one after the other.
+    """Return the querying party's verifier shares of one party's parts, concatenated.
 
     Args:
-        layouts: one a part.
-        context: bytes that bind session, batch and party.
-        seed: the party's.
-        point: the batch's, the same for all parties.
+        layouts: one per part.
+        context: bytes that identify session, batch and party.
+        seed: the party's seed.
+        point: the batch's point, the same for all parties.
     """
     return b"".join(
         layout.field.to_bytes(
@@ -37,7 +37,7 @@ def message(layouts: Sequence[Layout], context: bytes, seed: bytes, point: Point
 
 
 def count_shares(layouts: Sequence[Layout], context: bytes, seed: bytes) -> list[FieldArray]:
-    """Return the querying party's shares of one party's counts, (rows, cells) a part."""
+    """Return the querying party's shares of one party's counts, (rows, cells) per part."""
     return [layout.counts(_digits(layout, context, part, seed)) for part, layout in enumerate(layouts)]
 
 

@@ -1,4 +1,4 @@
-"""What a party proves of its sum over records: a part for each block, of all its cohorts together."""
+"""What a party proves about its sum over records: a part for each block, for all its cohorts together."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ class SumPart:
     """One block of a party's sum.
 
     Attributes:
-        columns: of the sum, that the block has.
-        layout: of the proof: values are counts, in steps of 2^-16, with zeros after the last.
+        columns: the columns of the sum in the block.
+        layout: the proof's layout; counts are values in steps of 2^-16, padded with zeros.
     """
 
     columns: slice
     layout: Layout
 
     def counts(self, ballots: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the block of a weighted sum (1, width), in units, as the layout has it."""
+        """Return the block of a weighted sum (1, width), in units, as the layout needs it."""
         statement = self.layout.statement
         steps = (ballots[0, self.columns] * VOTE).astype(np.int64)
         return np.pad(steps, (0, statement.size - len(steps))).reshape(statement.rows, statement.cells)
 
     def ballots(self, counts: RingArray, queries: int, width: int) -> RingArray:
-        """Return a share of the sum, (1, width), that is 0 outside the block, from one of counts."""
+        """Return a share of the sum, (1, width), from a share of counts; 0 outside the block."""
         total: RingArray = np.zeros((queries, width), dtype=counts.dtype)
         block = total[0, self.columns]
         block[:] = counts.ravel()[: len(block)]
@@ -50,9 +50,9 @@ class SumPart:
 def sum_parts(
     plan: Plan, participant: common_pb2.Participant, scheduled: NDArray[np.bool_]
 ) -> tuple[SumPart, ...]:
-    """Return what a party proves of a sum over its cohorts that are `scheduled` for it, (cohorts, 1).
+    """Return what a party proves about a sum over its `scheduled` cohorts, (cohorts, 1).
 
-    Raises `plan.invalid` where the sum does not fit the plan's field.
+    Raises `plan.invalid` if the sum does not fit the plan's field.
     """
     mechanism = plan.mechanism
     field = plan.modulus
@@ -74,9 +74,9 @@ def sum_parts(
 
 
 def largest_norm(block: Block, cohorts: Sequence[common_pb2.Cohort]) -> int:
-    """Return the largest norm of a block of a party that keeps to the question, in steps of 2^-16.
+    """Return the largest norm of a block of a party that follows the question, in steps of 2^-16.
 
-    Each record may be a chunk of its own, which is rounded, and so is what a weight makes of a cohort
+    Each record may be a separate chunk, which is rounded; the weighted value of a cohort is rounded as well
     (docs/verified-ballots.md).
     """
     rounded = _root(block.width)
@@ -86,19 +86,19 @@ def largest_norm(block: Block, cohorts: Sequence[common_pb2.Cohort]) -> int:
 
 
 def claim_norm(values: int, norm: int, field: PrimeField) -> Statement | None:
-    """Return the closest claim of signed values with a norm of at most `norm` whose proof fits a field.
+    """Return the tightest claim of signed values with a norm of at most `norm` whose proof fits a field.
 
-    It is of values that are rounded so far that no sum of squares wraps around: a norm up to
-    norm + (sqrt(values) + 2) unit passes. None: a field has no room for the values themselves.
+    The values are rounded so far that no sum of squares wraps around; a norm up to norm + (sqrt(values) + 2)
+    unit passes. None if even the values do not fit the field.
     """
     places = 1
     while reach_of_digits(places) < norm:
         places += 1
-    # Proof and verifier share together are shortest where both are as long.
+    # Proof and verifier share together are shortest if both have the same length.
     rows = max(1, math.isqrt(values * places // (SIGNED_BASE - 1)))
     cells = -(-values // rows)
     for unit in (SIGNED_BASE**place for place in range(places)):
-        # Rounding moves a value by half a unit, less a half, at most.
+        # Rounding moves a value by at most half a unit, less a half.
         most = (norm + _root(values) * (unit // 2)) // unit + 1
         bound = Norm(2, most**2, unit, joint=True)
         statement = Statement(rows, cells, reach_of_digits(places), None, bound, signed=True)

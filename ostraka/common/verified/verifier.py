@@ -1,4 +1,4 @@
-"""The guardian's side: what a party submitted, and whether it is what the statements say."""
+"""The guardian's side: what a party submitted, and whether it satisfies the statements."""
 
 import hmac
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ class Submission:
 
     Attributes:
         share: the guardian's shares of the digits of all parts, valid for the layouts it was read with.
-        commitment: to the seed that the querying party gets.
-        blind_seed: of the guardian's share of the blinds.
+        commitment: the commitment to the seed that the querying party gets.
+        blind_seed: the seed of the guardian's share of the blinds.
     """
 
     share: bytes
@@ -32,7 +32,7 @@ class Submission:
 
     @classmethod
     def read(cls, layouts: Sequence[Layout], share: bytes, commitment: bytes, blind_seed: bytes) -> Self:
-        """Return what a party sent; raise `message.invalid` for other lengths and elements."""
+        """Return what a party sent; raise `message.invalid` for wrong lengths or elements."""
         if len(commitment) != COMMITMENT_BYTES or len(blind_seed) != SEED_BYTES:
             raise OstrakaError(
                 ErrorCode.MESSAGE_INVALID,
@@ -44,7 +44,7 @@ class Submission:
 
 
 def count_shares(layouts: Sequence[Layout], submission: Submission) -> list[FieldArray]:
-    """Return the guardian's shares of one party's counts, (rows, cells) a part."""
+    """Return the guardian's shares of one party's counts, (rows, cells) per part."""
     parts = zip(layouts, _digits(layouts, submission.share), strict=True)
     return [layout.counts(digits) for layout, digits in parts]
 
@@ -59,18 +59,18 @@ def accepts(
     seed_digest: bytes,
     message: bytes,
 ) -> bool:
-    """Return whether a party's counts are what its statements say, by everything that came of it.
+    """Return whether a party's counts satisfy its statements, judged by all messages.
 
-    Whatever party and querying party sent, the work is the same where lengths and elements are valid, and
-    the result is False where they are not.
+    Whatever the party and the querying party sent, the work is the same if lengths and elements are valid; if
+    they are not, the result is False.
 
     Args:
-        layouts: one a part.
-        context: bytes that bind session, batch and party.
+        layouts: one per part.
+        context: bytes that identify session, batch and party.
         submission: what the party sent first.
-        challenge: 32 bytes that the guardian drew after that, for this party alone.
-        proof: what the party answered to the challenge.
-        point: the batch's, from the querying party.
+        challenge: 32 bytes that the guardian drew after that, for this party only.
+        proof: the party's answer to the challenge.
+        point: the batch's point, from the querying party.
         seed_digest: the querying party's commitment to context and the party's seed.
         message: the querying party's verifier shares.
     """
@@ -82,7 +82,7 @@ def accepts(
         )
     except OstrakaError:
         return False
-    # Nothing ends early: how long this takes does not tell which check failed.
+    # No early exit: the time taken must not reveal which check failed.
     accepted = hmac.compare_digest(seed_digest, submission.commitment)
     for part, layout in enumerate(layouts):
         field = layout.field
@@ -101,7 +101,7 @@ def accepts(
 
 
 def _holds(layout: Layout, point: Point, factors: FieldArray, values: FieldArray) -> bool:
-    """Return whether all constraints, combined, are Z times the quotient, and rows sum up."""
+    """Return whether all constraints, combined, are Z times the quotient, and all sums are right."""
     field = layout.field
     algebra = ExtensionField(layout.field)
     zeros = np.empty((layout.constraints, field.degree), np.uint64)
@@ -124,7 +124,7 @@ def _digits(layouts: Sequence[Layout], share: bytes) -> list[FieldArray]:
 
 
 def _read(layouts: Sequence[Layout], data: bytes, shapes: Sequence[tuple[int, int]]) -> list[FieldArray]:
-    """Read one matrix of elements a part; raise `message.invalid` for any other bytes."""
+    """Read one matrix of elements per part; raise `message.invalid` for any other bytes."""
     sizes = [
         rows * width * layout.field.element_bytes
         for layout, (rows, width) in zip(layouts, shapes, strict=True)

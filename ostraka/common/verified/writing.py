@@ -1,4 +1,4 @@
-"""All that a statement is about, written as digits, and the wires that hold them."""
+"""Everything that a statement is about, written as digits, and the wires that contain them."""
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -11,10 +11,10 @@ from ostraka.common.sharing.prime_field import FieldArray, PrimeField
 from ostraka.common.sharing.statement import SIGNED_BASE, SIGNED_TOP, Statement, reach_of_digits
 
 Whole = TypeVar("Whole", np.int64, np.uint64)
-"""Digits as they are, or elements of a field: shares of them."""
+"""Plain digits, or field elements that are shares of them."""
 
 _DIGIT_COST = 440
-"""What sharing and sending one digit weighs beside one product of the proof.
+"""Cost of sharing and sending one digit, relative to one product of the proof.
 
 A digit of top d needs d (d + 1) / 2 products. With this weight counts to 30 are one digit, counts to about
 500 two, and counts of tens of thousands four.
@@ -33,22 +33,22 @@ class Digit:
 
     @property
     def span(self) -> int:
-        """By how much its values differ at most."""
+        """The largest difference between its values."""
         return self.top - self.least
 
 
 @lru_cache(maxsize=256)
 def cheapest(most: int, largest_top: int = _MAX_TOP) -> tuple[Digit, ...]:
-    """Return the digits, the lowest first, of counts 0..most at the least cost of bytes and work."""
+    """Return the digits, the lowest first, of counts 0..most with the least cost of bytes and work."""
     return min((digits_of(most, top) for top in range(1, min(most, largest_top) + 1)), key=_cost)
 
 
 @lru_cache(maxsize=256)
 def digits_of(most: int, top: int) -> tuple[Digit, ...]:
-    """Return few digits of at most `top` each that write exactly the counts 0..most, the lowest first.
+    """Return few digits of at most `top` each that represent exactly the counts 0..most, the lowest first.
 
-    The highest digit, of weight c and top t, leaves most - c t for the lower ones. It leaves no gap where
-    c - 1 is not more than that; the largest such c is (most + 1) // (t + 1).
+    The highest digit, of weight c and top t, leaves most - c t for the lower ones. There is no gap if c - 1
+    is not more than that; the largest such c is (most + 1) // (t + 1).
     """
     if most <= top:
         return (Digit(1, most),)
@@ -66,9 +66,9 @@ def find_signed_digits(most: int) -> tuple[Digit, ...]:
 
 @lru_cache(maxsize=256)
 def shift_digits(least: int, most: int) -> tuple[Digit, ...]:
-    """Return the digits, the lowest first, that write exactly the numbers least..most, of which 0 is one.
+    """Return the digits, the lowest first, that represent exactly the numbers least..most, which include 0.
 
-    They are the cheapest of 0..most-least, each less by its share of what writes -least there.
+    They are the cheapest digits of 0..most-least, each shifted by its digit in the representation of -least.
     """
     digits = cheapest(most - least)
     zeros = write(np.array([-least]), digits)[:, 0].tolist()
@@ -96,14 +96,14 @@ def _cost(digits: tuple[Digit, ...]) -> int:
 
 @dataclass(frozen=True)
 class Lanes:
-    """Numbers in lanes of equal length, each written as the same digits.
+    """Numbers in lanes of equal length, each written with the same digits.
 
-    Digits are ordered by place, the lowest first, then by lane. A wire holds digits of one place and lane.
+    Digits are ordered by place, the lowest first, then by lane. A wire contains digits of one place and lane.
 
     Attributes:
-        digits: of a number, the lowest first.
+        digits: the digits of a number, the lowest first.
         count: number of lanes.
-        length: numbers in a lane.
+        length: number of numbers in a lane.
     """
 
     digits: tuple[Digit, ...]
@@ -112,11 +112,11 @@ class Lanes:
 
     @property
     def size(self) -> int:
-        """Digits of all numbers."""
+        """Number of digits of all numbers."""
         return len(self.digits) * self.count * self.length
 
     def wires(self, held: int) -> int:
-        """Return the wires of one place, if a wire holds so many digits."""
+        """Return the number of wires of one place, if a wire contains `held` digits."""
         return self.count * -(-self.length // held)
 
     def write(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -132,7 +132,7 @@ class Lanes:
         return total
 
     def cut(self, digits: NDArray[Whole], held: int) -> NDArray[Whole]:
-        """Return digits (size,) as wires hold them, (places * wires, held), with zeros after each lane."""
+        """Return digits (size,) as wires contain them, (places * wires, held), with zeros after each lane."""
         lanes = len(self.digits) * self.count
         padded = np.zeros((lanes, -(-self.length // held) * held), digits.dtype)
         padded[:, : self.length] = digits.reshape(lanes, self.length)
@@ -140,18 +140,18 @@ class Lanes:
 
 
 _MAX_FRACTION_TOP = 10
-"""Counts with norms are of fractions, and large: fewer, larger digits save less than their products cost."""
+"""Counts with norms are fractions, and large: fewer, larger digits save less than their products cost."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """The wires that hold one place of some numbers' digits.
+    """The wires that contain one place of the digits of some numbers.
 
     Attributes:
-        digit: of the place.
-        wires: of all wires.
-        numbers: what the wires are digits of: a number for each wire, and the same for each of its places.
-        weight: of the digit in that number, which is the rounded one where the norm is of rounded counts.
+        digit: the digit of the place.
+        wires: their range among all wires.
+        numbers: the numbers of these digits: one for each wire, the same for every place.
+        weight: the digit's weight in that number; for norms of rounded counts, in the rounded number.
     """
 
     digit: Digit
@@ -162,13 +162,13 @@ class Place:
 
 @dataclass(frozen=True)
 class Writing:
-    """Counts as digits, and after them the rows' norms, and their sum, where the statement claims these."""
+    """Counts as digits, followed by the rows' norms and their sum, if the statement claims them."""
 
     statement: Statement
 
     @cached_property
     def counts(self) -> Lanes:
-        """How counts are written: in one lane, or in one for each cell where norms are claimed."""
+        """How counts are written: in one lane, or in one lane per cell if norms are claimed."""
         rows = self.statement.rows
         cells = self.statement.cells
         if self.statement.norm is None:
@@ -179,14 +179,14 @@ class Writing:
 
     @cached_property
     def norms(self) -> Lanes | None:
-        """How norms are written: in one lane, by digits no larger than those of counts."""
+        """How norms are written: in one lane, with digits no larger than those of counts; else None."""
         if self.statement.norm is None:
             return None
         return Lanes(digits_of(self.statement.norm.most, self.largest_span), 1, self.statement.rows)
 
     @cached_property
     def norm_sum(self) -> Lanes | None:
-        """How the sum of all rows' norms is written, where that is bounded: by no more than the bound."""
+        """How the sum of all rows' norms is written if it is bounded: up to the bound; else None."""
         if self.norms is None or self.statement.norm is None or not self.statement.norm.joint:
             return None
         return Lanes(self.norms.digits, 1, 1)
@@ -198,11 +198,11 @@ class Writing:
 
     @property
     def size(self) -> int:
-        """Digits of everything."""
+        """Number of digits of everything."""
         return sum(lanes.size for lanes in self._lanes)
 
     def write(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the digits (size,) of counts (rows, cells), of their norms and of the sum of these."""
+        """Return the digits (size,) of counts (rows, cells), of their norms and of the sum of norms."""
         if self.norms is None or self.statement.norm is None:
             return self.counts.write(counts)
         norms = self.statement.norm.of(counts)
@@ -212,15 +212,16 @@ class Writing:
         return np.concatenate(written)
 
     def read(self, field: PrimeField, digits: FieldArray) -> FieldArray:
-        """Return counts (rows, cells), or shares of them, of digits (size,)."""
+        """Return counts (rows, cells), or shares of them, from digits (size,)."""
         counts = self.counts.read(field, digits[: self.counts.size])
         shaped: FieldArray = counts.reshape(self.statement.rows, -1) if self.norms is None else counts.T
         return shaped
 
     def read_sums(self, field: PrimeField, digits: FieldArray) -> FieldArray | None:
-        """Return what is checked of sums, or shares of it, of digits (size,); None where nothing is.
+        """Return what is checked of sums, or shares of it, from digits (size,); None if nothing is checked.
 
-        Each row's sum of counts, (rows,), or by how much that of all norms is not what is written, (1,).
+        It is each row's sum of counts, (rows,), or how far the sum of all norms differs from what is written,
+        (1,).
         """
         if self.statement.total is not None:
             return field.total(self.read(field, digits), 1)
@@ -231,16 +232,16 @@ class Writing:
         return field.subtract(total, self.norm_sum.read(field, written)[0])
 
     def cut(self, digits: NDArray[Whole], held: int) -> NDArray[Whole]:
-        """Return digits (size,), or shares of them, by the wires that hold so many each, (wires, held)."""
+        """Return digits (size,), or shares of them, by wires with `held` digits each, (wires, held)."""
         parts = zip(self._lanes, self._split(digits), strict=True)
         return np.concatenate([lanes.cut(part, held) for lanes, part in parts])
 
     def wires(self, held: int) -> int:
-        """Return how many wires hold all digits, if each holds so many."""
+        """Return the number of wires for all digits, if each contains `held`."""
         return sum(len(lanes.digits) * lanes.wires(held) for lanes in self._lanes)
 
     def places(self, held: int) -> tuple[Place, ...]:
-        """Return the wires of every place, if each holds so many digits."""
+        """Return the wires of every place, if each contains `held` digits."""
         places: list[Place] = []
         wire = number = 0
         norm = self.statement.norm
@@ -248,7 +249,7 @@ class Writing:
             wires = lanes.wires(held)
             unit = norm.unit if norm is not None and lanes is self.counts else 1
             for digit in lanes.digits:
-                # Digits below the unit's place weigh nothing in what is rounded to it.
+                # Digits below the unit's place weigh nothing in the rounded number.
                 weight = digit.weight // unit
                 places.append(Place(digit, slice(wire, wire + wires), slice(number, number + wires), weight))
                 wire += wires
@@ -260,5 +261,5 @@ class Writing:
         return tuple(lanes for lanes in (self.counts, self.norms, self.norm_sum) if lanes is not None)
 
     def _split(self, digits: NDArray[Whole]) -> list[NDArray[Whole]]:
-        """Cut digits (size,) into those of each of the lanes."""
+        """Cut digits (size,) into those of each group of lanes."""
         return np.split(digits, np.cumsum([lanes.size for lanes in self._lanes])[:-1])

@@ -1,1 +1,1 @@
-"""What both ends of a connection agree on: sizes, numbers and what signatures are for."""
+"""What both ends of a connection agree on: sizes, numbers, and purposes of signatures."""

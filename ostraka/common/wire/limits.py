@@ -1,6 +1,6 @@
 """Limits of received messages: sizes, read from `limits.proto` and its options, and numbers.
 
-Numbers are integers for databases, times for dates, and nothing infinite.
+Integers must fit databases, times must be dates, and numbers must be finite.
 """
 
 import sys
@@ -17,16 +17,16 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.protos.ostraka.v1 import limits_pb2
 
 MAX_LENGTH = 1_000
-"""Entries of a repeated field, or characters of a text, whose `most` is not said."""
+"""Maximum entries of a repeated field, or characters of a text, without an option `most`."""
 MAX_KIB = 64
-"""KiB of a message whose `most_kib` is not said."""
+"""Maximum KiB of a message without an option `most_kib`."""
 MAX_FIELDS = 65_536
-"""Fields of a serialized request that are no entries of its lists, as a later version may add: as many as the
-longest list has entries."""
+"""Maximum number of fields of a serialized request that are not entries of its lists, since a later version
+may add some: as many as the longest list may have entries."""
 
 
 class _Field(NamedTuple):
-    """A field with as many entries or characters as a caller likes, or with a message in it."""
+    """A field of variable length, or one that contains a message."""
 
     name: str
     most: int
@@ -35,7 +35,7 @@ class _Field(NamedTuple):
 
 
 def check_limits(message: Message) -> None:
-    """Raise `message.too_large` where a list or text of `message`, or of a message in it, is too long.
+    """Raise `message.too_large` if a list or text in `message`, or in a message within it, is too long.
 
     A list is counted before any of its entries is looked at.
     """
@@ -52,10 +52,10 @@ def check_limits(message: Message) -> None:
 
 
 def check_lists(method: str, data: bytes) -> None:
-    """Raise `message.too_large` where a list of a serialized request is too long, before it is parsed.
+    """Raise `message.too_large` if a list of a serialized request is too long, before it is parsed.
 
-    An entry of two bytes takes 72 once it is parsed. A message that ends too early is left to the parser, and
-    lists in entries of a list to `check_limits`. Raises DecodeError for numbers that are none.
+    An entry of two bytes takes 72 bytes after parsing. A message that ends too early is left to the parser,
+    and lists within entries of a list to `check_limits`. Raises DecodeError for invalid numbers.
     """
     found = _method(method)
     if found is not None:
@@ -63,7 +63,7 @@ def check_lists(method: str, data: bytes) -> None:
 
 
 def _count(data: memoryview, descriptor: Descriptor, counts: Counter[str], path: str) -> None:
-    """Count the entries of lists by their path: a message that comes twice has the lists of both."""
+    """Count the entries of lists by path; a message that occurs twice has the lists of both occurrences."""
     lists = _lists(descriptor)
     for number, content in _wire_fields(data) if lists else ():
         name, most, nested = lists.get(number, ("", MAX_FIELDS, None))
@@ -76,9 +76,9 @@ def _count(data: memoryview, descriptor: Descriptor, counts: Counter[str], path:
 
 
 def _wire_fields(data: memoryview) -> Iterator[tuple[int, memoryview]]:
-    """Yield the number of each field and what it holds, as far as it can be read.
+    """Yield the number of each field and its content, as far as it can be read.
 
-    Nothing of numbers is yielded (protobuf.dev/programming-guides/encoding).
+    The content of numbers is empty (protobuf.dev/programming-guides/encoding).
     """
     at = 0
     try:
@@ -96,17 +96,17 @@ def _wire_fields(data: memoryview) -> Iterator[tuple[int, memoryview]]:
 
 
 _VARINT = 0
-"""Wire type of whole numbers, by the encoding of protobuf."""
+"""Wire type of whole numbers in protobuf's encoding."""
 _SIZED = 2
-"""That of texts, bytes and messages, whose length comes first."""
+"""Wire type of texts, bytes and messages, whose length comes first."""
 _VARINT_BYTES = 10
-"""Of 64 bits, seven to each."""
+"""Maximum bytes of a whole number: 64 bits, seven in each byte."""
 _FIXED_BYTES = {1: 8, 5: 4}
-"""Bytes of a number, by the wire type of those that have a fixed size."""
+"""Number of bytes of the wire types with a fixed size."""
 
 
 def _varint(data: memoryview, at: int) -> tuple[int, int]:
-    """Return the number that begins at a byte, and where it ends."""
+    """Return the number that begins at a byte, and its end."""
     value = 0
     for place in range(_VARINT_BYTES):
         byte = data[at + place]
@@ -118,7 +118,7 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
 
 @cache
 def _lists(descriptor: Descriptor) -> Mapping[int, tuple[str, int, Descriptor | None]]:
-    """Return the lists of a message, and the messages in it that have some, by number: name and most."""
+    """Return a message's lists, and the messages in it that have lists, by number: name and maximum."""
     found: dict[int, tuple[str, int, Descriptor | None]] = {}
     for field in descriptor.fields:
         options: Any = field.GetOptions()
@@ -130,26 +130,26 @@ def _lists(descriptor: Descriptor) -> Mapping[int, tuple[str, int, Descriptor | 
 
 
 def request_bytes(method: str) -> int:
-    """Return the most bytes of a request of a method, /package.Service/Method."""
+    """Return the maximum size in bytes of a request of a method, /package.Service/Method."""
     found = _method(method)
     return MAX_KIB << 10 if found is None else most_bytes(found.input_type)
 
 
 def reply_bytes(method: str) -> int:
-    """Return the most bytes of a reply of a method, or of each where it answers with a stream."""
+    """Return the maximum size in bytes of a reply of a method, or of each reply of a stream."""
     found = _method(method)
     return MAX_KIB << 10 if found is None else most_bytes(found.output_type)
 
 
 def most_bytes(descriptor: Descriptor) -> int:
-    """Return the most bytes that a serialized message of this type can have."""
+    """Return the maximum size in bytes of a serialized message of this type."""
     options: Any = descriptor.GetOptions()
     said: int = options.Extensions[limits_pb2.most_kib]
     return (said or MAX_KIB) << 10
 
 
 def too_large(what: str, most: int) -> OstrakaError:
-    """Return the error for `what` a caller sent, which exceeds `most`."""
+    """Return the error for something that a caller sent, `what`, which exceeds `most`."""
     return OstrakaError(
         ErrorCode.MESSAGE_TOO_LARGE, f"{what}, and at most {most} are taken; send less at once."
     )
@@ -157,7 +157,7 @@ def too_large(what: str, most: int) -> OstrakaError:
 
 @cache
 def _method(method: str) -> MethodDescriptor | None:
-    """Return what is known of a method; of one that Ostraka does not know, nothing is."""
+    """Return the description of a method; None if Ostraka does not know it."""
     try:
         return descriptor_pool.Default().FindMethodByName(method.strip("/").replace("/", "."))
     except KeyError:
@@ -178,9 +178,9 @@ def _fields(descriptor: Descriptor) -> tuple[_Field, ...]:
 
 
 MAX_INTEGER = 2**63 - 1
-"""The largest integer that a database takes: protobuf's unsigned ones may be twice as large."""
+"""The largest integer that databases take; protobuf's unsigned integers may be twice as large."""
 LAST_UNIX_S = 253_370_764_800
-"""1 January 9999: a time before it is a date in every time zone, as Python counts years up to 9999."""
+"""1 January 9999: earlier times are dates in every time zone, because Python counts years up to 9999."""
 _FINITE = sys.float_info.max
 _FLOATING = (FieldDescriptor.CPPTYPE_DOUBLE, FieldDescriptor.CPPTYPE_FLOAT)
 _TIMES = {"_unix_s": LAST_UNIX_S, "_unix_ms": 1000 * LAST_UNIX_S}
@@ -197,11 +197,10 @@ class _NumberField(NamedTuple):
 
 
 def check_numbers(message: Message) -> None:
-    """Raise `message.invalid` for what JSON, dates and databases cannot hold: an infinity, what is not a
-    number,
-    an integer above 2^63 - 1, or a time before 1970 or after the year 9998.
+    """Raise `message.invalid` for numbers that JSON, dates or databases cannot hold.
 
-    Looks at all messages within `message` as well; at their serialized payloads it does not.
+    These are infinities, not-a-number, integers above 2^63 - 1, and times before 1970 or after the year 9998.
+    All messages within `message` are checked as well, but not their serialized payloads.
     """
     for field in _number_fields(message.DESCRIPTOR):
         if field.nested and not field.repeated and not message.HasField(field.name):
@@ -220,7 +219,7 @@ def check_numbers(message: Message) -> None:
 
 @cache
 def _number_fields(descriptor: Descriptor) -> tuple[_NumberField, ...]:
-    """Return the fields to look at; those of messages without such numbers are passed over."""
+    """Return the fields to check; messages without such numbers are left out."""
     fields = []
     for field in descriptor.fields:
         nested = field.type == FieldDescriptor.TYPE_MESSAGE
@@ -231,7 +230,7 @@ def _number_fields(descriptor: Descriptor) -> tuple[_NumberField, ...]:
 
 
 def _range(field: FieldDescriptor) -> tuple[float, float]:
-    """Return from where to where a field's numbers go; (0, 0) where any that it can hold is fine."""
+    """Return the allowed range of a field's numbers; (0, 0) if every number of its type is allowed."""
     for suffix, most in _TIMES.items():
         if field.name.endswith(suffix):
             return 0, most

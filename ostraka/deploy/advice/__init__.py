@@ -1,1 +1,1 @@
-"""Advice before anything is spent: what a table shows that each way of learning together would be worth."""
+"""Advice before anything is spent: the value of each way of learning together, estimated on a table."""

@@ -1,4 +1,4 @@
-"""Advice: a table dealt out to sites again and again, each way tried on it, and what follows."""
+"""Advice: deal out a table to sites repeatedly, try each way on it, and recommend one."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -24,32 +24,32 @@ from ostraka.deploy.advice.sums import mu_of, try_sums
 from ostraka.deploy.advice.votes import VotePlans, new_budget, try_votes
 
 MIN_EPSILON = 0.01
-"""Below it no way tells anything of ten million records that it would not make up."""
+"""Below this epsilon no way learns anything from ten million records that is not noise."""
 CURVE = (0.5, 1.0, 2.0, 4.0, 8.0)
-"""Epsilons of a plot, as the literature has them."""
+"""Epsilons of a plot, as usual in the literature."""
 CURVE_SPLITS = 3
-"""On which these are tried: a line needs no interval."""
+"""Splits on which these are tried: a line needs no interval."""
 STEPS = 3
-"""Of a split: without noise, sums, votes."""
+"""Steps of a split: without noise, sums, votes."""
 Step = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What each way would be worth, and what to do.
+    """The estimated value of each way, and a recommendation.
 
     Attributes:
-        options: that were asked about.
-        amounts: of records.
-        rows: of the table.
-        features: of a record.
-        splits: that each way was tried on.
-        judged_by: the figure that ways are compared by.
-        ways: with their figures.
+        options: the options of the advice.
+        amounts: numbers of records.
+        rows: number of rows of the table.
+        features: number of features of a record.
+        splits: number of splits on which each way was tried.
+        judged_by: the figure by which ways are compared.
+        ways: the ways with their figures.
         recommendation: what to do.
-        curve: by way, the mean of that figure at each epsilon; empty unless it was asked for.
-        seconds: of the processor that all of it took.
-        notes: what a person should know of the table.
+        curve: by way, the mean of that figure at each epsilon; empty unless requested.
+        seconds: processor time of the whole advice.
+        notes: what a person should know about the table.
     """
 
     options: AdviceOptions
@@ -66,7 +66,7 @@ class Advice:
 
     @property
     def recommended(self) -> tuple[WayFigures, ...]:
-        """The way that is recommended; none where nothing is to be done."""
+        """The recommended way; empty if nothing is recommended."""
         found = (self.recommendation.way, self.recommendation.variant)
         return tuple(one for one in self.ways if (one.way, one.variant) == found)
 
@@ -84,17 +84,17 @@ def advise(
     target: TargetKind | None = None,
     on_step: Step = lambda done, total: None,
 ) -> Advice:
-    """Try what Ostraka offers at an epsilon on a table that stands for the sites' records.
+    """Try Ostraka's ways at an epsilon on a table that represents the sites' records.
 
-    Nothing is released and nobody is asked; the advice itself tells of the table.
+    Nothing is released and no site is asked; the advice itself reveals something about the table.
 
     Args:
         records: a table with labels, of own or public records like those of the sites.
-        label: its label column, or several of 0 and 1.
+        label: its label column, or several columns of 0 and 1.
         options: sites, budget, and the querying party's own records.
-        leave_out: columns that are not to be looked at.
-        target: what the label column holds; None: as it looks.
-        on_step: told how many steps of how many are done.
+        leave_out: columns that models may not see.
+        target: what the label column contains; None: decided by its values.
+        on_step: called with the number of finished steps and of all steps.
 
     Raises:
         OstrakaError: as `AdviceRecords.read` and `draw_splits`, `budget.too_small` for an epsilon below
@@ -113,7 +113,7 @@ def advise(
 
 
 def _commands(best: WayFigures, file: Path | None, labels: Sequence[str], found: Advice) -> tuple[str, ...]:
-    """Return what tries the way on this file, where it is one, and what does it at a federation."""
+    """Return the commands that try the way on this file, if there is one, and run it at a federation."""
     tried = None if file is None else simulate_command(best, file, labels, found.options, found.amounts)
     on_file = () if tried is None else (tried,)
     files = UNNAMED if found.amounts.own else Files(labelled=None)
@@ -122,7 +122,7 @@ def _commands(best: WayFigures, file: Path | None, labels: Sequence[str], found:
 
 def require_epsilon(epsilon: float) -> None:
     """Raise `budget.too_small` for an epsilon below `MIN_EPSILON`."""
-    if not epsilon >= MIN_EPSILON:  # nor is NaN
+    if not epsilon >= MIN_EPSILON:  # also for NaN
         raise OstrakaError(
             ErrorCode.BUDGET_TOO_SMALL,
             f"Epsilon {number_text(epsilon)} buys no answer that noise would not give as well: advice begins "
@@ -131,7 +131,7 @@ def require_epsilon(epsilon: float) -> None:
 
 
 def advise_on(table: AdviceRecords, options: AdviceOptions, on_step: Step) -> Advice:
-    """Return the advice on records that are read; raise as `draw_splits`."""
+    """Return the advice on loaded records; raise as `draw_splits`."""
     clock = Clock()
     attempts = try_ways(table, options, on_step)
     amounts = Amounts.of(table, options)
@@ -141,7 +141,7 @@ def advise_on(table: AdviceRecords, options: AdviceOptions, on_step: Step) -> Ad
 def conclude(
     table: AdviceRecords, options: AdviceOptions, amounts: Amounts, attempts: Sequence[Attempt], clock: Clock
 ) -> Advice:
-    """Return the advice that follows from what was tried, without a command."""
+    """Return the advice from finished attempts, without commands."""
     judged = judge_by(table.kind, table.y)
     ways = compare_ways(attempts, options.epsilon, judged, amounts)
     return Advice(
@@ -164,7 +164,7 @@ class Spending:
     """What may be spent.
 
     Attributes:
-        mu: of sums, by epsilon; None where none may be asked.
+        mu: of sums, by epsilon; None if no sums may be requested.
         choices: for votes, by epsilon.
     """
 
@@ -173,7 +173,7 @@ class Spending:
 
 
 NEW_BUDGET = Spending()
-"""A budget that is yet to be set, for one record replaced."""
+"""A budget that is still to be set, for one replaced record."""
 
 
 def try_ways(table: AdviceRecords, options: AdviceOptions, on_step: Step) -> list[Attempt]:
@@ -186,12 +186,12 @@ def try_ways(table: AdviceRecords, options: AdviceOptions, on_step: Step) -> lis
 def try_on_splits(
     splits: Iterable[Split], count: int, epsilons: Sequence[float], spending: Spending, on_step: Step
 ) -> list[Attempt]:
-    """Return every attempt on so many splits; epsilons beyond the first on `CURVE_SPLITS` of them."""
+    """Return every attempt on this many splits; epsilons beyond the first on `CURVE_SPLITS` of them."""
     from threadpoolctl import threadpool_limits
 
     attempts: list[Attempt] = []
     plans = VotePlans(spending.choices)
-    # One thread: of small matrices more only wait for each other.
+    # One thread: on small matrices several threads only wait for each other.
     with threadpool_limits(1):
         for number, split in enumerate(splits):
             tried = tuple(epsilons if number < CURVE_SPLITS else epsilons[:1])
@@ -219,7 +219,7 @@ def _votes(split: Split, epsilons: tuple[float, ...], spending: Spending, plans:
 
 
 def draw_curve(attempts: Sequence[Attempt], judged: Figure) -> dict[str, list[tuple[float, float]]]:
-    """Return the best variant's mean of each way at each epsilon, ascending; at 0 of what costs none."""
+    """Return each way's mean, of its best variant, at each epsilon, ascending; at 0 if it costs none."""
     found: dict[tuple[str, float], dict[str, list[float]]] = {}
     for one in attempts:
         place = (one.way, one.epsilon or 0.0)

@@ -1,4 +1,4 @@
-"""What was tried on a split, and what it came to."""
+"""Attempts on a split, and their results."""
 
 import time
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from ostraka.deploy.advice.measures import Measured, classes_of, measure
 from ostraka.deploy.advice.splits import Split
 
 WayName = Literal["nothing", "own", "votes", "sums", "randomised labels", "pooled"]
-"""What can be done; of these `votes` and `sums` are Ostraka's for records that stay secret."""
+"""The possible ways; `votes` and `sums` are Ostraka's for records that stay secret."""
 
 
 @dataclass(frozen=True)
@@ -20,13 +20,13 @@ class Attempt:
     """One way on one split.
 
     Attributes:
-        way: by name.
-        variant: of it: a learner, a kind of model, or how many teachers vote.
-        epsilon: of each site's budget; None where nothing is released.
+        way: its name.
+        variant: of the way: a learner, a kind of model, or the number of voting teachers.
+        epsilon: of each site's budget; None if nothing is released.
         measured: on records that no model has seen.
-        labels: that were bought, on top of own ones.
-        seconds: that it took in this process.
-        settings: what a command for it needs, by option.
+        labels: number of bought labels, in addition to own ones.
+        seconds: processor time in this process.
+        settings: settings of its command, by option.
     """
 
     way: WayName
@@ -39,11 +39,11 @@ class Attempt:
 
 
 Predict = Callable[[NDArray[np.float32]], NDArray[Any]]
-"""Returns probabilities (n, outputs), or numbers (n,), of features."""
+"""Returns probabilities (n, outputs), or numbers (n,), from features."""
 
 
 class Clock:
-    """Counts the processor's seconds of this process since it was made."""
+    """Counts this process's processor seconds since its creation."""
 
     def __init__(self, now: Callable[[], float] = time.process_time) -> None:
         """Begin at once."""
@@ -51,7 +51,7 @@ class Clock:
         self._begun = now()
 
     def seconds(self) -> float:
-        """Return how many there were."""
+        """Return the number of seconds so far."""
         return self._now() - self._begun
 
 

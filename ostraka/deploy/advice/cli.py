@@ -64,7 +64,7 @@ def advise(
             target=target,
             on_step=lambda done, total: shown.update(bar, completed=done, total=total),
         )
-    # Shown first: what took minutes is not lost where a file cannot be written.
+    # Shown first: the result of minutes is not lost if a file cannot be written.
     if json != "-":
         show(advice, Screen())
     write_json(advice.as_json(), json)

@@ -1,4 +1,4 @@
-"""Commands that do what is recommended: at a federation, or in a simulation of one on the same table."""
+"""Commands for a recommendation: at a federation, or in a simulation of one on the same table."""
 
 import math
 import shlex
@@ -11,9 +11,9 @@ from ostraka.deploy.advice.options import AdviceOptions
 from ostraka.deploy.advice.splits import Amounts
 
 SIMULATED_PARTIES = (2, 100)
-"""Sites that a simulation may have."""
+"""Least and largest number of sites in a simulation."""
 _DIGITS = 3
-"""Of an epsilon in a command, rounded down: what is left pays for it."""
+"""Digits of an epsilon in a command, rounded down so that the rest of a budget pays for it."""
 
 
 def simulate_command(
@@ -21,7 +21,7 @@ def simulate_command(
 ) -> str | None:
     """Return the command that runs the recommended way over services on the same table.
 
-    None where no simulation has such sites: more records than the table, or too many sites.
+    None if no simulation can have such sites: more records than the table, or too many sites.
     """
     fewest, most = SIMULATED_PARTIES
     if options.rows_per_party is not None or options.skew is not None:
@@ -39,7 +39,7 @@ def simulate_command(
 
 @dataclass(frozen=True)
 class Files:
-    """What the querying party's commands name: its folder, its pool, and its own labelled records if any."""
+    """Paths in the querying party's commands: its folder, its pool, and its own labelled records if any."""
 
     site: str = "SITE"
     pool: str = "POOL"
@@ -47,11 +47,11 @@ class Files:
 
 
 UNNAMED = Files()
-"""Words that a person replaces."""
+"""Placeholders for a person to replace."""
 
 
 def site_commands(best: WayFigures, epsilon: float, files: Files = UNNAMED) -> tuple[str, ...]:
-    """Return the querying site's command."""
+    """Return the commands of the querying site."""
     if best.way == "sums":
         words = ["ostraka", "query", "fit", "--site", files.site, "--pool", files.pool]
         words += [] if files.labelled is None else ["--labelled", files.labelled]
@@ -62,7 +62,7 @@ def site_commands(best: WayFigures, epsilon: float, files: Files = UNNAMED) -> t
 
 
 def train_command(best: WayFigures) -> tuple[str, ...]:
-    """Return the command of a party whose teachers are to vote; none where no teacher does."""
+    """Return the command of a party whose teachers will vote; empty without teachers."""
     if best.way != "votes":
         return ()
     words = ["ostraka", "party", "train", "--site", "PARTY", "--data", "RECORDS", "--teachers"]
@@ -70,6 +70,6 @@ def train_command(best: WayFigures) -> tuple[str, ...]:
 
 
 def epsilon_word(epsilon: float) -> str:
-    """Return an epsilon as an option takes it, rounded down to three digits."""
+    """Return an epsilon as a value of an option, rounded down to three digits."""
     unit = 10.0 ** (math.floor(math.log10(epsilon)) - _DIGITS + 1)
     return f"{math.floor(epsilon / unit * (1 + 1e-12)) * unit:.{_DIGITS}g}"

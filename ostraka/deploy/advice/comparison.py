@@ -1,4 +1,4 @@
-"""Ways compared over splits: figures with intervals, and what each gains over own records alone."""
+"""Comparison of ways over splits: figures with intervals, and each gain over own records alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,30 +13,32 @@ from ostraka.deploy.advice.splits import Amounts
 
 FIGURES: tuple[Figure, ...] = ("accuracy", "balanced_accuracy", "r2")
 OFFERED: tuple[WayName, ...] = ("sums", "votes")
-"""Ways that are Ostraka's for records that stay secret, of which one may be recommended."""
+"""Ostraka's ways for records that stay secret; one of them may be recommended."""
 LISTED: tuple[WayName, ...] = ("sums",)
-"""Ways of which every variant is shown: people choose between learners. Of others it is the best one."""
+"""Ways with every variant shown, because people choose between learners. Other ways show only the best
+variant.
+"""
 
 
 @dataclass(frozen=True)
 class WayFigures:
-    """A way, and what to expect of it.
+    """A way, and its expected figures.
 
     Attributes:
-        way: by name; `variant` of it.
+        way: its name; `variant` refines it.
         variant: a learner, a kind of model, or how many records teachers have.
-        epsilon: of each site's budget; None where nothing is released.
+        epsilon: of each site's budget; None if nothing is released.
         accuracy: with the interval of one more outcome; None for numbers.
         balanced_accuracy: the same.
-        r2: the same of numbers; None for others.
-        gain: of the figure that ways are judged by, over own records alone, or over the most frequent class
-            where there are none; `gain_error` is its standard error.
+        r2: the same for numbers; None otherwise.
+        gain: of the judged figure, over own records alone, or over the most frequent class if there are none;
+            `gain_error` is its standard error.
         gain_error: of the gain.
-        behind: of the best way that Ostraka offers, by the same figure; `behind_error` is its standard error.
-        behind_error: of that.
-        labels: bought, on average.
-        seconds: of the processor, on average.
-        settings: what a command for it needs, of the first split.
+        behind: difference to Ostraka's best way, by the same figure; `behind_error` is its standard error.
+        behind_error: of that difference.
+        labels: bought labels, on average.
+        seconds: processor time, on average.
+        settings: settings of its command, from the first split.
     """
 
     way: WayName
@@ -54,7 +56,7 @@ class WayFigures:
     settings: dict[str, Any] = field(default_factory=dict)
 
     def figure(self, name: Figure) -> Interval:
-        """Return one that there is."""
+        """Return a figure that must exist."""
         found: Interval | None = getattr(self, name)
         assert found is not None  # noqa: S101 - of the figure that ways are judged by there is one
         return found
@@ -63,7 +65,7 @@ class WayFigures:
 def compare_ways(
     attempts: Sequence[Attempt], epsilon: float, judged: Figure, amounts: Amounts
 ) -> tuple[WayFigures, ...]:
-    """Return the figures of each way that was tried on every split, in the order in which they were tried."""
+    """Return the figures of each way that was tried on every split, in the order of the attempts."""
     variants: dict[tuple[WayName, str], list[Attempt]] = {}
     for one in attempts:
         if one.epsilon in (None, epsilon):

@@ -1,4 +1,4 @@
-"""What a federation offers before anything is asked of it: what is left of budgets, teachers, and records."""
+"""A federation's offer before anything is requested: the rest of budgets, teachers, and records."""
 
 import math
 from collections.abc import Callable
@@ -31,20 +31,20 @@ from ostraka.protos.ostraka.v1 import guardian_pb2
 Costs = tuple[guardian_pb2.PartyCost, ...]
 V = TypeVar("V")
 REFUSED = (ErrorCode.POLICY_REFUSED, ErrorCode.TASK_NUMERIC)
-"""What leaves the other of votes and sums."""
+"""Errors that rule out only one of votes and sums."""
 PROBED = 1.0
-"""Epsilon of the sums that the guardian is asked about: what others would cost is in proportion."""
+"""Epsilon of the sums whose cost the guardian reports; other costs are in proportion."""
 
 
 @dataclass(frozen=True)
 class Party:
-    """What a party declares, and what is left of its budget.
+    """A party's declaration, and the rest of its budget.
 
     Attributes:
         site: its name.
-        teachers: that vote, and labelled `records` that sums go over.
+        teachers: number of voting teachers; sums are over its labelled `records`.
         records: of all its groups.
-        left: epsilon of what is left, of Gaussian noise alone, at the budget's `delta`.
+        left: epsilon of the rest, for Gaussian noise alone, at the budget's `delta`.
         delta: of the budget.
     """
 
@@ -57,14 +57,14 @@ class Party:
 
 @dataclass(frozen=True)
 class Offer:
-    """What a federation offers.
+    """A federation's offer.
 
     Attributes:
-        parties: that would answer.
-        epsilon: of what is left of the smallest budget, or what was asked for where that is less.
-        allowances: that pay for votes; none where no votes are had, which `no_votes` says why.
-        mu: of sums that budgets pay for; None where none are had, which `no_sums` says why.
-        told: whether the guardian says what is left: else whole budgets are taken.
+        parties: the parties that would answer.
+        epsilon: of the rest of the smallest budget, or the requested epsilon if that is less.
+        allowances: what pays for votes; empty if there are none, for the reason `no_votes`.
+        mu: of sums that budgets pay for; None if there are none, for the reason `no_sums`.
+        told: whether the guardian reports the rest of budgets; else whole budgets are assumed.
         no_votes: a sentence.
         no_sums: a sentence.
     """
@@ -84,7 +84,7 @@ class Offer:
 
     @property
     def teachers(self) -> int:
-        """Of all parties."""
+        """Number of teachers of all parties."""
         return sum(party.teachers for party in self.parties)
 
 
@@ -95,9 +95,9 @@ class Asker:
     Attributes:
         site: of the querying party.
         known: its records.
-        queries: that votes would be asked about.
-        parties: that would answer; None: all.
-        encoder: in front of records.
+        queries: number of queries for votes.
+        parties: the parties that would answer; None: all.
+        encoder: the encoder of the records.
         clock: of the guardian's connection.
         retry: of its calls.
     """
@@ -111,11 +111,11 @@ class Asker:
     retry: Retry
 
     def ask(self, guardian: GuardianPeer, epsilon: float | None) -> Offer:
-        """Return what may be had for what is left, or for an epsilon where that is less.
+        """Return what the rest of budgets buys, or an epsilon if that is less.
 
         Raises:
-            OstrakaError: `budget.too_small` where nothing is left of a party's budget, and what the guardian
-                refuses both votes and sums with.
+            OstrakaError: `budget.too_small` if nothing is left of a party's budget, and the guardian's error
+                if it refuses both votes and sums.
         """
         votes, no_votes = _attempt(lambda: self._ask_votes(guardian))
         sums, no_sums = _attempt(lambda: self._ask_sums(guardian))
@@ -139,12 +139,12 @@ class Asker:
         )
 
     def _ask_votes(self, guardian: GuardianPeer) -> Costs:
-        """Return what votes cost each party, by any mechanism that the policy allows."""
+        """Return the cost of votes to each party, by any mechanism that the policy allows."""
         task = self.known.task
         task.require_classes("a vote")
 
         def make(mechanism: Mechanism) -> Plan:
-            # One at a time: a policy may limit batches, which cost votes nothing of their own.
+            # One at a time: a policy may limit batches, which have no cost of their own for votes.
             options = PlanOptions(
                 mechanism=mechanism, queries=self.queries, parties=self.parties, batch_size=1
             )
@@ -155,7 +155,7 @@ class Asker:
         return tuple(reply.parties)
 
     def _ask_sums(self, guardian: GuardianPeer) -> tuple[float, Costs]:
-        """Return mu of sums, and what they cost each party."""
+        """Return mu of sums, and their cost to each party."""
         asking = SumAsking(
             self.known.task,
             self.site.parties,
@@ -169,7 +169,7 @@ class Asker:
 
 
 def _attempt(ask: Callable[[], V]) -> tuple[V | None, OstrakaError | None]:
-    """Return what is answered, or why it may not be asked."""
+    """Return the answer, or the error that refuses it."""
     try:
         return ask(), None
     except OstrakaError as error:
@@ -179,7 +179,7 @@ def _attempt(ask: Callable[[], V]) -> tuple[V | None, OstrakaError | None]:
 
 
 def require_left(costs: Costs) -> None:
-    """Raise `budget.too_small` where nothing is left of a party's budget."""
+    """Raise `budget.too_small` if nothing is left of a party's budget."""
     empty = [cost for cost in costs if cost.HasField("rdp_left") and not cost.rdp_left]
     if empty:
         raise OstrakaError(
@@ -196,13 +196,13 @@ def _party_of(cost: guardian_pb2.PartyCost) -> Party:
 
 
 def _rho_left(cost: guardian_pb2.PartyCost) -> float:
-    """Return rho of Gaussian noise that what is left pays for."""
+    """Return rho of the Gaussian noise that the rest of a budget pays for."""
     left = allowance_of(cost)
     return left.rdp if left.order == GAUSSIAN else left.rdp / left.order
 
 
 def _allow(cost: guardian_pb2.PartyCost, epsilon: float | None) -> Allowance:
-    """Return what votes may spend of what is left: no more than an epsilon."""
+    """Return what votes may spend of the rest of a budget: at most an epsilon."""
     left = allowance_of(cost)
     if epsilon is None:
         return left
@@ -210,7 +210,7 @@ def _allow(cost: guardian_pb2.PartyCost, epsilon: float | None) -> Allowance:
 
 
 def _times(cost: guardian_pb2.PartyCost, epsilon: float | None) -> float:
-    """Return how many times what sums cost a party it may spend on them."""
+    """Return how many times the cost of sums a party may spend on them."""
     order = received_order(cost.order)
     paid = budget_rdp(cost.epsilon, cost.delta, order)
     rho = paid if order == GAUSSIAN else paid / order

@@ -1,4 +1,4 @@
-"""What more records would add, estimated from own records, a part of which represents the federation's."""
+"""The gain from more records, estimated from own records; a part of them represents the federation's."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,33 +16,33 @@ FIGURES = ("accuracy", "balanced_accuracy", "r2")
 class Growth:
     """How a figure grows with records: it misses its limit by `slope` over the number of records.
 
-    That is the rate at which a model of a fixed number of parameters approaches its limit, so that it tells
-    of a gain that is left rather too little than too much.
+    A model with a fixed number of parameters approaches its limit at this rate, so the estimate is more
+    likely too small than too large.
     """
 
     slope: float
 
     @classmethod
     def between(cls, few: float, many: float, amounts: Amounts) -> "Growth":
-        """Return the growth from what own records alone tell to what all that are shown tell."""
+        """Return the growth from own records alone to all records of the table."""
         own = amounts.own
         return cls(max(0.0, many - few) / (1 / own - 1 / (own + amounts.shown)))
 
     def gain(self, before: float, after: float) -> float:
-        """Return what a figure gains from so many records to so many."""
+        """Return the gain of a figure from `before` records to `after` records."""
         return self.slope * (1 / before - 1 / after)
 
 
 def grow(attempts: Sequence[Attempt], amounts: Amounts, labelled: int) -> list[Attempt]:
-    """Return attempts as they would be with all records.
+    """Return the attempts as they would be with all records.
 
-    Own records alone are then all of them, as in `pooled` attempts of the splits; ways that learn from the
-    sites' have as many records as these declare, and votes as many labels as budgets pay for.
+    "Own" then means all own records, as in the splits' `pooled` attempts. Ways that learn from the sites have
+    the declared number of records, and votes have as many labels as budgets pay for.
 
     Args:
         attempts: on splits of own records.
         amounts: of the splits.
-        labelled: own records in all.
+        labelled: number of all own records.
     """
     growth = {name: _growth(attempts, name, amounts) for name in FIGURES}
     return list(_grow(attempts, growth, amounts, labelled))

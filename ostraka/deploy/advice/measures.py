@@ -1,4 +1,4 @@
-"""How good predictions are, and where the figures of repeated splits lie."""
+"""The quality of predictions, and the intervals of figures over repeated splits."""
 
 import math
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ Figure = Literal["accuracy", "balanced_accuracy", "r2"]
 
 @dataclass(frozen=True)
 class Measured:
-    """Figures of a way on one split; of numbers R^2 alone.
+    """Figures of a way on one split; for numbers only R^2.
 
     Attributes:
-        accuracy: share that is right, of labels the mean over them.
-        balanced_accuracy: mean recall of classes; of labels the mean over them.
-        r2: share of the variance that is explained.
+        accuracy: fraction of right answers; for labels the mean over them.
+        balanced_accuracy: mean recall of classes; for labels the mean over them.
+        r2: explained fraction of the variance.
     """
 
     accuracy: float | None = None
@@ -31,7 +31,7 @@ class Measured:
     r2: float | None = None
 
     def figure(self, name: Figure) -> float:
-        """Return one that there is."""
+        """Return a figure that must exist."""
         value: float | None = getattr(self, name)
         return math.nan if value is None else value
 
@@ -57,7 +57,7 @@ def classes_of(kind: Kind, probabilities: NDArray[np.float64]) -> NDArray[np.int
 
 
 def judge_by(kind: Kind, y: NDArray[Any]) -> Figure:
-    """Return the figure that ways are compared by: balanced where one class, or value, is most of them."""
+    """Return the figure to compare ways by: balanced if one class, or value, is most of the records."""
     if kind == "number":
         return "r2"
     columns = np.atleast_2d(y.T)
@@ -66,10 +66,11 @@ def judge_by(kind: Kind, y: NDArray[Any]) -> Figure:
 
 
 def expect(values: Sequence[float], name: Figure, test: int) -> Interval:
-    """Return the mean of splits, and where one more outcome lies with 95%.
+    """Return the mean of splits, and the 95% interval of one more outcome.
 
-    Splits share records, so that they differ by less than other draws of all records would: the variance of
-    shares is raised by what so many test records leave open of them (Student's interval of prediction).
+    Splits share records, so they differ less than independent draws of all records would. The variance of
+    fractions is therefore increased by the sampling error of the test records (Student's interval of
+    prediction).
     """
     from scipy.stats import t
 
@@ -87,9 +88,9 @@ def compare(values: Sequence[float], others: Sequence[float], share: float) -> t
 
     Args:
         values: of each split.
-        others: of the same.
-        share: test records by training ones, which the variance is raised by (Nadeau and Bengio 2003): the
-            training records of splits overlap.
+        others: of the same splits.
+        share: ratio of test to training records, by which the variance is increased (Nadeau and Bengio 2003):
+            the training records of splits overlap.
     """
     gains = np.subtract(values, others)
     return float(gains.mean()), math.sqrt(float(gains.var(ddof=1)) * (1 / len(gains) + share))

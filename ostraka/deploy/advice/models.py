@@ -1,4 +1,4 @@
-"""Models of records without noise: of own records alone, of released labels, and of all records together."""
+"""Models of records without noise: from own records alone, from released labels, and from all records."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,13 +13,13 @@ from ostraka.deploy.advice.attempts import Attempt, Clock, Predict, measure_mode
 from ostraka.deploy.advice.splits import Split
 
 FOREST_RECORDS = 30
-"""From which a forest is tried beside a linear model."""
+"""Number of records from which a forest is tried in addition to a linear model."""
 TREES = 30
-"""Fewer than teachers' forests have: ten more tell a tenth of a point and take a third longer."""
+"""Fewer than in teachers' forests: ten more gain a tenth of a point and take a third longer."""
 
 
 def fit_linear(kind: Kind, outputs: int, X: NDArray[np.float32], y: NDArray[Any]) -> Predict:
-    """Return the model that Ostraka's own students are: logistic regressions, or a ridge regression."""
+    """Return the model of Ostraka's own students: logistic regressions, or a ridge regression."""
     if kind == "number":
         from sklearn.linear_model import Ridge
 
@@ -31,7 +31,7 @@ def fit_linear(kind: Kind, outputs: int, X: NDArray[np.float32], y: NDArray[Any]
 
 
 def fit_forest(kind: Kind, outputs: int, X: NDArray[np.float32], y: NDArray[Any]) -> Predict:
-    """Return a forest, which tells what a linear model misses."""
+    """Return a forest, which finds what a linear model misses."""
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     if kind == "number":
@@ -41,7 +41,7 @@ def fit_forest(kind: Kind, outputs: int, X: NDArray[np.float32], y: NDArray[Any]
 
 
 def say_most_frequent(split: Split) -> Predict:
-    """Return what always says the most frequent class or value, or the mean number, of all sites."""
+    """Return a predictor of the most frequent class or value, or the mean number, of all sites."""
     records = split.records
     _, y = split.take(split.private)
     if records.kind == "number":
@@ -54,7 +54,7 @@ def say_most_frequent(split: Split) -> Predict:
 
 
 def try_without_noise(split: Split) -> Iterator[Attempt]:
-    """Yield what costs no epsilon: the most frequent class, own records alone, and all records together."""
+    """Yield the ways without epsilon: the most frequent class, own records alone, and all records."""
     yield _attempt(split, "nothing", "most frequent", say_most_frequent(split), Clock())
     kind = split.records.kind
     outputs = split.records.task.outputs

@@ -5,21 +5,21 @@ from pydantic import Field
 from ostraka.common.validation import FrozenModel
 
 MAX_PARTIES = 1000
-"""More sites than any federation of this size of release has; each costs a training or more a split."""
+"""More sites than any federation with releases of this size; each costs at least one training per split."""
 
 
 class AdviceOptions(FrozenModel):
-    """The federation that advice is asked for.
+    """The federation to advise on.
 
     Attributes:
-        parties: sites that would answer.
-        epsilon: of each site's budget, for one record replaced, at delta 1e-5.
-        rows_per_party: records of a site; None: what the table leaves for each.
-        own: labelled records that the querying party has; None: a tenth of the table, at most 200.
-        pool: unlabelled records that it has; None: a fifth of the table, at most 2,000.
+        parties: number of sites that would answer.
+        epsilon: of each site's budget, for one replaced record, at delta 1e-5.
+        rows_per_party: records of a site; None: an equal part of what the table has left.
+        own: labelled records of the querying party; None: a tenth of the table, at most 200.
+        pool: its unlabelled records; None: a fifth of the table, at most 2,000.
         skew: Dirichlet concentration by which sites' classes differ; None: all sites are alike.
-        curve: whether other epsilons are tried as well, for a plot.
-        seed: of all that is drawn.
+        curve: whether to try other epsilons as well, for a plot.
+        seed: of all random draws.
     """
 
     parties: int = Field(ge=1, le=MAX_PARTIES, description="Number of sites that would answer.")

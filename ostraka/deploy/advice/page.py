@@ -1,4 +1,4 @@
-"""Advice as one page, with a plot of what each way is worth at each epsilon."""
+"""Advice as one page, with a plot of each way's value at each epsilon."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def plot(advice: Advice) -> "Figure":
-    """Draw the figure that ways are judged by against epsilon; what costs none is a level line."""
+    """Draw the judged figure against epsilon; a way without epsilon is a level line."""
     axes = axes_of(6.5, 3.6)
     for colour, (way, points) in zip(COLOURS, advice.curve.items(), strict=False):
         epsilons, values = zip(*points, strict=True)
@@ -35,7 +35,7 @@ def plot(advice: Advice) -> "Figure":
 
 
 def render(advice: Advice, setting: Iterable[str] | None = None) -> str:
-    """Return the page; all text from outside is escaped. `setting` is who has what."""
+    """Return the page; all outside text is escaped. `setting` says who has which records."""
     found = advice.recommendation
     sections = [Section("What to expect", head(advice), list(rows(advice)))]
     if advice.curve:
@@ -72,5 +72,5 @@ def _points(advice: Advice) -> list[tuple[str, str, str]]:
 
 
 def write_page(advice: Advice, path: Path, setting: Iterable[str] | None = None) -> None:
-    """Write the page; raise `config.invalid` where that cannot be."""
+    """Write the page; raise `config.invalid` if that fails."""
     write_file(path, render(advice, setting).encode())

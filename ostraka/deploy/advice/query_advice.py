@@ -1,4 +1,4 @@
-"""Advice at a federation, before the first charge: own records dealt out, at what is left of its budgets."""
+"""Advice at a federation, before the first charge: own records dealt out, with the rest of its budgets."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -28,7 +28,9 @@ from ostraka.deploy.advice.records import AdviceRecords, require_records
 from ostraka.deploy.advice.splits import MAX_POOL, TEST_SHARE, Amounts, Split, count_splits
 
 OWN_SHARE = 0.25
-"""Of own records that stand for own ones where splits are tried; the rest but test records is the sites'."""
+"""Fraction of own records that serve as own ones in splits; the rest except test records represents the
+sites.
+"""
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class QueryAdvice:
     """Advice at a federation.
 
     Attributes:
-        advice: what each way would be worth, and what to do.
+        advice: the estimated value of each way, and a recommendation.
         offer: of the federation.
     """
 
@@ -71,26 +73,26 @@ def advise_query(
     retry: Retry | None = None,
     clock: Clock | None = None,
 ) -> QueryAdvice:
-    """Estimate what the parties' records would add to own records, for what is left of the budgets.
+    """Estimate what the parties' records would add to own records, for the rest of the budgets.
 
-    The guardian is asked what plans would cost; no party is asked, nothing is opened or charged, and nothing
-    of private records is known but how many there are.
+    The guardian is asked what plans would cost. No party is asked, nothing is opened or charged, and only the
+    number of private records is known.
 
     Args:
         site_folder: of the querying party.
-        labelled: its own labelled records, which stand for the parties' as well.
-        pool: its unlabelled ones; None: as many as `MAX_POOL`.
-        epsilon: that may be spent at most; None: all that is left.
-        parties: that would answer; None: all.
+        labelled: its own labelled records, which also represent the parties'.
+        pool: its unlabelled records; None: as many as `MAX_POOL`.
+        epsilon: upper bound on the spending; None: all that is left.
+        parties: the parties that would answer; None: all.
         task_file: the task; by default task.toml of the site.
-        seed: of all that is drawn.
-        on_step: told how many steps of how many are done.
+        seed: of all random draws.
+        on_step: called with the number of finished steps and of all steps.
         retry: of calls to the guardian.
         clock: of its connection.
 
     Raises:
-        OstrakaError: `data.too_few` for too few own records, `budget.too_small` where less is left, or to be
-            spent, than `MIN_EPSILON`, `server.unreachable`, and what `fit` refuses records with.
+        OstrakaError: `data.too_few` for too few own records, `budget.too_small` if less than `MIN_EPSILON` is
+            left or may be spent, `server.unreachable`, and errors of `fit` for invalid records.
     """
     stopwatch = Stopwatch()
     if epsilon is not None:
@@ -149,7 +151,7 @@ def _advise_on(table: AdviceRecords, offer: Offer, queries: int, seed: int, on_s
 
 
 def _deal(records: int, offer: Offer, queries: int) -> Amounts:
-    """Return how many of own records stand for what; the pool is what is measured on, without its labels."""
+    """Return how many own records play each role; the pool is the test records, without their labels."""
     test = round(TEST_SHARE * records)
     own = round(OWN_SHARE * records)
     left = records - test - own
@@ -157,7 +159,7 @@ def _deal(records: int, offer: Offer, queries: int) -> Amounts:
 
 
 def _splits(table: AdviceRecords, amounts: Amounts, offer: Offer, seed: int) -> Iterator[Split]:
-    """Yield splits in which every site has as large a part as it declares."""
+    """Yield splits in which every site's part is as large as it declares."""
     shares = np.cumsum([party.records for party in offer.parties]) / offer.records
     teachers = tuple(party.teachers for party in offer.parties) if offer.allowances else (0,)
     for number in range(count_splits(table)):
@@ -169,7 +171,7 @@ def _splits(table: AdviceRecords, amounts: Amounts, offer: Offer, seed: int) -> 
 
 
 def tell_federation(found: QueryAdvice) -> Iterator[str]:
-    """Yield who has what, and how it was tried."""
+    """Yield sentences on who has which records, and how ways were tried."""
     offer = found.offer
     amounts = found.advice.amounts
     whole = min(party.left for party in offer.parties)

@@ -49,7 +49,7 @@ def advise(
             task_file=task,
             on_step=lambda done, total: shown.update(bar, completed=done, total=total),
         )
-    # Shown first: what took minutes is not lost where a file cannot be written.
+    # Shown first: the result of minutes is not lost if a file cannot be written.
     if json != "-":
         show(found.advice, Screen(), tell_federation(found))
     write_json(found.as_json(), json)

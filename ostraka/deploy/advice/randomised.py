@@ -1,4 +1,4 @@
-"""Labels randomised by their holders: label differential privacy, where features may be known to all."""
+"""Labels randomised by their holders: label differential privacy, where features may be public."""
 
 import math
 from typing import Any
@@ -14,7 +14,7 @@ from ostraka.deploy.advice.splits import Split
 def try_randomised(split: Split, epsilon: float) -> Attempt | None:
     """Return a linear model of all features and randomised labels; None for records of several labels.
 
-    A class is kept with probability e^epsilon / (e^epsilon + classes - 1), else another is said at random
+    A class is kept with probability e^epsilon / (e^epsilon + classes - 1), else replaced by another at random
     (Warner 1965); a number gets Laplace noise of its range by epsilon.
     """
     records = split.records

@@ -1,4 +1,4 @@
-"""One recommendation: what to do, why, and the command, or to do nothing."""
+"""One recommendation: a way with its reason and command, or nothing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,21 +9,21 @@ from ostraka.deploy.advice.measures import Figure
 from ostraka.deploy.advice.splits import Amounts
 
 WORTH = 0.005
-"""Of the figure that ways are judged by: half a point, midway between nothing and the point that is worth a
-budget. What is expected is off either way as often: asked for a whole point, the advice would leave half of
-all ways that gain one."""
+"""Least gain of the judged figure: half a point, midway between nothing and the point that is worth a budget.
+Estimates err in both directions equally often: requiring a whole point would exclude half of all ways that
+gain one."""
 SURE = 0.25
-"""Standard errors by which a gain must be above none: it is then more likely real than not, three to two.
-With more, own records are kept to where others help; it was set on the tables that
-`python -m benchmarks.advice --tuning` runs."""
+"""Standard errors by which a gain must exceed 0: it is then more likely real than not, three to two. With a
+larger value, own records alone are recommended where other ways help; it was set on the tables that `python
+-m benchmarks.advice --tuning` runs."""
 TIED = 1.0
-"""Standard errors behind the best within which a way is as good: the one-standard-error rule of Breiman and
-others (1984)."""
+"""Standard errors behind the best way within which a way counts as equal: the one-standard-error rule of
+Breiman and others (1984)."""
 STEADIEST = ("gradients", "moments", "bins", "boost")
-"""Sums, of which the first that is as good as the best is taken: fewer values take less noise and are less
-often good by chance. Votes come last: they pay for labels, and leave no model."""
+"""Sums in order of preference among equally good ways: fewer values take less noise and are less often good
+by chance. Votes come last: they pay for labels, and leave no model."""
 FEW_LABELS = 10
-"""Bought labels, up to which their number is the reason."""
+"""Number of bought labels up to which it is given as the reason."""
 NAMES = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "r2": "R^2"}
 
 
@@ -35,7 +35,7 @@ class Recommendation:
         way: "sums", "votes" or "nothing".
         variant: of the way.
         sentence: what to do, and why.
-        commands: to run, in their order; none where nothing is to be done, or nobody said of which files.
+        commands: to run, in order; empty if nothing is recommended, or if no files are known.
     """
 
     way: str
@@ -45,12 +45,12 @@ class Recommendation:
 
 
 def recommend(ways: Sequence[WayFigures], judged: Figure, amounts: Amounts, epsilon: float) -> Recommendation:
-    """Return the way with the least variation among the best ways, or None if no way is likely to gain."""
+    """Recommend the steadiest of the best ways, or nothing if no way is likely to gain."""
     offered = [one for one in ways if one.way in OFFERED]
     trivial = next(one for one in ways if one.way == "nothing")
     worth = [one for one in offered if _is_worth(one, trivial, judged)]
     tied = [one for one in worth if one.behind <= TIED * one.behind_error]
-    # Where what gains most may do so by chance, none is tied with it.
+    # If the way with the largest gain may have it by chance, no way is tied with it.
     best = min(tied, key=_rank, default=max(worth, key=lambda one: one.gain, default=None))
     if best is None:
         nearest = max(offered, key=lambda one: one.gain, default=None)
@@ -95,12 +95,12 @@ def _tell(one: WayFigures, judged: Figure) -> str:
 
 
 def value_text(value: float, judged: Figure) -> str:
-    """Return a figure as people read it."""
+    """Return a figure as text."""
     return f"{value:.3f}" if judged == "r2" else f"{value:.1%}"
 
 
 def points_text(value: float, judged: Figure) -> str:
-    """Return a difference of figures as people read it."""
+    """Return a difference of figures as text."""
     return f"{value:+.3f}" if judged == "r2" else f"{100 * value:+.1f} points"
 
 

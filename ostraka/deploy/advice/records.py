@@ -1,4 +1,4 @@
-"""A table as ways of learning take it: prepared by a task that it makes itself, sampled, and checked."""
+"""A table as input for ways of learning: prepared by its own task, sampled, and checked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -20,19 +20,23 @@ from ostraka.common.task.label_proposal import TargetKind
 from ostraka.common.task.table_proposal import propose_task
 
 MIN_RECORDS = 60
-"""Of a table: a quarter is measured on, and with fewer than 15 records one is worth seven points."""
+"""Least number of records: a quarter are test records, and with fewer than 15 of these one is worth seven
+points.
+"""
 MAX_RECORDS = 10_000
-"""That are used of a table: two minutes on two cores."""
+"""Largest number of records used: they take two minutes on two cores."""
 MAX_FEATURES = 500
-"""Of a record: a sum of squares has 125,000 values then, and a table takes minutes."""
+"""Largest number of features: a sum of squares then has 125,000 values, and a table takes minutes."""
 TELLING = 0.995
-"""Share of what the most frequent class leaves open, from which a column is the label in other words."""
+"""Fraction of the errors of the most frequent class that a column must avoid to count as the label itself."""
 ON_A_LINE = 0.9999
-"""Correlation with a number from which a column is that number on another scale, rounded."""
+"""Correlation with a number from which a column counts as that number on another scale, rounded."""
 LOOKED_AT = 2_000
-"""Records by which a column is judged: a tree a column, of which there may be hundreds."""
+"""Number of records by which a column is judged: each takes a tree, and there may be hundreds of columns."""
 RECORDS_A_LEAF = 10
-"""At least, of the tree that judges a category: with fewer, values tell labels by chance."""
+"""Least number of records per leaf of the tree that judges a category: with fewer, values predict labels by
+chance.
+"""
 
 
 @dataclass(frozen=True)
@@ -40,11 +44,11 @@ class AdviceRecords:
     """Labelled records that represent those of all sites.
 
     Attributes:
-        task: that they make.
-        X: features that models take, float32 (n, F), from 0 to 1.
+        task: made from them.
+        X: features for models, float32 (n, F), from 0 to 1.
         y: class indices (n,), labels of 0 and 1 (n, labels), or numbers (n,).
-        rows: of the whole table, of which these are a sample.
-        notes: what a person should know of the table, a sentence each.
+        rows: number of rows of the whole table, of which these are a sample.
+        notes: what a person should know about the table, one sentence each.
         encoded: whether features are an encoder's, and no longer the task's.
     """
 
@@ -77,14 +81,14 @@ class AdviceRecords:
         leave_out: Sequence[str] = (),
         target: TargetKind | None = None,
     ) -> "AdviceRecords":
-        """Read a table and the task that it makes, as `task init --from-public` does.
+        """Read a table and make its task, as `task init --from-public` does.
 
         Raises:
             OstrakaError: as `propose_task` and `read_table`; `data.too_few` for fewer than `MIN_RECORDS`,
-                `data.shape` for more than `MAX_FEATURES`, `data.label_range` where a column is the label.
+                `data.shape` for more than `MAX_FEATURES`, `data.label_range` if a column is the label.
         """
         table = _leave_out(_table(source), leave_out)
-        # Before each of so many columns is looked at.
+        # Checked before the columns, of which there may be very many, are examined.
         _require_features(table.columns.num_columns - len(labels), table.origin)
         proposal = propose_task(
             table.columns,
@@ -110,12 +114,12 @@ class AdviceRecords:
         return found
 
     def sample(self, seed: int) -> "AdviceRecords":
-        """Return `MAX_RECORDS` of them, or all that there are."""
+        """Return a sample of `MAX_RECORDS` records, or all if there are fewer."""
         kept = np.sort(np.random.default_rng(seed).permutation(len(self))[:MAX_RECORDS])
         return replace(self, X=self.X[kept], y=self.y[kept])
 
     def require_no_leak(self) -> None:
-        """Raise `data.label_range` where one column says what is to be learned, in other words."""
+        """Raise `data.label_range` if one column alone determines the label."""
         telling = [name for name, first, width in self._columns() if self._tells(first, width)]
         if not telling:
             return
@@ -134,7 +138,7 @@ class AdviceRecords:
         return [(part.name, first, width) for part, first, width in zip(parts, firsts, widths, strict=True)]
 
     def _tells(self, first: int, width: int) -> bool:
-        """Whether these features alone say it: a number on a line, all else by a small tree."""
+        """Whether these features alone determine the label: a number on a line, all else by a small tree."""
         from sklearn.tree import DecisionTreeClassifier
 
         shown = np.random.default_rng(0).permutation(len(self))[:LOOKED_AT]
@@ -163,7 +167,7 @@ def _require_features(features: int, origin: Origin) -> None:
 
 
 def require_records(found: int, what: str) -> None:
-    """Raise `data.too_few` where so many labelled records are too few to advise on."""
+    """Raise `data.too_few` if there are too few labelled records for advice."""
     if found < MIN_RECORDS:
         raise OstrakaError(
             ErrorCode.DATA_TOO_FEW,

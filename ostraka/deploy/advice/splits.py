@@ -1,4 +1,4 @@
-"""What each site, and the querying party, would have: a table dealt out again and again."""
+"""The records of each site and of the querying party: a table dealt out repeatedly."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,36 +14,36 @@ from ostraka.deploy.advice.records import AdviceRecords
 from ostraka.deploy.simulation.schemes import dirichlet, iid
 
 TEST_SHARE = 0.25
-"""Of the table that models are measured on."""
+"""Fraction of the table used as test records."""
 MAX_TEST = 2_000
-"""Records: a share is known within two points by them."""
+"""Largest number of test records: they determine a fraction within two points."""
 OWN_SHARE = 0.1
-"""Of the table that the querying party has labelled, where nobody says."""
+"""Default fraction of the table that the querying party has labelled."""
 MAX_OWN = 200
-"""Records of them: more are seldom labelled by hand."""
+"""Largest default number of own records: people seldom label more by hand."""
 POOL_SHARE = 0.2
-"""Of the table that it has without labels, where nobody says."""
+"""Default fraction of the table that it has without labels."""
 MAX_POOL = 2_000
-"""Records of them: a covariance is known well enough by so many."""
+"""Largest default pool: enough records to estimate a covariance."""
 MANY_RECORDS = 2_000
-"""Of a table from which fewer splits are enough."""
+"""Number of records of a table above which fewer splits are enough."""
 MANY_SPLITS = 16
-"""Of a small table, whose splits differ much."""
+"""Number of splits of a small table: its splits differ much."""
 FEW_SPLITS = 6
-"""Of a large one, which take long."""
+"""Number of splits of a large table: its splits take long."""
 
 
 @dataclass(frozen=True)
 class Amounts:
-    """How many records there are of each kind.
+    """Number of records of each kind.
 
     Attributes:
-        own: labelled ones of the querying party.
-        pool: unlabelled ones.
-        test: that models are measured on.
-        private: of all sites together, as the federation would have them.
-        shown: of these, that the table has: each stands for `weight` of them.
-        queries: that may be asked, where the pool stands for a larger one; None: the pool.
+        own: labelled records of the querying party.
+        pool: its unlabelled records.
+        test: test records of models.
+        private: of all sites together, as in the federation.
+        shown: of these, the records in the table: each represents `weight` of them.
+        queries: number of queries, if the pool represents a larger one; None: the pool.
     """
 
     own: int
@@ -60,7 +60,7 @@ class Amounts:
 
     @classmethod
     def of(cls, records: AdviceRecords, options: AdviceOptions) -> "Amounts":
-        """Return them; raise `data.too_few` where the table does not go round."""
+        """Return the amounts; raise `data.too_few` if the table has too few records."""
         n = len(records)
         own = min(MAX_OWN, round(OWN_SHARE * n)) if options.own is None else options.own
         pool = min(MAX_POOL, round(POOL_SHARE * n)) if options.pool is None else options.pool
@@ -82,17 +82,17 @@ class Amounts:
 
 @dataclass(frozen=True)
 class Split:
-    """One draw of who has what.
+    """One draw of who has which records.
 
     Attributes:
-        records: of which all is drawn.
+        records: the table from which all are drawn.
         amounts: of each kind.
         own: rows of the querying party's labelled records.
-        pool: of its unlabelled ones.
+        pool: of its unlabelled records.
         sites: of each site.
-        test: that models are measured on.
-        seed: of what is drawn within the split.
-        teachers: that each site declares; None: as many as its records make.
+        test: rows of the test records.
+        seed: of random draws within the split.
+        teachers: number that each site declares; None: as many as its records allow.
     """
 
     records: AdviceRecords = field(repr=False)
@@ -114,7 +114,7 @@ class Split:
         return np.concatenate(self.sites)
 
     def problem(self) -> Problem:
-        """Return what learners of sums are told."""
+        """Return the problem as learners of sums see it."""
         records = self.records
         target = records.task.target
         return Problem(
@@ -131,7 +131,7 @@ class Split:
 
 
 def draw_splits(records: AdviceRecords, options: AdviceOptions) -> Iterator[Split]:
-    """Yield splits that differ in all that is drawn; raise as `Amounts.of`."""
+    """Yield splits with independent random draws; raise as `Amounts.of`."""
     amounts = Amounts.of(records, options)
     for number in range(count_splits(records)):
         random = np.random.default_rng([options.seed, number])
@@ -142,7 +142,7 @@ def draw_splits(records: AdviceRecords, options: AdviceOptions) -> Iterator[Spli
 
 
 def count_splits(records: AdviceRecords) -> int:
-    """Return how many splits a table is tried on."""
+    """Return the number of splits of a table."""
     return MANY_SPLITS if len(records) <= MANY_RECORDS else FEW_SPLITS
 
 
@@ -152,9 +152,9 @@ def share_out(
     options: AdviceOptions,
     random: np.random.Generator,
 ) -> tuple[NDArray[np.int64], ...]:
-    """Return the rows of each site; skewed ones differ in classes, and in numbers of records.
+    """Return the rows of each site; skewed sites differ in classes, and in numbers of records.
 
-    Raises `config.invalid` for skew where records have no single class.
+    Raises `config.invalid` for skew if records have no single class.
     """
     if options.skew is None:
         parts = iid(len(private), options.parties, random)

@@ -15,18 +15,20 @@ from ostraka.deploy.advice.attempts import Attempt, Clock, measure_model
 from ostraka.deploy.advice.splits import Split
 
 MAX_BINNED = 300
-"""Columns of binned records: of more, a regression takes seconds a split, and boosting serves as well."""
+"""Largest number of columns of binned records: beyond it a regression takes seconds per split, and boosting
+is as good.
+"""
 MAX_ROUNDS = 150
-"""Of sums over all records: a learner that asks for more is left out, on a table of many columns."""
+"""Largest number of rounds of sums; a learner that needs more is left out, for tables with many columns."""
 
 
 def mu_of(epsilon: float) -> float:
-    """Return mu of a budget for one record replaced, by the exact conversion."""
+    """Return mu of a budget for one replaced record, by the exact conversion."""
     return math.sqrt(2 * gaussian_budget(epsilon, DELTA))
 
 
 def try_sums(split: Split, epsilon: float, mu: float) -> Iterator[Attempt]:
-    """Yield each learner whose plan fits; the noise is a guardian's in size, and NumPy's in kind.
+    """Yield each learner whose plan fits; the noise has a guardian's scale, but comes from NumPy.
 
     An epsilon pays for sums that are `mu`-Gaussian differentially private, for all rounds together.
     """

@@ -1,4 +1,4 @@
-"""Advice as people read it: one table, and one recommendation."""
+"""Advice as text: one table, and one recommendation."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -14,12 +14,12 @@ from ostraka.deploy.advice.recommendation import NAMES, WORTH, points_text
 
 LOCAL = "What is printed here tells of the table: unless that is public, keep it to yourself."
 NOTES = 3
-"""Of the table that are printed: the rest is in the JSON."""
+"""Number of notes on the table that are printed; the JSON has all."""
 MINUTE_S = 60
 
 
 def show(advice: Advice, console: Console, setting: Iterable[str] | None = None) -> None:
-    """Print what was tried, what to expect of each way, and what to do; `setting` is who has what."""
+    """Print what was tried, the expected value of each way, and what to do; `setting` says who has what."""
     for sentence in tell_setting(advice) if setting is None else setting:
         console.print(sentence, soft_wrap=True)
     console.print(table_of(head(advice), rows(advice), "Expected, with 95% intervals of one outcome"))
@@ -31,7 +31,7 @@ def show(advice: Advice, console: Console, setting: Iterable[str] | None = None)
 
 
 def tell_setting(advice: Advice) -> Iterator[str]:
-    """Yield who has what, and what was tried."""
+    """Yield sentences on who has which records, and what was tried."""
     amounts = advice.amounts
     options = advice.options
     skewed = "" if options.skew is None else f", whose classes differ (Dirichlet {options.skew:g})"
@@ -58,7 +58,7 @@ def tell_setting(advice: Advice) -> Iterator[str]:
 
 
 def tell_limits(advice: Advice) -> Iterator[str]:
-    """Yield what stands apart from the recommendation, and what it is worth."""
+    """Yield the limits of the advice, apart from the recommendation."""
     randomised = [one for one in advice.ways if one.way == "randomised labels"]
     if randomised and randomised[0].gain >= WORTH:
         gain = points_text(randomised[0].gain, advice.judged_by)
@@ -96,7 +96,7 @@ def rows(advice: Advice) -> Iterator[tuple[str, ...]]:
 
 
 def _name(one: WayFigures) -> str:
-    """Return a way as short as a table wants it."""
+    """Return a way's name, short enough for a table."""
     match one.way:
         case "votes":
             return f"votes: {one.settings['total']} teachers"
@@ -108,7 +108,7 @@ def _name(one: WayFigures) -> str:
 
 
 def cost_of(one: WayFigures) -> str:
-    """Return what a way costs each site, in words."""
+    """Return the cost of a way to each site, in words."""
     match one.way:
         case "sums" | "votes":
             return f"epsilon {epsilon_text(one.epsilon or 0.0)}"

@@ -26,30 +26,32 @@ from ostraka.services.teachers.estimators import fit_estimators
 from ostraka.services.teachers.guard import VoteGuard
 
 SLICES = (25, 60, 150)
-"""Records of a teacher that are tried: fewer are no teacher, and more leave few votes to hide in."""
+"""Records per teacher to try: fewer make no useful teacher, and more leave few votes to hide in."""
 MIN_TEACHERS = 10
-"""Of all sites: fewer pay for no label at any epsilon that protects somebody."""
+"""Least number of teachers of all sites: fewer pay for no label at any epsilon that protects somebody."""
 MAX_TRAINED = 250
-"""Teachers that are trained of all that would vote: each stands for so many more."""
+"""Largest number of teachers that are trained; each represents several voters."""
 MAX_DRAWN = 50
-"""Teachers that are trained of those that a federation declares, on draws that overlap."""
+"""Largest number of trained teachers of those that a federation declares, on draws that overlap."""
 DECLARED = "declared teachers"
 SEARCHED = 300
-"""Queries that a plan is searched on: a share of right labels is known within three points by them."""
+"""Number of queries on which a plan is searched: they determine a fraction of right labels within three
+points.
+"""
 MODEL = "logistic_regression"
-"""What teachers are unless somebody says otherwise."""
+"""The default model of teachers."""
 
 
 @dataclass(frozen=True)
 class Electorate:
-    """Teachers of all sites, and how they vote on the pool.
+    """Teachers of all sites, and their votes on the pool.
 
     Attributes:
-        teachers: of all sites.
-        most: of one site.
+        teachers: number of teachers of all sites.
+        most: largest number of teachers of one site.
         counts: votes for each class, or yeses for each label, float64 (pool, k).
         truth: of the pool.
-        seconds: that their training took.
+        seconds: processor time of their training.
     """
 
     teachers: int
@@ -59,21 +61,21 @@ class Electorate:
     seconds: float
 
     def sample(self) -> VoteSample:
-        """Return some of the votes, to search on."""
+        """Return some of the votes, for a search."""
         truth = self.truth if self.truth.ndim == 1 else self.truth.astype(np.bool_)
         return VoteSample(self.counts, self.teachers, truth).thin(SEARCHED)
 
 
 def count_teachers(split: Split, records: int) -> tuple[int, ...]:
-    """Return how many teachers of so many records each site would have: at least one where it has any."""
+    """Return each site's number of teachers with this many records; at least one if it has any records."""
     weight = split.amounts.weight
     return tuple(max(1, int(len(rows) * weight) // records) if len(rows) else 0 for rows in split.sites)
 
 
 def elect(split: Split, records: int, most: int = MAX_TRAINED) -> Electorate | None:
-    """Return teachers of so many records each, at most so many of them trained, and their votes.
+    """Return teachers with this many records each, at most `most` of them trained, and their votes.
 
-    None where they are too few.
+    None if there are too few.
     """
     counted = count_teachers(split, records)
     total = sum(counted)
@@ -96,10 +98,10 @@ def elect(split: Split, records: int, most: int = MAX_TRAINED) -> Electorate | N
 
 
 def elect_declared(split: Split) -> Electorate | None:
-    """Return the teachers that sites declare; None where they are too few.
+    """Return the teachers that sites declare; None if there are too few.
 
-    Each that is trained learns from a draw of at most half of what is shown, so that teachers differ, and
-    stands for others: no table of one site holds what all sites have.
+    Each trained teacher learns from a draw of at most half of the shown records, so that teachers differ, and
+    represents several: no table of one site contains all sites' records.
     """
     declared = split.teachers or ()
     total = sum(declared)
@@ -118,7 +120,7 @@ def elect_declared(split: Split) -> Electorate | None:
 
 
 def _count_votes(split: Split, parts: Sequence[Slice], stands_for: Sequence[float]) -> NDArray[np.float64]:
-    """Return the votes on the pool of a teacher for each part, which stands for so many."""
+    """Return the votes on the pool of one teacher per part, each representing several."""
     task = split.records.task
     X_pool, _ = split.take(split.pool)
     guard = VoteGuard(task.outputs, multi_label=task.multi_label)
@@ -130,7 +132,7 @@ def _count_votes(split: Split, parts: Sequence[Slice], stands_for: Sequence[floa
 
 
 def search_plan(electorate: Electorate, queries: int, choices: Sequence[Choice]) -> Outcome | None:
-    """Return the mechanism that buys the most right labels of so many queries; None where it buys none."""
+    """Return the mechanism that buys the most right labels for the queries; None if none buys any."""
     sample = electorate.sample()
     forecaster = Forecaster(sample)
     search = Search(forecaster, queries, KEPT * forecaster.noiseless(), worst_rates(sample.classes))
@@ -165,7 +167,7 @@ def release(
 def _release_labels(
     mechanism: Binary, electorate: Electorate, random: np.random.Generator
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Return answers of all labels; a label whose check fails counts as unanswered, and as a no."""
+    """Return answers for all labels; a label whose check fails counts as unanswered, and as a no."""
     yeses = electorate.counts
     noise = random.normal(0, mechanism.sigma, (2, *yeses.shape))
     said = yeses + noise[0] > electorate.teachers - yeses + noise[1]
@@ -177,7 +179,7 @@ def _release_labels(
 
 
 def new_budget(epsilon: float) -> Sequence[Choice]:
-    """Return what a budget lets be spent that is yet to be set, for one record replaced."""
+    """Return what a budget that is still to be set allows, for one replaced record."""
     return NewBudget(epsilon, DELTA).choices(1.0)
 
 
@@ -185,12 +187,12 @@ class VotePlans:
     """Plans by teachers and epsilon: searched on the first split, and used on all."""
 
     def __init__(self, choices: Callable[[float], Sequence[Choice]] = new_budget) -> None:
-        """Begin with none; `choices` are what an epsilon lets be spent."""
+        """Begin with no plan; `choices` returns what an epsilon allows."""
         self._choices = choices
         self._found: dict[tuple[int, float], Outcome | None] = {}
 
     def plan(self, records: int, electorate: Electorate, epsilon: float, queries: int) -> Outcome | None:
-        """Return the plan of teachers of so many records for so many queries."""
+        """Return the plan for teachers with `records` records and this many queries."""
         key = (records, epsilon)
         if key not in self._found:
             self._found[key] = search_plan(electorate, queries, self._choices(epsilon))
@@ -200,7 +202,7 @@ class VotePlans:
 def try_votes(
     split: Split, epsilons: tuple[float, ...], plans: VotePlans, most: int = MAX_TRAINED
 ) -> Iterator[Attempt]:
-    """Yield a student for each number of teachers and epsilon; nothing for records with a number each."""
+    """Yield a student for each number of teachers and epsilon; nothing if the label is a number."""
     if split.records.kind == "number":
         return
     queries = split.amounts.queries or len(split.pool)
@@ -271,7 +273,7 @@ def _try_plan(
 
 
 def _labels_paid(learned: int, pool: int, plan: Outcome | None) -> int:
-    """Return how many labels come back where more may be asked than the pool has here."""
+    """Return the number of returned labels if more queries may be asked than the pool has here."""
     if plan is None:
         return 0
     asked = min(pool, int(plan.asked))

@@ -1,4 +1,4 @@
-"""The federation of docker-compose.yml, and what fills its volumes, once: keys, configuration, records."""
+"""The federation of docker-compose.yml, and the one-time setup of its volumes: keys, settings, records."""
 
 import json
 import os
@@ -30,7 +30,7 @@ ADMIN = "admin"
 QUERY = "delta"
 HOSPITALS = ("alpha", "beta", "gamma")
 ENCRYPTED = 100
-"""Records that the querying party asks about encrypted, in a pool of their own."""
+"""Number of records that the querying party asks about encrypted, in their own pool."""
 
 SETTINGS = Settings(
     parties=len(HOSPITALS),
@@ -40,17 +40,17 @@ SETTINGS = Settings(
     queries=200 + ENCRYPTED,
     mechanism="confident:sigma1=22,sigma2=11,threshold=36",
 )
-"""Who holds how many digits. Teachers have linear heads, which also vote on encrypted queries."""
+"""Each party's number of digits. Teachers have linear heads, which also vote on encrypted queries."""
 
-GUARDIAN_PORT = 7000  # the parties' follow, so that a port names one server
-METRICS_PORT = 9100  # that docs/monitoring.md names and the images expose
+GUARDIAN_PORT = 7000  # the parties' ports follow, so that each port identifies one server
+METRICS_PORT = 9100  # the port in docs/monitoring.md, which the images expose
 DATABASE = "ostraka"
 DATABASE_HOST = "postgres"
 URL_FILE = "database.url"
 
 
 def site_in_containers(site: SiteConfig) -> SiteConfig:
-    """Return the configuration with the addresses of containers: a service is reached at its name."""
+    """Return the configuration with addresses of containers: a service is reached under its name."""
     ports = {hospital: GUARDIAN_PORT + number for number, hospital in enumerate(HOSPITALS, start=1)}
     update: dict[str, Any] = {}
     if site.role in ("guardian", "party"):
@@ -65,14 +65,14 @@ def site_in_containers(site: SiteConfig) -> SiteConfig:
 def site_tables(site: str, role: str) -> Tables:
     """Return the tables of a site's site.toml: a simulation's, metrics, and the guardian's database.
 
-    A server's metrics are served in the network that it shares with Prometheus alone. The querying party's
-    are in all of its networks: `docker compose run` gives a container no name in any of them. They tell
-    nothing of budgets.
+    A server's metrics are served only in the network that it shares with Prometheus. The querying party's
+    metrics are in all of its networks, because `docker compose run` gives a container no name in any of them.
+    They reveal nothing about budgets.
     """
     host = "0.0.0.0" if role == "query" else f"metrics.{site}"  # noqa: S104
     ledger = {"url_file": URL_FILE, "address": f"{GUARDIAN}:{GUARDIAN_PORT}"}
     known = tables(role, SETTINGS)
-    # Replaces what `provision` drafted, kinds of release among it.
+    # Replaces the draft of `provision`, including its kinds of release.
     allowed = {"policy": {**known["policy"], "mechanisms": MECHANISMS}} if "policy" in known else {}
     return {
         **known,
@@ -132,9 +132,9 @@ def configure(site: Path) -> None:
 
 
 def deal_out(split: Split, sites: Path) -> None:
-    """Give every site its records and the task, whose ranges are those of all records.
+    """Give every site its records and the task, whose ranges come from all records.
 
-    A simulation may look at everybody's records for that; a real federation agrees on public ranges.
+    A simulation may look at all parties' records for that; a real federation agrees on public ranges.
     """
     asked = replace(split.pool, y=split.truth)
     task = infer_task(split.test, SETTINGS.records.data, split.labelled, asked, *split.shards)
@@ -167,7 +167,7 @@ def set_password(guardian: Path, secret: Path) -> None:
 
 
 def give_away(volume: Path) -> None:
-    """Make a volume and all that it holds the images' user's, who alone may look into it."""
+    """Give a volume and its contents to the images' user, who alone may read it."""
     for path in (volume, *volume.rglob("*")):
         os.chown(path, USER, USER)
     volume.chmod(0o700)

@@ -1,1 +1,1 @@
-"""The container images: which packages each role's holds, their lock files, builds and bills of materials."""
+"""The container images: the packages of each role, their lock files, builds and bills of materials."""

@@ -1,4 +1,4 @@
-"""Builds the images, and skips what is there already."""
+"""Builds the images, and skips existing ones."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ from ostraka.deploy.images.locks import ROOT
 
 DOCKERFILE = ROOT / "ostraka" / "deploy" / "Dockerfile"
 INPUTS = "ostraka.inputs"
-"""Label of an image: the digest of all that it was built from."""
+"""Label of an image: the digest of all its inputs."""
 
 _CONTEXT = ("pyproject.toml", "README.md", "LICENSE", "ostraka")
 
@@ -22,12 +22,12 @@ def tag(role: str, device: str = "cpu") -> str:
 
 
 def build(roles: Iterable[str], *, device: str = "cpu", options: Sequence[str] = ()) -> list[str]:
-    """Build the images of `roles` with the running engine and return the tags of those that were not there.
+    """Build the images of `roles` with the running engine and return the tags of new ones.
 
-    `options` go to `docker build` as they are.
+    `options` are passed to `docker build` unchanged.
 
     Raises:
-        subprocess.CalledProcessError: the build failed; it has said why.
+        subprocess.CalledProcessError: the build failed, and has printed why.
     """
     digest = inputs(options)
     built = []
@@ -43,7 +43,7 @@ def build(roles: Iterable[str], *, device: str = "cpu", options: Sequence[str] =
 
 
 def size(image: str) -> int:
-    """Bytes that `image` takes, layers that it shares among them.
+    """Return the bytes of `image`, including shared layers.
 
     Raises:
         subprocess.CalledProcessError: there is no such image.
@@ -58,7 +58,7 @@ def size(image: str) -> int:
 
 
 def _label(image: str) -> str | None:
-    """Return what an existing image was built from."""
+    """Return the inputs' digest of an existing image."""
     shown = subprocess.run(
         ["docker", "image", "inspect", "--format", "{{json .Config.Labels}}", image],  # noqa: S607
         check=False,

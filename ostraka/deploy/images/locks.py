@@ -1,4 +1,4 @@
-"""Lock files of the images: all that each role depends on, at one version, with hashes of its files."""
+"""Lock files of the images: all dependencies of each role, at one version, with hashes of their files."""
 
 import os
 import re
@@ -25,7 +25,7 @@ EXTRAS = {
 
 
 def requirements(role: str) -> list[str]:
-    """Return what the image of `role` needs by `pyproject.toml`; torch is the one that tests run with."""
+    """Return what the image of `role` needs by `pyproject.toml`; torch has the version of the tests."""
     project = _pyproject()["project"]
     extras = project["optional-dependencies"]
     tested = {name(line): line for line in extras["dev"] if "==" in line}
@@ -34,7 +34,7 @@ def requirements(role: str) -> list[str]:
 
 
 def _lines(extras: Mapping[str, Sequence[str]], chosen: Iterable[str]) -> Iterator[str]:
-    """Yield the requirements of extras, and of the extras that they name."""
+    """Yield the requirements of extras, and of the extras that they include."""
     for line in (line for extra in chosen for line in extras[extra]):
         if named := re.fullmatch(r"ostraka\[(.+)\]", line):
             yield from _lines(extras, named[1].split(","))
@@ -43,7 +43,7 @@ def _lines(extras: Mapping[str, Sequence[str]], chosen: Iterable[str]) -> Iterat
 
 
 def build_requirements() -> list[str]:
-    """Return what building Ostraka's own wheel needs."""
+    """Return what the build of Ostraka's own wheel needs."""
     return list(_pyproject()["build-system"]["requires"])
 
 
@@ -64,7 +64,7 @@ _HEADER = "# Made by `make locks`. Python 3.11 on x86-64 Linux.\n"
 
 
 def files() -> dict[str, list[str]]:
-    """Every lock file's name with what it is to satisfy; the guardian runs on no GPU, so it has one."""
+    """Return each lock file's name with its requirements; the guardian has one, because it uses no GPU."""
     locks = {"build.txt": build_requirements(), "guardian.txt": requirements("guardian")}
     for role in ROLES[1:]:
         locks |= {f"{role}-{device}.txt": requirements(role) for device in DEVICES}
@@ -72,12 +72,12 @@ def files() -> dict[str, list[str]]:
 
 
 def write(lock: str, wanted: list[str]) -> None:
-    """Resolve `wanted` anew, at the newest versions, and write `deploy/locks/<lock>`.
+    """Resolve `wanted` again, at the newest versions, and write `deploy/locks/<lock>`.
 
-    Packages are PyPI's. Torch for CPUs is from PyTorch's index, or from the folder that PIP_FIND_LINKS names.
+    Packages come from PyPI. Torch for CPUs comes from PyTorch's index, or from the folder in PIP_FIND_LINKS.
 
     Raises:
-        subprocess.CalledProcessError: pip-compile found no answer; it has said why.
+        subprocess.CalledProcessError: pip-compile found no solution, and has printed why.
     """
     with TemporaryDirectory() as folder:
         source = Path(folder, "requirements.in")

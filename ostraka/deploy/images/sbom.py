@@ -1,4 +1,4 @@
-"""What is in an image, by its lock file: a bill of materials, and what is known to be vulnerable."""
+"""The packages of an image, by its lock file: a bill of materials, and known vulnerabilities."""
 
 import json
 import re
@@ -15,12 +15,12 @@ FOLDER = ROOT / "build" / "sbom"
 
 
 def write(lock: str, folder: Path = FOLDER) -> Path:
-    """Write what `deploy/locks/<lock>` holds as CycloneDX JSON to `folder` and return the file.
+    """Write the packages of `deploy/locks/<lock>` as CycloneDX JSON to `folder` and return the file.
 
-    Packages of the base image's system are not in it.
+    System packages of the base image are not included.
 
     Raises:
-        subprocess.CalledProcessError: the tool failed; it has said why.
+        subprocess.CalledProcessError: the tool failed, and has printed why.
     """
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / Path(lock).with_suffix(".cdx.json").name
@@ -32,24 +32,24 @@ def write(lock: str, folder: Path = FOLDER) -> Path:
 
 
 UNREACHABLE = "Could not connect to PyPI"
-"""What pip-audit says then."""
+"""pip-audit's message if PyPI is unreachable."""
 
 
 @dataclass(frozen=True)
 class PackageAudit:
-    """What is known of the packages of one lock file."""
+    """What is known about the packages of one lock file."""
 
     looked_up: int
     unknown: tuple[str, ...]
     """Packages that the database does not have."""
     findings: tuple[str, ...]
-    """One line a vulnerability: package, version, its id, the versions that mend it."""
+    """One line per vulnerability: package, version, its id, the versions that fix it."""
 
 
 def audit(lock: Path) -> PackageAudit:
-    """Look up every package of `lock`; where the database cannot be reached, none is found.
+    """Look up every package of `lock`; if the database is unreachable, the result is empty.
 
-    A build for one device, such as torch 2.13.0+cpu, is looked up as the version that it is a build of.
+    A build for one device, such as torch 2.13.0+cpu, is looked up as its base version.
 
     Raises:
         RuntimeError: the look-up failed in another way.
@@ -72,12 +72,12 @@ def audit(lock: Path) -> PackageAudit:
 
 
 def public(text: str) -> str:
-    """Return a lock file's text with the versions by which PyPI knows builds for one device."""
+    """Return a lock file's text with builds for one device under their PyPI versions."""
     return re.sub(r"^(\S+==[^+\s]+)\+\S+", r"\1", text, flags=re.M)
 
 
 def read(answer: str) -> PackageAudit:
-    """Return what pip-audit's JSON says."""
+    """Return the contents of pip-audit's JSON."""
     packages = json.loads(answer)["dependencies"]
     known = [package for package in packages if "skip_reason" not in package]
     findings = tuple(

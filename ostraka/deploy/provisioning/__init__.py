@@ -1,4 +1,4 @@
-"""Startup kits of a federation, what its CA signs and revokes, and whole federations for trials."""
+"""Startup kits of a federation, signing and revoking by its CA, and whole federations for trials."""
 
 from ostraka.deploy.provisioning.provision import FederationFolders, provision, provision_local
 

@@ -1,4 +1,4 @@
-"""`ostraka provision`: kits of a federation, and what its CA signs and revokes."""
+"""`ostraka provision`: kits of a federation, and signing and revoking by its CA."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,10 +17,10 @@ CaFolder = Annotated[Path, typer.Option("--ca", help="The CA's folder, like kits
 
 
 class _FileFirst(LazyGroup):
-    """A group that takes the name of a file for its command `kits`."""
+    """A group that passes the name of a file to its command `kits`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the command's name before a file's."""
+        """Insert the command's name before a file's name."""
         named = args and (args[0] in self.commands or args[0] in ctx.help_option_names)
         return super().parse_args(ctx, args if named or not args else ["kits", *args])
 

@@ -1,4 +1,4 @@
-"""How a kit is started: its compose fragment, and its README from the kit to a running service."""
+"""How to start a kit: its compose fragment, and its README from the kit to a running service."""
 
 import shlex
 
@@ -9,12 +9,13 @@ from ostraka.deploy.provisioning.sealing import SEAL
 USER = "10001:10001"
 STOP_S = 40
 MEMORY = {"guardian": "2g", "party": "8g", "query": "8g", "admin": "2g", "relay": "1g"}
-"""What a site's container may have, unless the environment says otherwise; as the Helm charts."""
+"""Memory limit of a site's container, unless the environment sets another; as in the Helm charts."""
 PIDS = 2048
-"""Processes and threads: 320 of a server's calls, and several for each core in linear algebra."""
+"""Limit of processes and threads: 320 for a server's calls, and several for each core in linear algebra."""
 FILES = 16_384
-"""Open files, unless the environment says otherwise. A container engine starts none that may have more than
-the engine itself: 20,000 is the least that was met. Without a limit, silent connections fill the memory."""
+"""Limit of open files, unless the environment sets another. A container engine starts no container with a
+higher limit than its own: 20,000 is the lowest limit found so far. Without a limit, silent connections fill
+the memory."""
 IMAGES = {
     "guardian": "guardian",
     "party": "party",
@@ -69,13 +70,15 @@ COMMANDS = {
 
 
 def compose_fragment(site: SiteConfig, version: str, *, gpu: bool = False, relayed: bool = False) -> str:
-    """Return the compose file of a site's kit: images `ostraka-ROLE:VERSION`, or `VERSION-cuda` with a GPU.
+    """Return the compose file of a site's kit.
+
+    Its images are `ostraka-ROLE:VERSION`, or `VERSION-cuda` with a GPU.
 
     Args:
-        site: what the kit's site.toml says.
+        site: the kit's site.toml.
         version: of the images.
         gpu: whether the service gets a GPU.
-        relayed: whether it is reached by a relay alone, and needs no port of the machine's.
+        relayed: whether it is reached only through a relay, and needs no port of the machine.
     """
     text = HEAD.format(
         role=site.role,
@@ -101,7 +104,7 @@ def image_of(site: SiteConfig, version: str, *, gpu: bool) -> str:
 
 
 def files_in_container(site: SiteConfig) -> tuple[str, ...]:
-    """Return what the container sees of the kit's folder: all that is sealed, and what the site adds."""
+    """Return the container's files of the kit's folder: all sealed files, and those that the site adds."""
     kit = ("site.toml", "ca.crt", "crl.pem", "compose.yml", "README.md", SEAL)
     return (*kit, "task.toml", "data") if site.role in ("party", "query") else kit
 
@@ -122,7 +125,7 @@ def _on_network() -> str:
 
 
 def _needs_host(listen: str) -> bool:
-    """Whether it listens at one of the machine's own addresses, which a container has only on its network."""
+    """Whether it listens at an address of the machine, which a container has only on the host's network."""
     return bool(listen) and split_address(listen)[0] not in EVERYWHERE
 
 
@@ -219,7 +222,7 @@ def readme(site: SiteConfig, version: str, url_file: str | None = None, *, gpu: 
     """Return the text for one site and role.
 
     Args:
-        site: what the kit's site.toml says.
+        site: the kit's site.toml.
         version: of the images.
         url_file: the file with the URL of a guardian's database.
         gpu: whether the service gets a GPU.

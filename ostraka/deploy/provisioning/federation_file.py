@@ -1,4 +1,4 @@
-"""`federation.toml`: who takes part, and where each server is reached."""
+"""`federation.toml`: the sites of a federation, and the addresses of their servers."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -16,10 +16,10 @@ from ostraka.common.validation import first_problem
 FEDERATION_FILE = "federation.toml"
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104
 MAX_SITES = Field(max_length=1000)
-"""Of one role."""
+"""Largest number of sites of one role."""
 _FILE = "[A-Za-z0-9_][A-Za-z0-9_.-]*"
 RelativeFile = Annotated[str, StringConstraints(pattern=f"^{_FILE}(/{_FILE})*$", max_length=200)]
-"""A file below a folder, whose name means nothing to a shell."""
+"""A file below a folder, whose name has no special characters of a shell."""
 
 
 class _Entry(BaseModel):
@@ -53,7 +53,7 @@ class GuardianEntry(_Entry):
 
 
 class RelayEntry(_Entry):
-    """One of `[[relay]]`: who passes callers on to parties that only call out.
+    """One of `[[relay]]`: a server that passes calls on to parties that only call out.
 
     Attributes:
         site: its site name.
@@ -104,7 +104,7 @@ class QueryEntry(_Entry):
 
 
 class Endpoint(NamedTuple):
-    """A server: what it is called, where it is reached and where it listens, as host and port."""
+    """A server: its name, its address and where it listens, as host and port."""
 
     name: str
     host: str
@@ -113,7 +113,7 @@ class Endpoint(NamedTuple):
 
 
 class FederationFile(BaseModel):
-    """Everything that kits are made from.
+    """The contents of a federation.toml, from which kits are made.
 
     Attributes:
         federation: its name.
@@ -121,8 +121,8 @@ class FederationFile(BaseModel):
         guardian: the guardian, which adds ballots and charges budgets.
         admin: administrators of the guardian.
         relay: relays.
-        party: who answers.
-        query: who asks.
+        party: answering parties.
+        query: querying parties.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -161,7 +161,7 @@ class FederationFile(BaseModel):
 
     @property
     def identities(self) -> tuple[Identity, ...]:
-        """Who may hold certificates."""
+        """The identities that may have certificates."""
         entries: tuple[tuple[Role, tuple[_Entry, ...]], ...] = (
             (Role.GUARDIAN, (self.guardian,)),
             (Role.RELAY, self.relay),
@@ -183,17 +183,17 @@ class FederationFile(BaseModel):
                 yield _endpoint(f"party {party.site}", party.address, party.listen)
 
     def relay_of(self, party: PartyEntry) -> RelayEntry | None:
-        """Return the relay by which a party is reached; None where it has an address."""
+        """Return the relay through which a party is reached; None if it has an address."""
         return next((relay for relay in self.relay if relay.site == party.relay), None)
 
     def address_of(self, party: PartyEntry) -> str:
-        """Return where querying parties reach a party: its address, or its relay's."""
+        """Return a party's address for querying parties: its own, or its relay's."""
         relay = self.relay_of(party)
         return party.address if relay is None else relay.address
 
 
 def listen_address(address: str, listen: str) -> str:
-    """Where to serve what others reach at `address`: `listen`, or its port on every interface."""
+    """Return where to serve for the public `address`: `listen`, or its port on every interface."""
     return listen or f"{EVERYWHERE[0]}:{split_address(split_addresses(address)[0])[1]}"
 
 
@@ -201,8 +201,8 @@ def load_federation(path: Path) -> FederationFile:
     """Read a `federation.toml`.
 
     Raises:
-        OstrakaError: config.invalid naming the first entry that is missing, unknown or wrong, or the two
-            that do not go together.
+        OstrakaError: config.invalid naming the first entry that is missing, unknown or wrong, or the two that
+            contradict each other.
     """
     try:
         stated = read_toml(path)

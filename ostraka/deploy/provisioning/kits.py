@@ -32,24 +32,24 @@ from ostraka.deploy.provisioning.sealing import seal_kit
 from ostraka.deploy.provisioning.signing import revocation_list
 
 LISTEN_RELAYED = "127.0.0.1:17701"
-"""Where a party serves that only its own agent calls."""
+"""Address of a party's server that only its own agent calls."""
 COMPOSE_FILE = "compose.yml"
 README_FILE = "README.md"
 DATA_FOLDER = "data"
 CREDENTIALS = Path("credentials")
 NUMBER = "kits.number"
-"""Of the kits that were made last, in the CA's folder."""
+"""File in the CA's folder with the number of its latest kits."""
 
 
 @dataclass(frozen=True)
 class Kits:
-    """What was written.
+    """The written kits.
 
     Attributes:
-        ca: the CA's folder, for no site to read.
+        ca: the CA's folder, which no site may read.
         kits: each kit's folder by its name, SITE-ROLE.
-        fingerprint: of the CA's certificate; sites get it by another way than their kits.
-        number: of these kits; the CA's next ones have the next.
+        fingerprint: of the CA's certificate; sites receive it separately from their kits.
+        number: of these kits; the CA's next kits get the next number.
     """
 
     ca: Path
@@ -64,8 +64,8 @@ def write_kits(file: Path, out: Path, *, ca: Path | None = None, clock: Clock | 
     Args:
         file: a `federation.toml`; the CA keeps a copy, which says whose requests it signs.
         out: must not exist, or be empty.
-        ca: folder of the federation's CA, for sites that join later; none: make one, `out`/ca.
-        clock: tells when a new CA begins; the system's if None.
+        ca: folder of the federation's CA, for sites that join later; None: create one, `out`/ca.
+        clock: the time when a new CA begins; the system's if None.
 
     Raises:
         OstrakaError: config.invalid.
@@ -91,7 +91,7 @@ def write_kits(file: Path, out: Path, *, ca: Path | None = None, clock: Clock | 
 
 
 def _next_number(ca: Path) -> int:
-    """Return the number of a CA's next kits, which are the first to have it, also where this process dies."""
+    """Reserve and return the number of a CA's next kits; a crash never leads to a second use."""
     path = ca / NUMBER
     with one_at_a_time(ca):
         try:
@@ -122,7 +122,7 @@ def _load_authority(folder: Path, federation: FederationFile) -> CertificateAuth
 
 
 def _sites(federation: FederationFile) -> Iterator[SiteConfig]:
-    """Yield what each site.toml says; folders are the kits' names."""
+    """Yield the contents of each site.toml; folders are the kits' names."""
     guardian = federation.guardian
     for identity in federation.identities:
         yield SiteConfig(
@@ -177,7 +177,7 @@ def _party_of(site: str, federation: FederationFile) -> PartyEntry:
 
 
 def _open_to_all(folder: Path) -> None:
-    """Let a container's user read a kit, whatever the umask: there is no secret in it."""
+    """Let a container's user read a kit, whatever the umask: it contains no secret."""
     for path in (folder, *folder.iterdir()):
         path.chmod(0o755 if path.is_dir() else 0o644)
 
@@ -186,7 +186,7 @@ def _tables(site: SiteConfig, federation: FederationFile) -> Iterator[str]:
     """Tables that belong to one role."""
     yield policy_draft(site.role)
     if site.role == "guardian":
-        # What it listens on may be every interface, which is not an address to send callers to.
+        # The listening address may be every interface, which is not an address for callers.
         yield f"\n[ledger]\naddress = {json.dumps(split_addresses(federation.guardian.address)[0])}\n"
         if federation.guardian.url_file is not None:
             yield f"url_file = {json.dumps(federation.guardian.url_file)}\n"

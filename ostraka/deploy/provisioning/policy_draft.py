@@ -1,4 +1,4 @@
-"""The table [policy] that sites of a new federation begin with: which kinds of release it names."""
+"""The initial table [policy] of sites of a new federation: the kinds of release that it allows."""
 
 import json
 
@@ -22,5 +22,5 @@ keep_answers_days = 90
 
 
 def policy_draft(role: str) -> str:
-    """Return the table for a site of this role, as TOML; nothing for roles that have no policy."""
+    """Return the table for a site of this role, as TOML; empty for roles without a policy."""
     return {"guardian": DRAFT + KEPT, "party": DRAFT}.get(role, "")

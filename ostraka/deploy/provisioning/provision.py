@@ -1,4 +1,4 @@
-"""Writes a whole federation on one machine, keys included, for trials and simulations."""
+"""Writes a whole federation on one machine, including keys, for trials and simulations."""
 
 import os
 import random
@@ -19,10 +19,10 @@ from ostraka.deploy.provisioning.policy_draft import policy_draft
 
 @contextmanager
 def whole_folder(out: Path) -> Iterator[Path]:
-    """Yield a folder to fill in the block, which is at `out` once the block ends well, else nowhere.
+    """Yield a folder to fill in the block; it appears at `out` only if the block succeeds.
 
     Raises:
-        OstrakaError: config.invalid where `out` holds something or its place cannot be written.
+        OstrakaError: config.invalid if `out` is not empty or cannot be written.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise _unwritable(f"{out} is there already and is not overwritten; name another folder")
@@ -51,7 +51,7 @@ ADMIN_FOLDER = "admin"
 
 @dataclass(frozen=True)
 class FederationFolders:
-    """Where everything of a provisioned federation lies.
+    """The folders of a provisioned federation.
 
     Attributes:
         ca: the CA's key and certificate; keep it off the sites.
@@ -84,12 +84,12 @@ def provision(
     Args:
         federation: its name, a DNS label like every site's.
         parties: site names of the answering parties.
-        query: site name of the querying party; one that also answers gets a second folder, <site>-query.
+        query: site name of the querying party; if it also answers, it gets a second folder, <site>-query.
         out: must not exist, or be empty.
         guardian: site name of the guardian and of its administrators.
-        host: where every server listens and is reached; corrected by hand in `site.toml` where they differ.
+        host: where every server listens and is reached; edit `site.toml` by hand where the two differ.
         base_port: the guardian's port; the parties follow. 0 lets the system choose all of them.
-        clock: tells when the certificates begin; the system's if None.
+        clock: the time when the certificates begin; the system's if None.
 
     Raises:
         OstrakaError: config.invalid.
@@ -130,7 +130,7 @@ def _sites(
 def _configs(
     federation: str, parties: Sequence[str], query: str, guardian: str, addresses: Sequence[str]
 ) -> Iterator[SiteConfig]:
-    """Guardian, admin, parties, and the querying party last; folders are relative."""
+    """Yield the sites: guardian, admin, parties, and the querying party last; folders are relative."""
     home = addresses[0]
     base = SiteConfig(
         federation=federation,
@@ -171,14 +171,14 @@ def _invalid(problem: str) -> OstrakaError:
 
 HOST = "127.0.0.1"
 PORTS = range(20_000, 30_000)
-"""Below those that systems hand out by themselves."""
-TRIES = 1000  # so many that only a machine without room fails, and few enough to end within a second
+"""Below the ports that systems assign by themselves."""
+TRIES = 1000  # enough that only a machine without room fails, and few enough to end within a second
 
 
 def provision_local(
     federation: str, parties: Sequence[str], query: str, out: Path | str
 ) -> FederationFolders:
-    """Write a whole federation with everybody's keys, for trials on this machine, at ports that are free now.
+    """Write a whole federation with all sites' keys, for trials on this machine, at ports that are free now.
 
     Args:
         federation: its name, a DNS label like every site's.
@@ -198,7 +198,7 @@ def provision_local(
 
 
 def free_base_port(count: int) -> int:
-    """Return the first of `count` ports in a row that nobody listens at; raise `server.port_in_use`."""
+    """Return the first of `count` free ports in a row; raise `server.port_in_use`."""
     for _ in range(TRIES):
         base = random.randrange(PORTS.start, PORTS.stop - count)  # noqa: S311
         if _are_free(range(base, base + count)):

@@ -1,6 +1,6 @@
 """The seal of a kit: its CA's signature over the names and contents of all its files.
 
-Whoever has a kit on its way could otherwise have a site start what he likes, or serve under settings of his.
+Without it, anyone who handles a kit on its way could make a site run foreign code or settings.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ MAX_BYTES = 64 << 10
 OWN = re.compile(
     r"task\.toml|data|kit\.opened(\.tmp)?|request\.pem(\.tmp)?|credentials(\.\d+)?|\.credentials-\w+"
 )
-"""What a site puts into its kit before, or by, `ostraka site init`."""
+"""Files that a site puts into its kit before `ostraka site init`, or that it writes."""
 LINK = "credentials"
 
 
@@ -36,9 +36,9 @@ class KitSeal(BaseModel):
     """The file `kit.sig`.
 
     Attributes:
-        version: of the seal; it is not signed, as any other is refused.
+        version: of the seal; it is not signed, because every other version is refused.
         files: the SHA-256 of every other file, by its name, in hexadecimal digits.
-        number: of the CA's kits, those of later runs higher; 0 in seals of earlier versions.
+        number: of the CA's kits, increasing with every run; 0 in seals of earlier versions.
         made_unix_s: when it was made; 0 in seals of earlier versions.
         signature: of the kit's CA over all of this, ECDSA with SHA-256, DER in hexadecimal digits.
     """
@@ -52,20 +52,20 @@ class KitSeal(BaseModel):
     signature: str
 
     def payload(self) -> bytes:
-        """Return what is signed: of seals of earlier versions the files alone."""
+        """Return the signed content; for seals of earlier versions only the files."""
         signed = {"files": self.files, "number": self.number, "made_unix_s": self.made_unix_s}
         dated = self.number or self.made_unix_s
         return json.dumps(signed if dated else self.files, sort_keys=True).encode()
 
 
 def seal_kit(folder: Path, authority: CertificateAuthority, number: int, clock: Clock) -> None:
-    """Write the seal of all files in `folder`, which has no other folders than empty ones.
+    """Write the seal of all files in `folder`, whose only subfolders are empty ones.
 
     Args:
         folder: the kit.
         authority: its CA.
-        number: above that of any kit which this CA made before, from 1 on.
-        clock: tells when it is made.
+        number: above the number of any earlier kit of this CA, starting at 1.
+        clock: the time of the seal.
     """
     files = {path.name: _digest(path) for path in sorted(folder.iterdir()) if path.is_file()}
     made = KitSeal(files=files, number=number, made_unix_s=int(clock.now()), signature="")
@@ -74,9 +74,9 @@ def seal_kit(folder: Path, authority: CertificateAuthority, number: int, clock: 
 
 
 def check_seal(folder: Path, ca: x509.Certificate) -> KitSeal:
-    """Return the seal of a kit that holds what its CA sealed, and nothing that it does not know.
+    """Return the seal of a kit that contains what its CA sealed, and nothing unknown.
 
-    A site's own `task.toml`, `data`, keys and request may lie beside it.
+    A site's own `task.toml`, `data`, keys and request may be in the folder too.
 
     Raises:
         OstrakaError: kit.altered; data.newer for a kit of a later version.

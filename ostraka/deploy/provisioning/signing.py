@@ -1,4 +1,4 @@
-"""Operations of the CA's keeper: signing requests of sites, and revoking certificates."""
+"""Operations of the CA's operator: sign requests of sites, and revoke certificates."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ from ostraka.deploy.provisioning.federation_file import FEDERATION_FILE, Federat
 
 @dataclass(frozen=True)
 class Signed:
-    """A request that was signed.
+    """A signed request.
 
     Attributes:
-        identity: whom the certificates name.
+        identity: the identity in the certificates.
         fingerprint: of the request.
         certificates: for the site to install (PEM), with the revocation list in force.
         days: how long they are valid.
@@ -34,12 +34,12 @@ class Signed:
 
 @dataclass(frozen=True)
 class Revoked:
-    """What a revocation did.
+    """The result of a revocation.
 
     Attributes:
-        identity: whose certificates no longer count.
-        certificates: how many were revoked.
-        list_file: the next revocation list, for the guardian's administrator to give out.
+        identity: the identity whose certificates are no longer valid.
+        certificates: number of revoked certificates.
+        list_file: the next revocation list, for the guardian's administrator to distribute.
     """
 
     identity: Identity
@@ -54,8 +54,8 @@ def sign_request(
 
     Args:
         pem: the site's `request.pem`.
-        ca: the CA's folder, with the `federation.toml` that says who may hold certificates.
-        clock: tells when the certificates begin.
+        ca: the CA's folder, with the `federation.toml` that says who may have certificates.
+        clock: the time when the certificates begin.
         expected: the request's fingerprint as the site read it out; None: not compared here.
         again: whether the site may have certificates already, which stay valid.
 
@@ -77,12 +77,12 @@ def sign_request(
 
 
 def revoke_site(site: str, role: Role, ca: Path, clock: Clock) -> Revoked:
-    """Revoke every certificate that a site holds in a role, with the next revocation list.
+    """Revoke every certificate of a site in a role, with the next revocation list.
 
-    A list is made also where all of them were revoked before, to replace one that is overdue.
+    A list is written even if all of them were revoked before, to replace an overdue list.
 
     Raises:
-        OstrakaError: config.invalid for a CA that cannot be read, or where it never signed for the site.
+        OstrakaError: config.invalid for a CA that cannot be read, or that never signed for the site.
     """
     authority = CertificateAuthority.load(ca)
     identity = Identity(authority.federation, site, role)
@@ -98,14 +98,14 @@ def revoke_site(site: str, role: Role, ca: Path, clock: Clock) -> Revoked:
 
 
 def revocation_list(authority: CertificateAuthority, clock: Clock) -> bytes:
-    """Return the list in force (PEM) of a CA that was saved; an empty one is made where there is none yet."""
+    """Return the list in force (PEM) of a saved CA; create an empty one if there is none yet."""
     assert authority.folder is not None  # noqa: S101
     path = authority.folder / CRL
     return path.read_bytes() if path.exists() else authority.revoke((), clock)
 
 
 def same_fingerprint(one: str, other: str) -> bool:
-    """Whether two fingerprints are the same, however they were written down."""
+    """Whether two fingerprints are equal, whatever their notation."""
     return _plain(one) == _plain(other)
 
 

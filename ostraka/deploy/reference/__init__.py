@@ -1,1 +1,1 @@
-"""Reference pages of the documentation that are made from the code, when the site is built."""
+"""Reference pages of the documentation that are generated from the code when the site is built."""

@@ -1,4 +1,4 @@
-"""The page of the command line: every command with its arguments and options, as `--help` tells them."""
+"""The page of the command line: every command with its arguments and options, as in `--help`."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -25,7 +25,7 @@ def page() -> str:
 
 
 def _sections(command: Any, name: str, parent: Context | None) -> Iterator[str]:
-    """Yield the section of a command, then those of the commands in it."""
+    """Yield the section of a command, then the sections of its subcommands."""
     ctx = Context(command, parent=parent, info_name=name)
     yield _section(command, ctx)
     for child, listed in getattr(command, "commands", {}).items():
@@ -41,7 +41,7 @@ def _section(command: Any, ctx: Context) -> str:
 
 
 def _parameters(command: Any, ctx: Context) -> str:
-    """Return a table of arguments and options, and one of keys; nothing where there are none."""
+    """Return a table of arguments and options, and one of keys; empty if there are none."""
     records = [one.get_help_record(ctx) for one in command.get_params(ctx) if one.name != "help"]
     rows = [(f"`{name}`", cell(told)) for name, told in filter(None, records)]
     options = table(("option", "what it says"), rows) if rows else ""

@@ -1,4 +1,4 @@
-"""Diagrams of the documentation, drawn when the site is built, so that no browser fetches a script for it."""
+"""Diagrams of the documentation, drawn when the site is built, so that no browser loads a script for them."""
 
 import base64
 import html
@@ -10,10 +10,10 @@ from pymdownx.superfences import SuperFencesException
 
 
 def draw_mermaid(source: str, language: str, css_class: str, options: Any, md: Any, **kwargs: Any) -> str:
-    """Return the picture of a Mermaid diagram, as `pymdownx.superfences` asks for it.
+    """Return the picture of a Mermaid diagram, in the interface of `pymdownx.superfences`.
 
     Raises:
-        SuperFencesException: Mermaid cannot read the diagram; the build ends with what it says.
+        SuperFencesException: Mermaid cannot read the diagram; the build ends with its message.
     """
     try:
         svg: str = mermaidx.render(source).svg()
@@ -25,5 +25,5 @@ def draw_mermaid(source: str, language: str, css_class: str, options: Any, md: A
 
 
 def _of_its_size(svg: str) -> str:
-    """Return a picture as wide as it was drawn, which would else be as wide as its page."""
+    """Return a picture with its own width; otherwise it would be as wide as its page."""
     return re.sub(r'width="100%"(.*?viewBox="\S+ \S+ (\S+) \S+")', r'width="\2"\1', svg, count=1)

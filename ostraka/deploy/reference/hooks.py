@@ -1,4 +1,4 @@
-"""What mkdocs calls when it builds the documentation: pages made from code, and files outside of `docs`."""
+"""Hooks of mkdocs: pages generated from code, and files outside of `docs`."""
 
 from importlib.metadata import version
 from pathlib import Path
@@ -15,13 +15,13 @@ _ICON = "ostraka/guardian/dashboard/static/icon.svg"
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Say at the foot of every page which version it is of."""
+    """Add the version to the foot of every page."""
     config.copyright = f"Ostraka {version('ostraka')}"
     return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are made, and those of the repository's files that pages link to."""
+    """Add the generated pages, and pages of repository files that other pages link to."""
     root = Path(config.docs_dir).parent
     made = {
         "reference/every-command.md": command_page.page(),
@@ -36,5 +36,5 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Any) -> str:
-    """Point links to files of the repository at their pages."""
+    """Redirect links to repository files to their pages."""
     return relink(markdown, page.file.src_uri, Path(config.docs_dir).parent)

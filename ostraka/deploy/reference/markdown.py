@@ -1,4 +1,4 @@
-"""Markdown: tables, and links to files outside of `docs`, of each of which the site has a page."""
+"""Markdown: tables, and links to files outside of `docs`, which have pages on the site."""
 
 import posixpath
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 
 PROTOCOL = "reference/protocol.md"
 FOLDERS: Mapping[str, str] = {"ostraka/protos/ostraka/v1": PROTOCOL}
-"""Pages that stand for folders."""
+"""Pages that represent folders."""
 TEXTS: Mapping[str, str] = {
     "README.md": "project/readme.md",
     "CONTRIBUTING.md": "project/contributing.md",
@@ -16,13 +16,13 @@ TEXTS: Mapping[str, str] = {
     "SUPPORT.md": "project/support.md",
     "RELEASING.md": "project/releasing.md",
 }
-"""Pages that are not in `docs`."""
+"""Pages outside of `docs`."""
 _FILES = "source/"
 _TARGET = re.compile(r"(?<=\]\()(?![a-z]+:)[^)#\s]+")
 
 
 def files_with_pages(root: Path) -> dict[str, Path]:
-    """Return the files that have a page, by where it is: the texts, and what any page links to."""
+    """Return the files with a page, by the page's place: the texts, and all files that pages link to."""
     pages = {f"docs/{path.relative_to(root / 'docs')}": path for path in (root / "docs").rglob("*.md")}
     pages |= {name: root / name for name in TEXTS}
     linked = {
@@ -37,7 +37,7 @@ def files_with_pages(root: Path) -> dict[str, Path]:
 
 
 def page_of(path: Path) -> str:
-    """Return a file as a page: Markdown as it is, anything else as code that searches leave out."""
+    """Return a file as a page: Markdown unchanged, anything else as code that searches leave out."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
         return text
@@ -46,7 +46,7 @@ def page_of(path: Path) -> str:
 
 
 def relink(markdown: str, page: str, root: Path) -> str:
-    """Return a page, which is at `page` in the site, with links to the pages of what it links to."""
+    """Return the page at `page` in the site, with its links redirected to the targets' pages."""
     origin = {uri: name for name, uri in TEXTS.items()}.get(page, f"docs/{page}")
     folder = posixpath.dirname(page) or "."
 
@@ -62,7 +62,7 @@ def _targets(markdown: str, folder: str) -> set[str]:
 
 
 def _uri(name: str, root: Path) -> str:
-    """Return where in the site a file or folder of the repository is, or would be."""
+    """Return the place in the site of a file or folder of the repository, existing or not."""
     if name.startswith("docs/"):
         return name.removeprefix("docs/")
     known = TEXTS.get(name) or FOLDERS.get(name)
@@ -70,7 +70,7 @@ def _uri(name: str, root: Path) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table, and an empty line after it; cells are Markdown already (`cell`)."""
+    """Return a table, followed by an empty line; cells are Markdown already (`cell`)."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
@@ -81,7 +81,7 @@ def cell(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text so that Markdown shows it as it is; what stands between backticks becomes code."""
+    """Return a text that Markdown shows unchanged; text between backticks becomes code."""
     pieces = text.split("`")
     pieces[::2] = [piece.replace("<", "&lt;").replace("*", "\\*") for piece in pieces[::2]]
     return "`".join(pieces)

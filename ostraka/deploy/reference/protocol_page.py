@@ -18,7 +18,7 @@ from ostraka.services.serving import server as party_service
 from ostraka.services.training import training_server
 
 _SYNTAX = 12
-"""Number of the field of a file's descriptor that its first comment belongs to."""
+"""Number of the field of a file's descriptor to which its first comment belongs."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,10 @@ class Definition:
     """A message, service, enum, field, method or value, or a whole file.
 
     Attributes:
-        descriptor: what protoc says of it.
-        comment: what its definition says above it.
-        file: whose it is.
-        path: where it is in there, in numbers of fields and places in lists.
+        descriptor: protoc's descriptor.
+        comment: the comment above its definition.
+        file: the file of the definition.
+        path: its place in the file, as numbers of fields and indices in lists.
     """
 
     descriptor: Any
@@ -38,7 +38,7 @@ class Definition:
     path: tuple[int, ...] = ()
 
     def parts(self, name: str) -> Iterator["Definition"]:
-        """Yield the parts that are called so, such as "field" of a message."""
+        """Yield the parts with this name, such as "field" of a message."""
         number = self.descriptor.DESCRIPTOR.fields_by_name[name].number
         for place, part in enumerate(getattr(self.descriptor, name)):
             path = (*self.path, number, place)
@@ -46,7 +46,7 @@ class Definition:
 
 
 def definitions() -> Sequence[Definition]:
-    """Return the files of the protocol; raise `RuntimeError` where protoc refuses one."""
+    """Return the files of the protocol; raise `RuntimeError` if protoc refuses one."""
     from grpc_tools import protoc
 
     names = sorted(str(path.relative_to(PACKAGE_ROOT)) for path in (PACKAGE_ROOT / SOURCES).glob("*.proto"))

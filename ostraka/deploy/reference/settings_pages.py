@@ -1,4 +1,4 @@
-"""Pages of every key of site.toml, federation.toml and a simulation's file, made from their models."""
+"""Pages of every key of site.toml, federation.toml and a simulation's file, generated from their models."""
 
 import inspect
 import json
@@ -48,7 +48,7 @@ def key_texts(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _texts_of_class(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
-    """Yield keys and what the source of one class says of them."""
+    """Yield keys and their descriptions in the source of one class."""
     path = Path(inspect.getfile(model))
     module = griffe.visit(path.stem, filepath=path, code=path.read_text(encoding="utf-8"))
     found = module[model.__name__]
@@ -72,7 +72,7 @@ _BOUNDS = (("minimum", ">="), ("exclusiveMinimum", ">"), ("maximum", "<="), ("ex
 
 
 def type_text(described: Schema, whole: Schema) -> str:
-    """Return the type of a key in words, with its bounds; `whole` is the schema that holds definitions."""
+    """Return the type of a key in words, with its bounds; `whole` is the schema with the definitions."""
     if "$ref" in described:
         return type_text(whole["$defs"][described["$ref"].rpartition("/")[2]], whole)
     if "anyOf" in described:
@@ -96,7 +96,7 @@ def _number(value: float) -> str:
 
 
 def value_text(value: Any) -> str:
-    """Return a default as it is written in TOML; `none` where leaving the key out means something else."""
+    """Return a default in TOML's notation; `none` if leaving the key out means something else."""
     return "none" if value is None else json.dumps(value)
 
 

@@ -1,4 +1,4 @@
-"""`python -m ostraka.deploy.release`: write all that a release consists of to the folder dist."""
+"""`python -m ostraka.deploy.release`: write all files of a release to the folder dist."""
 
 import shutil
 import subprocess
@@ -16,10 +16,10 @@ DIST = ROOT / "dist"
 
 
 def release(commit: Commit) -> Path:
-    """Write the release of a commit to `dist`, in the place of what is there, and return the file of sums.
+    """Write the release of a commit to `dist`, replacing its contents, and return the checksum file.
 
     Raises:
-        subprocess.CalledProcessError: a tool failed; it has said why.
+        subprocess.CalledProcessError: a tool failed, and has printed why.
     """
     with TemporaryDirectory() as folder:
         out = Path(folder, DIST.name)
@@ -34,7 +34,7 @@ def release(commit: Commit) -> Path:
 
 
 def main() -> int:
-    """Make the release and show its sums; 2 with one sentence where that is refused or has failed."""
+    """Make the release and show its checksums; return 2 with one sentence if it is refused or fails."""
     try:
         commit = read_commit(ROOT, __version__)
         sums = release(commit)

@@ -1,4 +1,4 @@
-"""What a wheel may bring with it: a bill of materials. Those of images: `deploy/images/sbom.py`."""
+"""Possible dependencies of a wheel: a bill of materials. For images: `deploy/images/sbom.py`."""
 
 import hashlib
 from datetime import UTC, datetime
@@ -19,13 +19,13 @@ from ostraka.deploy.images.locks import name
 from ostraka.deploy.release.commit import Commit
 
 _NOT_TO_RUN = ('extra == "dev"', 'extra == "docs"')
-"""How markers end of what nobody needs who runs Ostraka."""
+"""How markers of requirements end that are not needed to run Ostraka."""
 
 
 def write(wheel: Path, commit: Commit) -> Path:
-    """Write what `wheel` requires as CycloneDX JSON beside it, and return the file.
+    """Write the requirements of `wheel` as CycloneDX JSON beside it, and return the file.
 
-    Components have no version, since a wheel takes whatever pip finds in a range: that is their description.
+    Components have no version, because pip may install any in a range; the range is their description.
     """
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     metadata = _metadata(wheel)
@@ -53,7 +53,7 @@ def _metadata(wheel: Path) -> Message:
 
 
 def _read_requirements(metadata: Message) -> dict[str, Requirement]:
-    """Return by name what the wheel requires for running it, with any of its extras, on any system."""
+    """Return by name the wheel's requirements at run time, with any of its extras, on any system."""
     stated = (Requirement(line) for line in metadata.get_all("Requires-Dist", []))
     needed = (one for one in stated if not str(one.marker).endswith(_NOT_TO_RUN))
     return {name(one.name): one for one in needed if one.name != metadata["Name"]}

@@ -1,4 +1,4 @@
-"""The commit that a release is made from: its tag, its time, its files."""
+"""The commit of a release: its tag, its time, its files."""
 
 import subprocess
 import tarfile
@@ -9,11 +9,11 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Commit:
-    """A commit that is checked out, and nothing else.
+    """A commit that is checked out, without other changes.
 
     Attributes:
         root: the clone.
-        digest: git's name of the commit.
+        digest: git's hash of the commit.
         seconds: when it was made, since 1970.
         tagged: whether it has the tag of its version.
     """
@@ -24,7 +24,7 @@ class Commit:
     tagged: bool
 
     def export(self, folder: Path) -> None:
-        """Write the commit's files to `folder`, with the same modes whatever git and umask say here."""
+        """Write the commit's files to `folder`, with the same modes for any local git settings and umask."""
         archive = _git(self.root, "-c", "tar.umask=0022", "archive", "--format=tar", self.digest)
         with tarfile.open(fileobj=BytesIO(archive)) as files:
             files.extractall(folder, filter="data")
@@ -35,7 +35,7 @@ def read_commit(root: Path, version: str) -> Commit:
 
     Raises:
         RuntimeError: files differ from the commit, or it has tags of versions and none is of `version`.
-        subprocess.CalledProcessError: this is no clone; git has said why.
+        subprocess.CalledProcessError: this is not a clone; git has printed why.
     """
     if _lines(root, "status", "--porcelain"):
         raise RuntimeError(

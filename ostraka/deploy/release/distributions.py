@@ -1,6 +1,6 @@
 """The source archive and the wheel of a commit: the same bytes wherever they are built.
 
-Both are built from what git has, by the setuptools of `deploy/locks/build.txt`, as of the commit's time.
+Both are built from git's files, by the setuptools of `deploy/locks/build.txt`, with the commit's time.
 """
 
 import gzip
@@ -20,7 +20,7 @@ def build(commit: Commit, out: Path) -> Path:
     """Write source archive and wheel of `commit` to the folder `out`, and return the wheel.
 
     Raises:
-        subprocess.CalledProcessError: the build failed; it has said why.
+        subprocess.CalledProcessError: the build failed, and has printed why.
     """
     with TemporaryDirectory() as folder:
         source = Path(folder, "source")
@@ -38,9 +38,9 @@ def build(commit: Commit, out: Path) -> Path:
 
 
 def _settle(archive: Path, seconds: int) -> None:
-    """Write a source archive anew, in the order of names, as of `seconds` since 1970 and as nobody's.
+    """Rewrite a source archive in the order of names, with the time `seconds` since 1970 and no owner.
 
-    The wheel needs none of this: setuptools sorts it, and takes its time from SOURCE_DATE_EPOCH.
+    The wheel does not need this: setuptools sorts it, and takes its time from SOURCE_DATE_EPOCH.
     """
     settled = BytesIO()
     with tarfile.open(archive) as found, tarfile.open(fileobj=settled, mode="w") as written:

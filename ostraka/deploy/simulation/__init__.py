@@ -1,1 +1,1 @@
-"""A whole federation on one machine: every site its own process, certificate, ports and data."""
+"""A whole federation on one machine: every site with its own process, certificate, ports and data."""

@@ -1,4 +1,4 @@
-"""Whether a simulation's budgets admit a query, and how many; nothing is trained before."""
+"""Whether a simulation's budgets allow a query, and how many; checked before any training."""
 
 import math
 from collections.abc import Iterator
@@ -14,17 +14,17 @@ from ostraka.deploy.simulation.settings import Settings
 NOISE = ("sigma", "sigma1", "sigma2")
 AT_ONCE = ("noise_cluster", *RANDOMIZED)
 """Mechanisms that release all their queries together."""
-LARGEST = 1e4  # a budget this large protects nobody; who needs more is told so
+LARGEST = 1e4  # a budget this large protects nobody; the error says so if more is needed
 PRECISION = 5e-3
-"""The largest epsilon that is searched for one that suffices, and how exactly it is told."""
+"""The precision of the search for a sufficient epsilon; `LARGEST` is its upper end."""
 
 
 def check_affordable(settings: Settings, classes: int) -> None:
-    """Raise `budget.too_small` where not even one answered query fits a party's budget in the worst case.
+    """Raise `budget.too_small` if not even one answered query fits a party's budget in the worst case.
 
-    Nothing is checked where that depends on votes, on consent levels or a variant, on which labels are asked,
-    or on the releases of a label-DP scheme: the guardian decides there. Sums have as much noise as a budget
-    pays for.
+    Nothing is checked if that depends on votes, on consent levels or a variant, on which labels are asked, or
+    on the releases of a label-DP scheme: the guardian decides there. Sums have as much noise as a budget pays
+    for.
     """
     budgets = settings.budgets
     if not _is_told(settings):
@@ -48,13 +48,13 @@ def check_affordable(settings: Settings, classes: int) -> None:
 
 
 MORE_NOISE = 2.0
-"""How many times the noise another choice has, of which is told how many more labels it pays for."""
+"""Factor of the noise in the alternative for which the number of affordable labels is reported."""
 
 
 def tell_affordable(settings: Settings, classes: int) -> Iterator[str]:
-    """Yield for how many queries budgets pay, and for how many with more noise, where that may not be all.
+    """Yield the number of queries that budgets pay for, and the number with more noise, if it may not be all.
 
-    All are in the worst case, in which every query is answered.
+    Both are for the worst case, in which every query is answered.
     """
     mechanism = settings.plan_mechanism
     taken = parameters_of(mechanism)
@@ -104,7 +104,7 @@ def _fits(settings: Settings, candidate: Candidate, queries: int, epsilon: float
 
 
 def _least(settings: Settings, candidate: Candidate, queries: int, budget: float) -> float | None:
-    """Return the least epsilon above `budget` that pays, rounded up; None where LARGEST does not."""
+    """Return the least sufficient epsilon above `budget`, rounded up; None if LARGEST does not suffice."""
     low = budget
     high = min(2 * budget, LARGEST)
     while not _fits(settings, candidate, queries, high):

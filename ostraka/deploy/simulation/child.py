@@ -19,10 +19,10 @@ def main(parent: int, program: list[str]) -> None:
 
 
 def die_with(parent: int) -> None:
-    """Have the kernel (Linux) kill this process when its parent ends; ends it at once where that is over."""
+    """Make the kernel (Linux) kill this process when its parent ends, at once if it has ended already."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        # After the call: a parent that ended before it sends no signal any more.
+        # After the call: a parent that ended before it no longer sends a signal.
         if os.getppid() != parent:
             os._exit(1)
 

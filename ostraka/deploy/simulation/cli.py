@@ -30,7 +30,7 @@ def simulate(
     ] = None,
 ) -> None:
     """Simulate a whole federation on this machine, one process for each site, and report on it."""
-    # Python looks through all that is there for garbage when it ends, for most of a second.
+    # At exit Python searches all objects for garbage, which takes most of a second.
     atexit.register(gc.freeze)
     settings = load_settings(config, overrides)
     folder = out or new_folder()

@@ -18,35 +18,35 @@ BY_TASK: Mapping[TaskKind, Mapping[str, Any]] = {
     "number": {},
     "multilabel": {"mechanism": "tau", "parties": 10, "queries": 100, "batch_size": 25},
 }
-"""Settings that a task's kind changes: every label costs, so more teachers answer fewer queries."""
+"""Settings that the kind of task changes: every label has a cost, so more teachers answer fewer queries."""
 
 RANDOMIZED = ("rand_res", "rand_res_labels")
-"""Mechanisms whose labels parties randomise: of one epsilon, and of all records at once."""
+"""Mechanisms with labels that parties randomise: with one epsilon, and for all records at once."""
 
 JOINT_TRAINING_MODEL = "logistic"
-"""What teachers learn together where nobody says: of few parameters, each of which has its own noise."""
+"""Default model of teachers that learn together: it has few parameters, each of which gets its own noise."""
 AGREEING = 25
-"""Votes on one class that outweigh default noise, of teachers that learned together, which mostly agree. More
-bear more noise, in proportion: labels are as often right, and cost less."""
+"""Votes on one class that outweigh default noise, for teachers that learned together and mostly agree. More
+votes allow more noise in proportion: labels are as often right, and cost less."""
 DIFFERING = 50
-"""The same of teachers that learned alone, about half of which agree on a hard record."""
+"""The same for teachers that learned alone; about half of them agree on a hard record."""
 
 RARE_SHARE = 0.25
-"""Of votes for a rare class from which it is released: of real ones it takes less than half."""
+"""Share of votes for a rare class from which it is released: real rare records get less than half."""
 
 BY_ENCODING: Mapping[str, Mapping[str, Any]] = {"ckks": {"batch_size": ENCRYPTED_BATCH_SIZE}}
-"""Settings that an encoding changes: a ciphertext costs the same however many of its slots hold a query."""
+"""Settings that an encoding changes: a ciphertext costs the same for any number of queries in its slots."""
 
 
 def default_parameters(mechanism: str, votes: int, *, joint_training: bool = False) -> Mapping[str, float]:
-    """Parameters of a mechanism that suit the default budget, in votes.
+    """Return parameters of a mechanism that suit the default budget, in votes.
 
     `votes` are all teachers', who learned together (`joint_training`) or each alone.
     """
     agreement = max(1.0, votes / (AGREEING if joint_training else DIFFERING))
     known: Mapping[str, Mapping[str, float]] = {
         "gnmax": {"sigma": 10.0 * agreement},
-        # Named by itself, nothing says the quorum: one honest party then has all the noise that is relied on.
+        # No parameter here gives the quorum: one honest party then has all the noise that is relied on.
         "distributed_gnmax": {"sigma": 10.0 * agreement, "honest": 1},
         "confident": {"sigma1": 10.0 * agreement, "sigma2": 5.0 * agreement, "threshold": votes / 2},
         "interactive": {
@@ -67,14 +67,14 @@ def default_parameters(mechanism: str, votes: int, *, joint_training: bool = Fal
 
 
 def default_check(mechanism: str, votes: int) -> Mapping[str, float]:
-    """Return the check of a mechanism that does badly without: votes spread over label sets, most by few."""
+    """Return the check that a mechanism needs if its votes are spread over label sets with few votes each."""
     return {"check.sigma": 12.0, "check.threshold": votes / 4} if mechanism == "powerset" else {}
 
 
 def task_kind(data: str) -> TaskKind:
-    """Return what a record of an .npz has: one class, several labels, or a number.
+    """Return the kind of label in an .npz: one class, several labels, or a number.
 
-    Any other data, or none that can be read, have one class.
+    Any other data, or unreadable data, count as one class.
     """
     path = Path(data)
     if kind_of(path) != ".npz":

@@ -55,12 +55,12 @@ class ProgressSteps:
         self._display.update(task, total=1, completed=1)
 
     def labelled(self, result: LabelResult) -> None:
-        """Show how far the current step, labelling, has come."""
+        """Show the progress of the current step, labelling."""
         if self._current is not None:
             self._display.update(self._current, total=result.queries, completed=result.asked)
 
     def stepped(self, progress: meter.StepProgress) -> None:
-        """Show how far the current step is, or a step of the current batch within it."""
+        """Show the progress of the current step, or of a step within its current batch."""
         if self._current is not None and progress.step == self._step:
             self._display.update(self._current, total=progress.total, completed=progress.done)
         else:
@@ -68,7 +68,7 @@ class ProgressSteps:
 
 
 def show(report: SimulationReport, page: Path) -> None:
-    """Print what was gained, every party's epsilon in both notions, and where the report is."""
+    """Print the gain, every party's epsilon in both notions, and where the report is."""
     console = Screen()
     console.print(_units(report))
     if report.labels:
@@ -159,11 +159,11 @@ def _labels(counts: Iterable[LabelCount]) -> Table:
 
 
 class StepLines(ProgressLines):
-    """Writes each step as it begins, and now and then how far labelling, or a student's training, is."""
+    """Writes each step as it begins, and sometimes the progress of labelling or of a student's training."""
 
     @contextmanager
     def announce(self, step: str) -> Iterator[None]:
-        """Write a step while its block runs, and begin to count queries anew."""
+        """Write a step while its block runs, and restart the count of queries."""
         self._begun = None
         self._write(f"{step[0].upper()}{step[1:]} ...")
         yield

@@ -28,7 +28,7 @@ QUERY = "query"
 GROUP = "all"
 READY_S = 120.0
 VOTES_MAY_TELL = "--stops-and-times-tell-votes"
-"""A simulation shows everything anyway, and waits for what the votes cost."""
+"""A simulation shows everything anyway, and waits for the data-dependent costs."""
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -36,7 +36,7 @@ class Federation:
     """Site folders below one folder, and the processes that serve them."""
 
     def __init__(self, folder: Path, settings: Settings, processes: Supervisor) -> None:
-        """Take an empty folder; nothing is done before the first call."""
+        """Take an empty folder; nothing happens before the first call."""
         self._folder = folder
         self._settings = settings
         self._processes = processes
@@ -57,7 +57,7 @@ class Federation:
     def place(self, split: Split) -> Task:
         """Give every site its records and the task, which is inferred from all records unless it is given.
 
-        A simulation may look at everybody's records to declare their ranges; a real federation agrees on
+        A simulation may look at all parties' records to declare their ranges; a real federation agrees on
         ranges from public knowledge.
         """
         name = Path(self._settings.records.data).stem
@@ -72,17 +72,17 @@ class Federation:
         return task
 
     def train(self, on_ended: Callable[[int], None] = lambda _: None) -> None:
-        """Train every party's teachers, one process a party, as many at once as there are cores.
+        """Train every party's teachers, one process per party, as many at once as there are cores.
 
-        `on_ended` is told how many parties are done.
+        `on_ended` is called with the number of parties that are done.
         """
         commands = [ChildCommand(f"{site}-train", self._train(site)) for site in self._settings.sites]
         self._processes.run_all(commands, CORES, on_ended)
 
     def train_jointly(self) -> TrainingReport:
-        """Train every party's teachers together, led by the first party, under a guardian that runs.
+        """Train every party's teachers together, led by the first party, under a running guardian.
 
-        Budgets are set once every party is registered, and before anything is charged to them.
+        Budgets are set after every party has registered, and before anything is charged to them.
         """
         parties = self.start_training()
         self.set_budgets()
@@ -92,9 +92,9 @@ class Federation:
         return TrainingReport.model_validate_json(report.read_text(encoding="utf-8"))
 
     def start_training(self) -> dict[str, Child]:
-        """Start every party's part of a training, and tell the first party at which ports they are.
+        """Start every party's part of a training, and give the first party their ports.
 
-        Returns the processes by site, once each is registered and takes rounds.
+        Returns the processes by site, after each has registered and is ready for rounds.
         """
         ready = {site: self.site(site) / "training-ready.json" for site in self._settings.sites}
         children = {
@@ -110,7 +110,7 @@ class Federation:
         return children
 
     def leading(self, *arguments: str) -> ChildCommand:
-        """Return the first party's command that leads the training."""
+        """Return the first party's command to lead the training."""
         settings = self._settings
         options = {
             "site": self.site(settings.sites[0]),
@@ -145,12 +145,12 @@ class Federation:
         return home
 
     def end_guardian(self) -> None:
-        """Stop the guardian, which first computes what every batch cost on its votes."""
+        """Stop the guardian, which first computes every batch's data-dependent cost."""
         if self._guardian is not None:
             self._processes.end(self._guardian)
 
     def serve_parties(self) -> dict[str, Child]:
-        """Start the parties with their trained teachers, and tell the querying party at which ports they are.
+        """Start the parties with their trained teachers, and give the querying party their ports.
 
         Returns the processes by site.
         """

@@ -1,13 +1,13 @@
-"""The process that sites are forked from: it has imported nearly all that their commands need.
+"""The process from which sites are forked: it has imported nearly everything that their commands need.
 
 Run as ``python -m ostraka.deploy.simulation.fork_server FD``, where FD is its end of a ``SOCK_SEQPACKET``
-pair. A message carries three file descriptors: a file with the JSON of an `Order`, the log, and a pipe into
-which go the new process's id and later its exit status, a line each. The process ends when the other end is
-closed, and all its children with it.
+pair. A message carries three file descriptors: a file with the JSON of an `Order`, the log, and a pipe for
+the new process's id and later its exit status, one line each. The process ends when the other end is closed,
+and all its children with it.
 
-The standard library's forkserver does not serve here: every process that it forks runs the caller's main
-script again, so that `ostraka.simulate` in a script without a guard (as in docs/python.md) fails, and what it
-forks outlives it.
+The standard library's forkserver is not suitable: every process that it forks runs the caller's main script
+again, so `ostraka.simulate` in a script without a guard (as in docs/python.md) fails, and its processes
+outlive it.
 """
 
 import atexit
@@ -36,7 +36,7 @@ TRAINING = (
     "sklearn.linear_model",
     "skops.io",
 )
-"""What parties that train need: they are forked first, and train while the rest is imported."""
+"""Imports of parties that train: they are forked first, and train during the remaining imports."""
 SERVING = (
     "ostraka.client.training.leading",
     "dp_accounting",
@@ -48,22 +48,22 @@ SERVING = (
     "tenseal",
 )
 TRAIN = ["party", "train"]
-"""How a command begins that needs `TRAINING` alone."""
+"""The first arguments of a command that needs only `TRAINING`."""
 THREADED = ("pandas", "polars")
-"""Imported by what is imported here, where they are installed; their threads are lost in a fork, and what
-these held stays locked."""
+"""Packages that the imports here import, if installed; a fork loses their threads, and locks that these held
+stay locked."""
 
 
 @dataclass(frozen=True)
 class NewProcess:
-    """What a new process is to do, and where its output goes."""
+    """The order of a new process, and the log for its output."""
 
     order: Order
     log: int
 
 
 class ForkServer:
-    """Forks at every message, and reports when the process ends; made once, in the main thread."""
+    """Forks at every message, and reports when the process ends; created once, in the main thread."""
 
     def __init__(self, requests: socket.socket) -> None:
         self._requests = requests
@@ -71,21 +71,21 @@ class ForkServer:
         self._pipes: dict[int, int] = {}
         self._left = list(SERVING)
         self._ended, self._wake = socket.socketpair()
-        # Required by set_wakeup_fd. A full buffer loses nothing: one byte is enough to look at all children.
+        # Required by set_wakeup_fd. A full buffer loses nothing: one byte is enough to check all children.
         self._wake.setblocking(False)
-        # An ignored SIGCHLD would not wake the loop, and the kernel would reap the children unseen.
+        # With an ignored SIGCHLD the loop would not wake, and the kernel would reap the children unseen.
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
 
     def serve(self) -> NewProcess | None:
-        """Return in every new process what it is to do, and None in the fork server at the end."""
+        """Return its order in every new process, and None in the fork server at the end."""
         while True:
-            # What is left to import is imported while nobody asks for anything.
+            # The remaining imports happen while there is no request.
             ready, _, _ = select.select([self._requests, self._ended], [], [], 0 if self._left else None)
             if not ready:
                 self._import_next()
             if self._ended in ready:
-                self._ended.recv(4096)  # any number of wake-ups: all children are looked at
+                self._ended.recv(4096)  # any number of wake-ups: all children are checked
                 self._reap()
             if self._requests in ready:
                 message, files, _, _ = socket.recv_fds(self._requests, len(MESSAGE), 3)
@@ -104,13 +104,13 @@ class ForkServer:
 
     def _fork(self, log: int, pipe: int) -> bool:
         """Return whether this is the new process."""
-        # What is imported stays: collections in children would write to, and so copy, its pages.
+        # Imported objects stay: collections in children would write to, and so copy, their pages.
         gc.freeze()
         child = os.fork()
         if child == 0:
-            # First of all, so that no child outlives the fork server.
+            # First, so that no child outlives the fork server.
             die_with(self._id)
-            # Before the id is known, so that whoever reads it may signal the group.
+            # Before the id is sent, so that its reader may signal the group.
             os.setsid()
             _write_line(pipe, os.getpid())
             return True
@@ -129,7 +129,7 @@ class ForkServer:
 
 
 def _import(name: str) -> None:
-    with contextlib.suppress(ModuleNotFoundError):  # whoever needs the package tells of it
+    with contextlib.suppress(ModuleNotFoundError):  # whoever needs the package reports it
         import_module(name)
 
 
@@ -139,7 +139,7 @@ def _write_line(pipe: int, number: int) -> None:
 
 
 def _become_new(new: NewProcess) -> None:
-    """Make a forked process what a fresh one would be: its output, folder, environment, randomness."""
+    """Give a forked process the state of a fresh one: its output, folder, environment, randomness."""
     gc.enable()
     for name in THREADED:
         del sys.modules[name]
@@ -156,9 +156,9 @@ def _become_new(new: NewProcess) -> None:
 
 
 def _reopen(log: int, output: TextIO) -> TextIO:
-    """Return a stream in place of `output`, whose file descriptor is the log's from now on.
+    """Return a stream in place of `output` whose file descriptor is the log's from now on.
 
-    The old one remembers of its file that one can seek in it, and fails where the log is a pipe or terminal.
+    The old stream remembers that its file is seekable, and fails if the log is a pipe or terminal.
     """
     os.dup2(log, output.fileno())
     buffering = 1 if output is sys.stderr else -1
@@ -166,7 +166,7 @@ def _reopen(log: int, output: TextIO) -> TextIO:
 
 
 def _draw_and_compute_alone() -> None:
-    """Give this process threads and randomness of its own."""
+    """Give this process its own threads and randomness."""
     import numpy as np
     import torch
     from threadpoolctl import threadpool_limits
@@ -177,14 +177,14 @@ def _draw_and_compute_alone() -> None:
 
 
 class FastExit:
-    """Ends this process after everything else that it does at its end, before it takes its modules apart.
+    """Ends this process after all its exit handlers, before the interpreter tears down its modules.
 
-    That shows nothing, and takes half a second of processor time.
+    The teardown has no visible effect, and takes half a second of processor time.
     """
 
     def __init__(self) -> None:
         self.status = 0
-        # Registered first, and so called last.
+        # Registered first, so it is called last.
         atexit.register(self._end)
 
     def _end(self) -> None:
@@ -194,7 +194,7 @@ class FastExit:
 
 
 def _run(entry: str) -> int:
-    """Run a "module:function" and return its exit status; report how it exits as an interpreter does."""
+    """Run a "module:function" and return its exit status; report its exit as an interpreter does."""
     module, _, function = entry.partition(":")
     try:
         getattr(import_module(module), function)()
@@ -210,9 +210,9 @@ def _run(entry: str) -> int:
 
 
 def main(end: int) -> None:
-    """Import, and fork until the other end is closed; run in every forked process what it was started for."""
+    """Import, and fork until the other end is closed; in every forked process run its order."""
     exiting = FastExit()
-    # What is imported is no garbage, and looking for some takes a quarter of the time.
+    # Imported objects are not garbage, and searching them takes a quarter of the time.
     gc.disable()
     sys.modules.update(dict.fromkeys(THREADED))  # type: ignore[arg-type]
     for name in TRAINING:

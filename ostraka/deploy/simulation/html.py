@@ -51,7 +51,7 @@ SPEED = ((plots.throughput, "Throughput while labelling."), STEPS)
 
 
 def render(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str] = draw) -> str:
-    """Return the page, with plots as `draw` makes them, which is what takes long: SVG images."""
+    """Return the page, with plots as SVG images from `draw`, which takes most of the time."""
 
     def draw_all(shown: Iterable[tuple[Plot, str]]) -> Iterable[tuple[str, str]]:
         return ((draw(plot, report), caption) for plot, caption in shown)
@@ -90,7 +90,7 @@ def render(report: SimulationReport, draw: Callable[[Plot, SimulationReport], st
 
 
 def data_dependent_heading(report: SimulationReport) -> str:
-    """Return the heading of a column of epsilons that the policy's bound gave, with that bound."""
+    """Return the heading of a column of epsilons under the policy's bound, with that bound."""
     return f"{notion(report.bound)} epsilon ({bound_words(report.bound)}), {promise_words(report.guarantee)}"
 
 
@@ -208,7 +208,7 @@ def _tiles_of_sums(report: SimulationReport) -> Iterable[tuple[str, str]]:
 
 
 def _model(report: SimulationReport) -> str:
-    """Return what is told of a model of sums, and of whom it answers to."""
+    """Return the text on a model of sums, and on the parties that it involves."""
     model = report.quality.model
     if model is None:
         return ""
@@ -241,7 +241,7 @@ def _summary(report: SimulationReport) -> str:
 
 
 def _budgets(report: SimulationReport) -> str:
-    """One number, or that of every consent level or party with how the difference is used."""
+    """One number, or one for every consent level or party and how differences are used."""
     settings = report.settings
     budgets = settings.budgets
     own = {site: budgets.epsilon_of(site) for site in settings.sites} if budgets.epsilons else {}
@@ -265,7 +265,7 @@ def _warning(report: SimulationReport) -> str:
 
 
 def _units(units: Iterable[UnitSpending]) -> Iterable[tuple[str, ...]]:
-    """Return a row for each group of units, one below the other, whose figures are the same."""
+    """Return one row for each group of consecutive units with the same figures."""
     for cells, same in groupby(units, key=_unit_cells):
         parties = [unit.party for unit in same]
         named = parties[0] if len(parties) == 1 else f"{parties[0]} to {parties[-1]} ({len(parties)} parties)"
@@ -286,7 +286,7 @@ def _unit_cells(unit: UnitSpending) -> tuple[str, ...]:
 
 
 def command_of(settings: Settings) -> str:
-    """Return the command with every option that is not at its default, and a file of keys that are not."""
+    """Return the command with every option that is not at its default, and a file for other such keys."""
     words = ["ostraka", "simulate"]
     given = non_default_settings(settings)
     keys = settings_keys(Settings)

@@ -1,5 +1,6 @@
-"""Models of sums in a simulation: asked of the services, or drawn in this process for comparison with
-votes."""
+"""Models of sums in a simulation: requested from the services, or drawn in this process.
+
+Drawn models are for comparison with votes."""
 
 import math
 from collections.abc import Sequence
@@ -37,7 +38,7 @@ from ostraka.deploy.simulation.settings_parts import BudgetSettings
 from ostraka.deploy.simulation.split import Split
 
 DRAWN_FEATURES = 1000
-"""Of records for which a model is drawn beside votes: its time grows with their third power."""
+"""Largest number of features for which a model is drawn beside votes: the time grows with their cube."""
 LEARN = "learn from sums"
 """The step in which parties are asked for sums."""
 
@@ -48,7 +49,7 @@ class Learned:
 
     Attributes:
         result: the fit.
-        model: of sums, as the report tells of it.
+        model: of sums, in the form of the report.
         plan: of the sums.
     """
 
@@ -58,7 +59,7 @@ class Learned:
 
 
 def learn_from_sums(context: SimulationContext) -> Learned:
-    """Have the querying party learn from sums; raise what `fit` raises."""
+    """Let the querying party learn from sums; raise what `fit` raises."""
     settings = context.settings
     site = context.federation.site(QUERY)
     options = FitOptions(
@@ -79,7 +80,7 @@ def learn_from_sums(context: SimulationContext) -> Learned:
 
 
 def affordable_epsilon(settings: Settings) -> float:
-    """Return the epsilon that is asked for: what every unit has, or under a variant the most that one has."""
+    """Return the epsilon to request: what every unit has, or under a variant the most that one has."""
     budgets = settings.budgets
     parties = [budgets.epsilon_of(site) for site in settings.sites]
     known = list(budgets.level_epsilons.values()) or parties
@@ -87,10 +88,10 @@ def affordable_epsilon(settings: Settings) -> float:
 
 
 def draw_model(settings: Settings, split: Split, task: Task) -> SumModel | None:
-    """Return what a model of the same budget would be, its sums and their noise drawn in this process.
+    """Return a model of the same budget, with its sums and their noise drawn in this process.
 
-    None where votes are charged otherwise than to records that share one budget, and all of it, where records
-    allow no such model, or where it would take longer than the votes.
+    None if votes are not charged to records that share one budget and use all of it, if the records allow no
+    such model, or if it would take longer than the votes.
     """
     budgets = settings.budgets
     differing = budgets.consent is not None or budgets.epsilons is not None or settings.teaching.joint
@@ -101,7 +102,7 @@ def draw_model(settings: Settings, split: Split, task: Task) -> SumModel | None:
     try:
         return _draw(settings.budgets, split, task, tell_pool=settings.plan.encoding == "plain")
     except OstrakaError:
-        # It was not asked for, and must not end what was.
+        # It is an addition, and its error must not end the simulation.
         return None
 
 
@@ -126,7 +127,7 @@ def _draw(budgets: BudgetSettings, split: Split, task: Task, *, tell_pool: bool)
 
 
 def measure_pooled(split: Split, task: Task) -> Metrics | None:
-    """Return figures of a student of all records together, without privacy; None where there is none."""
+    """Return figures of a student of all records together, without privacy; None if there is none."""
     own = _rows(task, (*split.shards, split.labelled))
     test = split.test
     try:
@@ -139,7 +140,7 @@ def measure_pooled(split: Split, task: Task) -> Metrics | None:
 
 
 def constant_metrics(split: Split, task: Task) -> Metrics:
-    """Return figures of always saying the most frequent class, or of each label the more frequent value."""
+    """Return figures of always predicting the most frequent class, or each label's more frequent value."""
     y = split.test.labels()
     if task.multi_label:
         said = ((y == 1).sum(axis=0) >= (y == 0).sum(axis=0)).astype(np.float64)
@@ -149,7 +150,7 @@ def constant_metrics(split: Split, task: Task) -> Metrics:
 
 
 def measure_number_models(split: Split, task: Task, learned: Learned) -> NumberQuality:
-    """Return how well the model of sums predicts, compared with own numbers, all numbers, and their mean."""
+    """Return the errors of the model of sums, compared with own numbers, all numbers, and their mean."""
     accuracy = learned.result.accuracy
     own = split.labelled.numbers()
     all_records = _rows(task, (*split.shards, split.labelled))
@@ -165,14 +166,14 @@ def measure_number_models(split: Split, task: Task, learned: Learned) -> NumberQ
 
 
 def _rows(task: Task, shards: Sequence[Dataset]) -> Rows:
-    """Return the records of all shards; a label that is not known counts as 0, as parties count it."""
+    """Return the records of all shards; an unknown label counts as 0, as parties count it."""
     codes = np.concatenate([shard.X.reshape(len(shard), -1) for shard in shards])
     y = np.concatenate([shard.targets() for shard in shards])
     return Rows(codes, task.prepare(codes), y if task.target is not None else np.maximum(y, 0))
 
 
 def _tell(report: FitReport, warnings: Sequence[str]) -> dict[str, Any]:
-    """Return what a learner reports, as `SumModel` has it."""
+    """Return a learner's report in the form of `SumModel`."""
     return {
         "learner": report.learner,
         "rounds": report.rounds,
@@ -203,7 +204,7 @@ def _plan_of(run: Path) -> Plan:
 
 
 def outcome_of_sums(context: SimulationContext, result: FitResult) -> QueryOutcome:
-    """Return the outcome of a querying party that asked for sums and no votes."""
+    """Return the outcome of a querying party that asked for sums instead of votes."""
     names = len(context.task.classes)
     nothing = np.empty((0, names) if context.task.multi_label else 0, np.int64)
     accuracy = result.accuracy

@@ -1,4 +1,4 @@
-"""How well numbers are predicted in a simulation, and which ranges of them each party holds."""
+"""The quality of predicted numbers in a simulation, and which ranges of numbers each party holds."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -13,15 +13,15 @@ from ostraka.common.validation import FrozenModel
 from ostraka.deploy.simulation.quality import ClassCount, Holding, SumModel
 
 RANGES = 4
-"""Of all numbers, by which holdings are told: quarters show whether parties differ."""
+"""Number of ranges by which holdings are reported: quarters show whether parties differ."""
 
 
 class NumberQuality(FrozenModel):
     """Figures of predicted numbers on test records.
 
-    ``own`` is a regression on own data alone, None where they are too few, ``after`` the ``model`` of sums,
-    ``pooled`` a regression on all records together without any privacy, and ``constant`` always says the mean
-    of own numbers.
+    ``own`` is a regression on own data alone, None if they are too few, ``after`` the ``model`` of sums,
+    ``pooled`` a regression on all records together without any privacy, and ``constant`` always predicts the
+    mean of own numbers.
     """
 
     own: NumberFigures | None
@@ -32,7 +32,7 @@ class NumberQuality(FrozenModel):
 
     @property
     def rows(self) -> tuple[tuple[str, NumberFigures], ...]:
-        """Everybody that is compared, by the names that people read."""
+        """All compared models, by their displayed names."""
         named = (
             ("own data alone", self.own),
             ("a model of sums", self.after),
@@ -43,14 +43,14 @@ class NumberQuality(FrozenModel):
 
 
 def number_rows(quality: NumberQuality) -> Iterator[Sequence[str]]:
-    """Yield a row of figures for every model that is compared."""
+    """Yield a row of figures for every compared model."""
     for name, figures in quality.rows:
         covered = "-" if figures.covered is None else interval_text(figures.covered)
         yield name, interval_text(figures.r2), interval_text(figures.mean_absolute_error), covered
 
 
 def tell_numbers(quality: NumberQuality, records: int) -> Iterator[str]:
-    """Yield sentences on how well the model predicts, compared with own data alone and the mean."""
+    """Yield sentences on the model's predictions, compared with own data alone and the mean."""
     after = quality.after
     own = "" if quality.own is None else f", by own data alone {quality.own.r2.estimate:.1%}"
     gained = "" if after.r2_over_own is None else f" ({points_text(after.r2_over_own)})"
@@ -65,7 +65,7 @@ def tell_numbers(quality: NumberQuality, records: int) -> Iterator[str]:
 
 
 def doubt_numbers(quality: NumberQuality, records: int) -> Iterator[str]:
-    """Yield what keeps a model from being as good as it looks, a sentence each; mostly none."""
+    """Yield reasons why a model may be worse than it looks, one sentence each; usually none."""
     gained = quality.after.r2_over_own
     if gained is not None and gained.high < 0:
         yield "The sums made a worse model than own data alone."
@@ -79,13 +79,13 @@ def doubt_numbers(quality: NumberQuality, records: int) -> Iterator[str]:
 
 
 def number_ranges(numbers: NDArray[np.float64]) -> tuple[tuple[float, float], ...]:
-    """Return the ends of ranges that each hold about as many of the numbers (n,)."""
+    """Return the ends of ranges that each contain about as many of the numbers (n,)."""
     ends = np.unique(np.quantile(numbers, np.linspace(0, 1, RANGES + 1)))
     return tuple(pairwise(map(float, ends))) or ((float(ends[0]), float(ends[0])),)
 
 
 def name_ranges(ranges: Sequence[tuple[float, float]]) -> tuple[ClassCount, ...]:
-    """Return ranges of numbers as classes, by which parties' holdings are plotted."""
+    """Return ranges of numbers as classes, for plots of parties' holdings."""
     return tuple(
         ClassCount(name=f"{low:.4g} to {high:.4g}", right=0, wrong=0, unanswered=0) for low, high in ranges
     )
@@ -94,7 +94,7 @@ def name_ranges(ranges: Sequence[tuple[float, float]]) -> tuple[ClassCount, ...]
 def count_numbers(
     sites: Sequence[str], shards: Sequence[Dataset], ranges: Sequence[tuple[float, float]]
 ) -> tuple[Holding, ...]:
-    """Count the records of every site's shard in each range; an end counts with the range above it."""
+    """Count the records of every site's shard in each range; an end counts in the range above it."""
     inner = np.array([low for low, _ in ranges[1:]])
     counted = (
         np.bincount(np.searchsorted(inner, shard.numbers(), side="right"), minlength=len(ranges))

@@ -28,7 +28,7 @@ def plan_options(settings: Settings) -> PlanOptions:
 
 
 def plan_of(settings: Settings, pool_size: int, task: Task) -> Plan:
-    """Return the plan for a pool, its nonce aside; raise `plan.invalid` where choices do not fit together."""
+    """Return the plan for a pool, except its nonce; raise `plan.invalid` if choices contradict each other."""
     by_centres = settings.plan.kind == "noise_cluster" and settings.learning.label_dp is None
     queries = settings.records.clusters if by_centres else pool_size
     return make_plan(plan_options(settings), task, queries, settings.sites, bytes(NONCE_BYTES))

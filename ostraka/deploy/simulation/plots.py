@@ -32,13 +32,13 @@ from ostraka.deploy.simulation.report import (
     promise_words,
 )
 
-COLUMNS = 5  # of two inches each: more would shrink on a page
+COLUMNS = 5  # two inches each: more would shrink on a page
 LEGEND_UP_TO = 40
-"""Classes that a legend lists; more are told by colour alone."""
+"""Largest number of classes in a legend; more are distinguished only by colour."""
 
 
 def accuracy(report: SimulationReport) -> Figure:
-    """Plot the student's accuracy on test records before and after, next to that of labels, if any."""
+    """Plot the student's accuracy on test records before and after, next to the labels' accuracy, if any."""
     names = ["student before", "student after"] if report.queries else ["own data alone", "model of sums"]
     plain: list[float | None] = [report.student_accuracy_before, report.student_accuracy_after]
     balanced: list[float | None] = [
@@ -93,7 +93,7 @@ def holdings(report: SimulationReport) -> Figure:
 
 
 def labels(report: SimulationReport) -> Figure:
-    """How many queries of each class, or answers for each label, were right, wrong and missing."""
+    """Plot how many queries of each class, or answers for each label, were right, wrong and missing."""
     counts = report.labels or report.classes
     names = [count.name for count in counts]
     axes = axes_of(width_of(names), 3)
@@ -108,7 +108,7 @@ def labels(report: SimulationReport) -> Figure:
 
 
 def label_shares(report: SimulationReport) -> Figure:
-    """Accuracy and balanced accuracy of the answers for each label."""
+    """Plot accuracy and balanced accuracy of the answers for each label."""
     names = [count.name for count in report.labels]
     axes = axes_of(width_of(names), 3)
     plain = [count.accuracy for count in report.labels]
@@ -119,7 +119,7 @@ def label_shares(report: SimulationReport) -> Figure:
 
 
 def epsilons(report: SimulationReport) -> Figure:
-    """Every unit's epsilon over time, in both notions, against its budget."""
+    """Plot every unit's epsilon over time, in both notions, against its budget."""
     units = report.units
     columns = min(COLUMNS, max(1, len(units)))
     rows = max(1, -(-len(units) // columns))
@@ -151,7 +151,7 @@ def throughput(report: SimulationReport) -> Figure:
 
 
 def steps(report: SimulationReport) -> Figure:
-    """Wall time of every step, in seconds."""
+    """Plot the wall time of every step, in seconds."""
     axes = axes_of(4.6, 0.6 + 0.32 * len(report.seconds))
     bars = axes.barh(list(report.seconds), list(report.seconds.values()), color=BLUE)
     axes.bar_label(bars, fmt="{:.1f} s", padding=3)
@@ -172,21 +172,21 @@ def _unit(axes: Axes, unit: UnitSpending, bound: BOUND) -> None:
 
 
 def _of_shares(axes: Axes, what: str) -> Figure:
-    """Return the figure of bars of shares, with a legend beside them."""
+    """Return the figure of a bar plot of fractions, with a legend beside the bars."""
     axes.set(ylim=(0, 1), ylabel=what)
     return _with_legend(axes)
 
 
 def width_of(names: Sequence[str]) -> float:
-    """Inches of a plot with a bar for each name."""
+    """Return the width in inches of a plot with a bar for each name."""
     return max(4.6, 0.35 * len(names))
 
 
 WIDTH = 6.4
-"""Inches across which what is compared is told apart."""
+"""Width in inches over which compared models stay distinguishable."""
 COLOURS = (GREY, BLUE, ORANGE)
 OTHERS = (GREEN, RED)
-"""Of what is compared on the whole alone: two at most."""
+"""Colours of models that are compared only as a whole: at most two."""
 
 
 def comparison(report: SimulationReport) -> Figure:
@@ -221,7 +221,7 @@ def areas(report: SimulationReport) -> Figure:
 
 
 def turns(report: SimulationReport) -> Figure:
-    """Balanced accuracy of every querying party before and after its turn."""
+    """Plot the balanced accuracy of every querying party before and after its turn."""
     names = [turn.party for turn in report.turns]
     axes = axes_of(width_of(names), 3)
     before = [turn.before.balanced_accuracy for turn in report.turns]
@@ -231,7 +231,7 @@ def turns(report: SimulationReport) -> Figure:
 
 
 def rounds(report: SimulationReport) -> Figure:
-    """Accuracy of the student after every round, from what it was by own data alone."""
+    """Plot the accuracy of the student after every round, starting from own data alone."""
     axes = axes_of(4.6, 3)
     numbers = [0, *(one.round for one in report.rounds)]
     for metric, colour in (("accuracy", BLUE), ("balanced_accuracy", GREEN)):

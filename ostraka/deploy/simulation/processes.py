@@ -1,4 +1,4 @@
-"""Processes of a simulation: started fresh or forked, with a log each, waited for, and always stopped."""
+"""Processes of a simulation: started fresh or forked, each with a log, waited for, and always stopped."""
 
 import json
 import os
@@ -30,15 +30,15 @@ class Start(Protocol):
     ) -> "Process":
         """Start `entry`, a "module:function" that reads its arguments in sys.argv, and return at once.
 
-        Its output is added to `log`. It has a session of its own, and on Linux it dies with this process.
-        Raises ``process.failed`` where no process can be started any more.
+        Its output is appended to `log`. It has its own session, and on Linux it dies with this process.
+        Raises ``process.failed`` if no process can be started any more.
         """
 
 
 def fresh(
     arguments: Sequence[str], log: BinaryIO, environment: Mapping[str, str], *, entry: str = MAIN
 ) -> "subprocess.Popen[bytes]":
-    """Start a new interpreter, which imports nothing that lies in the working folder."""
+    """Start a new interpreter, which imports nothing from the working folder."""
     module, _, function = entry.partition(":")
     program = (sys.executable, "-P", "-c", f"from {module} import {function}; {function}()")
     return subprocess.Popen(
@@ -54,12 +54,14 @@ def fresh(
 FORK_SERVER = "ostraka.deploy.simulation.fork_server"
 THREADS = "OMP_NUM_THREADS"
 MESSAGE = b"fork"
-"""On the fork server's socket, whose buffer an environment may exceed: what is asked for is in a file."""
+"""Message on the fork server's socket; the request is in a file, because an environment may exceed the
+buffer.
+"""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What the fork server is asked for: a process that runs `entry`, as :class:`Start` says, in `folder`."""
+    """A request to the fork server: a process that runs `entry`, as in :class:`Start`, in `folder`."""
 
     entry: str
     arguments: list[str]
@@ -69,15 +71,16 @@ class Order:
 
 @contextmanager
 def forking() -> Iterator[Start]:
-    """Within the block, start processes by fork from one that has imported all; they end with it at latest.
+    """Within the block, fork processes from one with all imports; they end with the block at the latest.
 
-    Elsewhere than on Linux, where libraries need not outlive a fork, every process is a fresh interpreter.
+    On systems other than Linux, where libraries need not survive a fork, every process is a fresh
+    interpreter.
     """
     if sys.platform != "linux":
         yield fresh
         return
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    # -P: what lies in the working folder is not imported.
+    # -P: nothing in the working folder is imported.
     words = (sys.executable, "-IS", str(CHILD), str(os.getpid()), sys.executable, "-P", "-m", FORK_SERVER)
     with ours, theirs:
         process = subprocess.Popen(
@@ -98,7 +101,7 @@ def forking() -> Iterator[Start]:
 
 
 class ForkClient:
-    """Has processes forked by the fork server, which has the other end of `requests`."""
+    """Lets the fork server, at the other end of `requests`, fork processes."""
 
     def __init__(self, requests: socket.socket) -> None:
         self._requests = requests
@@ -106,25 +109,26 @@ class ForkClient:
     def __call__(
         self, arguments: Sequence[str], log: BinaryIO, environment: Mapping[str, str], *, entry: str = MAIN
     ) -> "ForkedProcess":
-        """Start a process from the fork server; raises ``process.failed`` where it is gone."""
+        """Start a process from the fork server; raises ``process.failed`` if it is gone."""
         order = Order(entry, list(arguments), dict(environment), os.getcwd())
         read, write = os.pipe()
         with os.fdopen(os.memfd_create("order"), "w+", encoding="utf-8") as file:
             json.dump(asdict(order), file)
-            file.seek(0)  # which flushes, too
+            file.seek(0)  # which also flushes
             with suppress(BrokenPipeError):
                 socket.send_fds(self._requests, [MESSAGE], [file.fileno(), log.fileno(), write])
-        # With this copy closed, the pipe ends where the fork server does.
+        # With this copy closed, the pipe ends when the fork server ends.
         os.close(write)
         return ForkedProcess(read)
 
 
 class ForkedProcess:
-    """A process that was forked from the fork server, which reports its id and end in `pipe`."""
+    """A process forked by the fork server, which reports its id and end in `pipe`."""
 
     def __init__(self, pipe: int) -> None:
         self._pipe = os.fdopen(pipe)
-        # Guards the pipe and the exit status: of all threads that look, one reads the status and closes.
+        # Guards the pipe and the exit status: only one of several threads reads the status and closes the
+        # pipe.
         self._lock = threading.Lock()
         self._returncode: int | None = None
         if not (line := self._pipe.readline()):
@@ -139,11 +143,11 @@ class ForkedProcess:
 
     @property
     def returncode(self) -> int | None:
-        """Its exit status once it is known that it ended."""
+        """Its exit status if its end is known."""
         return self._returncode
 
     def poll(self) -> int | None:
-        """Its exit status if it ended; that of a kill where the fork server did, which takes it along."""
+        """Return its exit status if it ended; if the fork server ended, which kills it, a kill's status."""
         with self._lock:
             if self._returncode is None and self._ready_within(0):
                 self._returncode = int(self._pipe.readline() or -signal.SIGKILL)
@@ -151,7 +155,7 @@ class ForkedProcess:
         return self._returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Its exit status when it ends."""
+        """Wait for its end and return its exit status."""
         if self._returncode is None:
             self._ready_within(timeout)
         if (status := self.poll()) is None:
@@ -176,7 +180,7 @@ class ForkedProcess:
 
 
 Process: TypeAlias = subprocess.Popen[bytes] | ForkedProcess
-"""A started process, whose id is its process group's as well."""
+"""A started process; its id is also the id of its process group."""
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 POLL_S = 0.05
@@ -184,7 +188,7 @@ POLL_S = 0.05
 
 @dataclass(frozen=True)
 class ChildCommand:
-    """A command line of ``ostraka`` under a name that its log file carries."""
+    """A command line of ``ostraka`` with a name, which its log file has too."""
 
     name: str
     arguments: Sequence[str]
@@ -192,7 +196,7 @@ class ChildCommand:
 
 @dataclass(frozen=True)
 class Child:
-    """A started process and where its output goes."""
+    """A started process and the place of its output."""
 
     name: str
     process: Process
@@ -222,7 +226,7 @@ class Supervisor:
     """Starts ``ostraka`` processes; leaving its context stops every one of them.
 
     Children run in their own process groups, so a Ctrl-C in the terminal reaches only the simulator, which
-    then stops them in order; on Linux the kernel kills them if the simulator itself is killed.
+    then stops them in order. On Linux the kernel kills them if the simulator itself is killed.
     """
 
     def __init__(
@@ -260,9 +264,9 @@ class Supervisor:
     def run_all(
         self, commands: Sequence[ChildCommand], at_once: int, on_ended: Callable[[int], None] = lambda _: None
     ) -> None:
-        """Run all commands to their end, ``at_once`` at most; the first failure is ``process.failed``.
+        """Run all commands to their end, at most ``at_once`` together; a failure raises ``process.failed``.
 
-        ``on_ended`` is told how many have ended, whenever one has.
+        ``on_ended`` is called with the number of ended commands whenever one ends.
         """
         waiting = list(commands)
         running = list[Child]()
@@ -284,7 +288,7 @@ class Supervisor:
             child.require_success()
 
     def end(self, child: Child) -> None:
-        """Ask a child to stop and wait however long that takes; raises ``process.failed`` where it fails."""
+        """Ask a child to stop and wait as long as that takes; raises ``process.failed`` if it fails."""
         child.process.terminate()
         self.wait_ended([child])
 
@@ -306,8 +310,8 @@ class Supervisor:
         )
 
     def stop(self) -> None:
-        """Ask every child to stop, wait, and kill what is left; stop signals wait until this is done."""
-        # In another thread than the main one nothing can, nor need, be done about signals.
+        """Ask every child to stop, wait, and kill the rest; stop signals wait until this is done."""
+        # In a thread other than the main one, signals cannot be handled, and need not be.
         here = threading.current_thread() is threading.main_thread()
         with _handling(STOP_SIGNALS if here else (), signal.SIG_IGN):
             alive = [child.process for child in self._children if child.process.poll() is None]
@@ -338,7 +342,7 @@ def exit_on_signals() -> Iterator[None]:
 def _handling(
     signals: Sequence[signal.Signals], handler: Callable[..., None] | signal.Handlers
 ) -> Iterator[None]:
-    """Handle signals so within the block."""
+    """Install this signal handler within the block."""
     before = {number: signal.signal(number, handler) for number in signals}
     try:
         yield

@@ -1,4 +1,4 @@
-"""How good students are, next to baselines, and counts by class or label of labels and records."""
+"""The quality of students next to baselines, and counts of labels and records by class or label."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -23,11 +23,11 @@ class SumModel(FrozenModel):
 
     Attributes:
         asked: whether parties were asked over the services; else noise was drawn in this process.
-        learner: which learned, and the `reason` for it.
-        epsilon: of every party's budget that the plan takes, at most.
-        rounds: sums that were answered, of `rounds_planned`.
+        learner: the learner, and the `reason` for it.
+        epsilon: the plan's largest epsilon over all parties' budgets.
+        rounds: answered sums, of `rounds_planned`.
         records: in the sums, each counted with its weight.
-        tells: what parties are told of the querying party's own records.
+        tells: what parties learn about the querying party's own records.
         notes: what the querying party must know, in sentences.
         metrics: of a model of classes or labels; None for numbers, as is `gain`.
         gain: over own records alone, and over the most frequent class.
@@ -47,13 +47,13 @@ class SumModel(FrozenModel):
 
 
 class Quality(FrozenModel):
-    """Figures on test records, on the whole and label by label.
+    """Figures on test records, as a whole and label by label.
 
-    ``own`` is the student of own data alone and ``after`` the one of released labels as well, both means over
-    the querying parties, or the ``model`` of sums where parties were asked for them. ``ensemble`` are all
-    parties' teachers together, asked without any privacy about ``ensemble_records`` of the test records.
-    ``constant`` always says the most frequent class, and ``pooled`` learned from all records together without
-    any privacy, where somebody looked.
+    ``own`` is the student of own data alone and ``after`` the student that also has released labels, both
+    means over the querying parties, or the ``model`` of sums if parties were asked for them. ``ensemble`` is
+    all parties' teachers together, asked without any privacy about ``ensemble_records`` of the test records.
+    ``constant`` always predicts the most frequent class, and ``pooled`` learned from all records together
+    without any privacy, if it was computed.
     """
 
     own: Metrics
@@ -66,7 +66,7 @@ class Quality(FrozenModel):
 
     @property
     def rows(self) -> tuple[tuple[str, Metrics], ...]:
-        """What is compared name by name, too, by the names that people read."""
+        """Models that are also compared label by label, by their displayed names."""
         asked = self.model is not None and self.model.asked
         return (
             ("own data alone", self.own),
@@ -76,7 +76,7 @@ class Quality(FrozenModel):
 
     @property
     def others(self) -> tuple[tuple[str, Metrics], ...]:
-        """What is compared on the whole alone."""
+        """Models that are compared only as a whole."""
         drawn = self.model is not None and not self.model.asked
         named = (
             ("a model of sums, same budget", self.model.metrics if self.model and drawn else None),
@@ -87,7 +87,7 @@ class Quality(FrozenModel):
 
 
 class QuerierQuality(FrozenModel):
-    """One of several querying parties: what it asked, and its student on test records before and after."""
+    """One of several querying parties: its queries, and its student on test records before and after."""
 
     party: str
     labelled: int
@@ -99,9 +99,9 @@ class QuerierQuality(FrozenModel):
 
 
 class RoundQuality(FrozenModel):
-    """One of several rounds: what it asked, the student after it on test records, and all costs so far.
+    """One of several rounds: its queries, the student after it on test records, and all costs so far.
 
-    ``epsilon_worst_case`` is of all rounds so far, of the party that paid most.
+    ``epsilon_worst_case`` is the epsilon of all rounds so far, for the party that paid most.
     """
 
     round: int
@@ -146,17 +146,17 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 MAX_TESTED = 2000
-"""Test records that all teachers are asked about: a vote of each costs as much as many students' answers."""
+"""Number of test records for all teachers: a vote of each costs as much as many students' answers."""
 
 
 def quality_rows(quality: Quality) -> Iterator[Sequence[str]]:
-    """Yield a row of metrics for every model that is compared."""
+    """Yield a row of metrics for every compared model."""
     for name, metrics in (*quality.rows, *quality.others):
         yield name, *(share(getattr(metrics, metric)) for metric in METRICS)
 
 
 def sample_tested(test: Dataset, seed: int) -> Dataset:
-    """Return the test records that teachers are asked about: all, or `MAX_TESTED` drawn by the seed."""
+    """Return the test records for the teachers: all, or `MAX_TESTED` drawn by the seed."""
     if len(test) <= MAX_TESTED:
         return test
     rows = np.random.default_rng(seed).choice(len(test), MAX_TESTED, replace=False)
@@ -164,10 +164,10 @@ def sample_tested(test: Dataset, seed: int) -> Dataset:
 
 
 def ensemble_metrics(parties: Sequence[Path], task: Task, test: Dataset) -> Metrics:
-    """Figures of all teachers of these sites together on test records, their votes counted without noise.
+    """Return figures of all teachers of these sites together on test records, counting votes without noise.
 
-    A class or label scores the share of teachers that vote for it, so that the plurality is predicted; ties
-    go to the first class. A simulation may look at these votes, and nobody else.
+    A class or label scores the fraction of teachers that vote for it, so the plurality is predicted; ties go
+    to the first class. Only a simulation may look at these votes.
     """
     X = task.prepare(test.X)
     shares = [_votes(Ensemble.load(site / TEACHERS).predict(X), task) for site in parties]
@@ -175,14 +175,14 @@ def ensemble_metrics(parties: Sequence[Path], task: Task, test: Dataset) -> Metr
 
 
 def _votes(predicted: NDArray[np.float32] | NDArray[np.int64], task: Task) -> NDArray[np.bool_]:
-    """Which classes each teacher votes for, (teachers, records, classes)."""
+    """Return which classes each teacher votes for, (teachers, records, classes)."""
     if task.multi_label:
         return np.greater_equal(predicted, YES)
     return np.equal(predicted[..., None], np.arange(len(task.classes)))
 
 
 class ClassCount(FrozenModel):
-    """How the queries of one true class fared."""
+    """Results of the queries of one true class."""
 
     name: str
     right: int
@@ -191,9 +191,9 @@ class ClassCount(FrozenModel):
 
 
 class LabelCount(ClassCount):
-    """How the answers for one label of a multi-label task fared.
+    """Results of the answers for one label of a multi-label task.
 
-    Accuracy and balanced accuracy are of the answers given; None where there are none.
+    Accuracy and balanced accuracy are those of the given answers; None if there are none.
     """
 
     accuracy: float | None
@@ -203,7 +203,7 @@ class LabelCount(ClassCount):
 def count_classes(
     names: tuple[str, ...], truth: NDArray[np.int64], labels: NDArray[np.int64]
 ) -> tuple[ClassCount, ...]:
-    """Count each class's right, wrong and missing answers; ``labels`` (Q,) is -1 where none was given."""
+    """Count each class's right, wrong and missing answers; ``labels`` (Q,) is -1 for no answer."""
     return tuple(
         ClassCount(
             name=name,
@@ -218,7 +218,7 @@ def count_classes(
 def count_labels(
     names: tuple[str, ...], truth: NDArray[np.int64], labels: NDArray[np.int64]
 ) -> tuple[LabelCount, ...]:
-    """Count each label's right, wrong and missing answers; ``labels`` (Q, k) is -1 where none was given."""
+    """Count each label's right, wrong and missing answers; ``labels`` (Q, k) is -1 for no answer."""
     return tuple(map(_count_label, names, truth.T, labels.T))
 
 
@@ -238,15 +238,15 @@ def _count_label(name: str, truth: NDArray[np.int64], labels: NDArray[np.int64])
 
 
 def label_accuracy(counts: Iterable[ClassCount]) -> float | None:
-    """Share of the answers that are right; None where nothing was answered."""
+    """Return the fraction of right answers; None if nothing was answered."""
     right, wrong = np.sum([(0, 0), *((count.right, count.wrong) for count in counts)], axis=0)
     return float(right / (right + wrong)) if right + wrong else None
 
 
 def balanced_accuracy(classes: Iterable[ClassCount], labels: Iterable[LabelCount]) -> float | None:
-    """Mean over classes of the share of their answers that are right, or over labels of theirs.
+    """Return the mean over classes of the fraction of right answers, or over labels of balanced accuracy.
 
-    A class that was asked about and got no answer counts 0; None where nothing was answered at all.
+    A class that was asked about and got no answer counts 0; None if nothing was answered at all.
     """
     asked = [count for count in classes if count.right + count.wrong + count.unanswered]
     answered = any(count.right + count.wrong for count in asked)
@@ -258,7 +258,7 @@ def balanced_accuracy(classes: Iterable[ClassCount], labels: Iterable[LabelCount
 class Holding(FrozenModel):
     """One party's records.
 
-    ``counts`` are those of each class, or of several labels those that have it; in the order of the task's
+    ``counts`` are the numbers of records of each class, or with each label, in the order of the task's
     classes.
     """
 
@@ -276,7 +276,7 @@ def count_holdings(sites: Sequence[str], shards: Sequence[Dataset], classes: int
 
 
 def split_words(records: RecordSettings) -> str:
-    """How records were shared out, by the names of the settings."""
+    """Return how records were shared out, in the settings' names."""
     if records.similarity is not None:
         return f"{records.split}, {records.similarity:g}% of the records at random"
     if records.alpha is not None:

@@ -1,5 +1,4 @@
-"""One querying party of a simulation: its records, its queries to all other sites, its student, its
-results."""
+"""One querying party of a simulation: its records, queries to all other sites, student and results."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -56,14 +55,14 @@ OnStep = Callable[[meter.StepProgress], None]
 OnTraining = trainers.Progress
 
 LABEL_THE_POOL = "label the pool"
-"""The step that throughput is measured over."""
+"""The step over which throughput is measured."""
 
 
 @dataclass
 class Stopwatch:
-    """Wall time of steps, in seconds; ``announce`` is told of each before it begins.
+    """Wall time of steps, in seconds; ``announce`` is called with each before it begins.
 
-    A step that is done several times counts with all its times together.
+    The times of a repeated step are added up.
     """
 
     announce: Callable[[str], AbstractContextManager[object]]
@@ -80,7 +79,7 @@ class Stopwatch:
 
 @dataclass(frozen=True)
 class SimulationContext:
-    """A federation whose sites serve, and who is told how far its labelling has come."""
+    """A federation whose sites serve, and the callbacks for its progress."""
 
     federation: Federation
     settings: Settings
@@ -97,15 +96,16 @@ class QueryOutcome:
     """A querying party's labels, and its student on test records.
 
     Attributes:
-        site: who asked.
-        labelled: records it has labels of by itself.
-        queries: how many it wanted answered; `asked` and `answered` how many were, `by_student` how many of
-            the others its student labelled. `implied` labels were not asked because others imply them.
+        site: the querying site.
+        labelled: number of records that it labelled itself.
+        queries: number of queries that it wanted answered; `asked` and `answered` of them were, and its
+            student labelled `by_student` of the rest. `implied` labels were not asked because others imply
+            them.
         ended_early: whether a limit kept it from asking more.
-        released: of every record of its pool the class, int64 (records,), or 1 and 0 for every label
-            (records, labels); -1 where there is none. `truth` is what would have been right.
-        before: figures of its student of own labels alone; `after` with those that it was told, and `gain`
-            how much better that is. `guarantee` is what this promises where it learned by DP-SGD.
+        released: for every record of its pool the class, int64 (records,), or 1 and 0 for every label
+            (records, labels); -1 for no label. `truth` is the right value.
+        before: figures of its student of own labels alone; `after` with released labels, and `gain` the
+            improvement. `guarantee` is the student's guarantee if it learned by DP-SGD.
     """
 
     site: str
@@ -125,7 +125,7 @@ class QueryOutcome:
 
 
 def load_labels(run: Path, records: int, task: Task) -> NDArray[np.int64]:
-    """Released classes of a pool (records,), or bits (records, labels), -1 where there is none."""
+    """Return released classes of a pool (records,), or bits (records, labels), -1 for no label."""
     answers = load_combined(run).answers if is_combined(run) else load_state(run).answers()
     labels: list[Any] = [answers.get(row) for row in range(records)]
     if task.multi_label:
@@ -144,7 +144,7 @@ RUN = "run"
 def ask(context: SimulationContext) -> QueryOutcome:
     """Label the querying party's pool and retrain its student.
 
-    Raises what labelling and retraining raise, and why no query could be asked.
+    Raises what labelling and retraining raise, and the reason if no query could be asked.
     """
     site = context.federation.site(QUERY)
     pool, queries = _pool(site, context)
@@ -162,10 +162,10 @@ def _ask(
     *,
     required: bool = True,
 ) -> QueryOutcome:
-    """Label a site's pool and retrain its student; raise why no query could be asked where one is `required`.
+    """Label a site's pool and retrain its student.
 
-    `queries` are which of them stands for each record of the pool, (records,), and `truth` is what would be
-    right.
+    Raises the reason if no query could be asked and one is `required`. `queries` are the indices of the query
+    that represents each record of the pool, (records,), and `truth` are the right values.
     """
     labelling = label_pool(context, site, pool, options, first_student(context, site))
     if required and labelling.stopped is not None and labelling.asked == 0:
@@ -192,7 +192,7 @@ def _ask(
 def label_pool(
     context: SimulationContext, site: Path, pool: Path, options: PlanOptions, student: Path | None = None
 ) -> LabelResult:
-    """Ask about a pool, about implied labels last where the settings say so."""
+    """Label a pool, with implied labels last if the settings say so."""
     ask: Callable[..., LabelResult] = partial(label, student=student)
     if context.settings.learning.dependencies:
         ask = partial(label_by_dependencies, dependencies=learn_rules(context, site))
@@ -202,7 +202,7 @@ def label_pool(
 
 
 def learn_rules(context: SimulationContext, site: Path) -> Path:
-    """Learn on own labelled records which labels imply others; return the file of these rules."""
+    """Learn from own labelled records which labels imply others; return the file of these rules."""
     rules = site / "dependencies.toml"
     with context.watch.step("learn dependencies"):
         write_dependencies(learn(context.task.load(site / "labelled.npz").labels(), context.task), rules)
@@ -210,7 +210,7 @@ def learn_rules(context: SimulationContext, site: Path) -> Path:
 
 
 def retrain_on(context: SimulationContext, site: Path, pool: Path, labelling: LabelResult) -> StudentResult:
-    """Return a querying site's student before and after its labelling; the same if that gave no label."""
+    """Return a querying site's student before and after its labelling; the same if there were no labels."""
     told = labelling.answered + labelling.by_student > 0
     with context.watch.step("retrain the student"):
         return retrain(
@@ -227,8 +227,8 @@ def retrain_on(context: SimulationContext, site: Path, pool: Path, labelling: La
 
 
 def choice_of(settings: Settings) -> Choice:
-    """Who learns, and how."""
-    # Others are not networks, and take no device.
+    """Return the student and how it learns."""
+    # Other students are not networks, and use no device.
     is_network = settings.learning.learner != "supervised"
     return Choice(
         student=settings.learning.learner,
@@ -255,7 +255,7 @@ def _pool(site: Path, context: SimulationContext) -> tuple[Path, NDArray[np.int6
 
 
 def first_student(context: SimulationContext, site: Path) -> Path | None:
-    """Return the student of a querying party's own labels, with which Interactive asks; else None."""
+    """Return the student of a querying party's own labels, which Interactive needs; else None."""
     if context.settings.plan.kind != "interactive":
         return None
     with context.watch.step("train the first student"):
@@ -265,9 +265,10 @@ def first_student(context: SimulationContext, site: Path) -> Path | None:
 
 
 def representatives(pool: Dataset, task: Task, clusters: int, seed: int) -> NDArray[np.int64]:
-    """Rows of the pool's records nearest to the centres that k-means finds, in order and without repeats.
+    """Return the pool's rows nearest to the centres of k-means, in order and without repeats.
 
-    Records stand for centres because every task takes them: a centre may have values that the task does not.
+    Records represent centres because every task accepts them: a centre may have values that the task does
+    not.
     """
     from sklearn.cluster import KMeans
     from sklearn.metrics import pairwise_distances_argmin
@@ -278,7 +279,7 @@ def representatives(pool: Dataset, task: Task, clusters: int, seed: int) -> NDAr
 
 
 def members(pool: Dataset, task: Task, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For every record of the pool which of the representatives at `rows` is nearest, (records,)."""
+    """Return for every record of the pool which of the representatives at `rows` is nearest, (records,)."""
     from sklearn.metrics import pairwise_distances_argmin
 
     X = task.prepare(pool.X)
@@ -292,10 +293,10 @@ _METRICS = TypeAdapter(Metrics)
 def ask_in_rounds(
     context: SimulationContext, site: Path, truth: NDArray[np.int64], options: PlanOptions
 ) -> tuple[QueryOutcome, tuple[RoundQuality, ...]]:
-    """Label half of a site's pool in rounds; return what it learned, and what each round came to.
+    """Label half of a site's pool in rounds; return what it learned, and each round's results.
 
-    `truth` is what would be right, of every record of the pool, and `options` are of the first round. Raises
-    what labelling and retraining raise, and why the first round got nothing.
+    `truth` are the right values of all records of the pool, and `options` belong to the first round. Raises
+    what labelling and retraining raise, and the reason if the first round got nothing.
     """
     settings = context.settings
     rules = learn_rules(context, site) if settings.learning.dependencies else None
@@ -325,7 +326,7 @@ def ask_in_rounds(
 
 
 def rounds_of(settings: Settings, options: PlanOptions, rules: Path | None = None) -> Rounds:
-    """Return how a pool is asked about, first by `options`, and with which dependencies."""
+    """Return how a pool is labelled, first by `options`, and with which dependencies."""
     return Rounds(
         count=settings.learning.label_rounds,
         queries=settings.round_queries // settings.learning.label_rounds,
@@ -338,7 +339,7 @@ def rounds_of(settings: Settings, options: PlanOptions, rules: Path | None = Non
 
 
 def _later(settings: Settings) -> Mechanism:
-    """Return interactive with as much noise where it can follow, else the mechanism of the first round."""
+    """Return interactive with the same noise if it can follow, else the mechanism of the first round."""
     kind, parameters = split_mechanism(settings.plan.mechanism)
     if kind not in BEFORE_INTERACTIVE or settings.plan.tally == "blind" or settings.plan.noise == "parties":
         return settings.plan_mechanism
@@ -384,8 +385,8 @@ def _outcome_of_rounds(
 def run_queriers(context: SimulationContext) -> tuple[QueryOutcome, ...]:
     """Return what the least accurate parties learned from all other parties, the least accurate first.
 
-    A party whose turn comes when the others' budgets are used up learns nothing new. Raises why the first
-    could ask no query, and what labelling and retraining raise.
+    A party learns nothing new if the others' budgets are used up at its turn. Raises the reason if the first
+    party could ask no query, and what labelling and retraining raise.
     """
     sites = {party: _querying_site(context, party, row) for row, party in enumerate(context.settings.sites)}
     seed = context.settings.records.seed
@@ -411,7 +412,7 @@ def _querying_site(context: SimulationContext, party: str, row: int) -> Path:
 
 
 def _accuracy_alone(site: Path, seed: int) -> float:
-    """How well a party does by itself, by cross-validation; 0 where it has too few records, or classes."""
+    """Return a party's accuracy on its own, by cross-validation; 0 with too few records, or classes."""
     try:
         alone = retrain(site, site / "labelled.npz", out=site / "alone.skops", seed=seed).before
     except OstrakaError as error:

@@ -1,4 +1,4 @@
-"""The same simulation with several seeds: how much its figures vary."""
+"""The same simulation with several seeds, and the variation of its figures."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,11 +20,11 @@ FIGURES = {
     "student_balanced_accuracy_before": "balanced accuracy, own data alone",
     "student_balanced_accuracy_after": "balanced accuracy, with released labels",
 }
-"""Figures of a report that repeats are told of, with the names that people know them by."""
+"""Figures of a report that repeats summarise, with their displayed names."""
 
 
 class Spread(FrozenModel):
-    """A figure over all repeats; None where no repeat has it."""
+    """A figure over all repeats; None if no repeat has it."""
 
     mean: float | None
     deviation: float | None
@@ -38,7 +38,7 @@ class Spread(FrozenModel):
 
 
 class Repeats(FrozenModel):
-    """What all repeats came to, by figure; each one's report is in its own folder."""
+    """The results of all repeats, by figure; each one's report is in its own folder."""
 
     seeds: tuple[int, ...]
     figures: dict[str, Spread]
@@ -47,7 +47,7 @@ class Repeats(FrozenModel):
 def repeat(
     settings: Settings, folder: Path, times: int, run: Callable[[Settings, Path], SimulationReport]
 ) -> Repeats:
-    """Simulate with the seeds from the settings' on, each in folder/seed-N, and summarise the reports."""
+    """Simulate with consecutive seeds from the settings' on, each in folder/seed-N; summarise the reports."""
     seeds = tuple(range(settings.records.seed, settings.records.seed + times))
     reports = [run(settings.model_copy(update={"seed": seed}), folder / f"seed-{seed}") for seed in seeds]
     figures = {name: _spread([getattr(report, name) for report in reports]) for name in FIGURES}

@@ -1,4 +1,4 @@
-"""Report of a simulation: what report.json holds, what it guarantees, and what it came to, in sentences."""
+"""Report of a simulation: the contents of report.json, its guarantees, and its results in sentences."""
 
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
@@ -32,7 +32,7 @@ from ostraka.deploy.simulation.quality import (
 from ostraka.deploy.simulation.settings import Settings
 
 Guarantee: TypeAlias = Adjacency | Literal["none"]
-"""What an epsilon protects: a record, its label alone, or nothing where teachers learned by ttac."""
+"""What an epsilon protects: a record, its label alone, or nothing if teachers learned by ttac."""
 WORST_CASE = "worst-case (holds whatever the votes were)"
 DATA_DEPENDENT: dict[BOUND, str] = {
     "worst_case": WORST_CASE,
@@ -57,12 +57,12 @@ def notions(
 
 
 def promise_words(guarantee: Guarantee) -> str:
-    """Return what stands next to every epsilon."""
+    """Return the text next to every epsilon."""
     return NO_GUARANTEE if guarantee == "none" else NOTIONS[guarantee]
 
 
 def notion(bound: BOUND) -> str:
-    """Return the name of epsilons by a bound; by worst_case they equal what every page calls worst-case."""
+    """Return the name of epsilons under a bound; under worst_case they equal the worst case of every page."""
     return "charged" if bound == "worst_case" else "data-dependent"
 
 
@@ -85,7 +85,7 @@ def guarantee_words(guarantee: Guarantee, mechanism: Mechanism) -> str:
 
 
 def _pure(ballot: BallotFormat) -> str:
-    """Return what a record's randomised answer promises by itself; nothing for other ballots."""
+    """Return the guarantee of a record's randomised answer by itself; empty for other ballots."""
     match ballot:
         case RandomizedLabels(epsilon=epsilon):
             return f" A randomised label is by itself label-DP of epsilon {epsilon:g} with delta 0."
@@ -97,7 +97,7 @@ def _pure(ballot: BallotFormat) -> str:
 
 
 def training_words(training: TrainingReport) -> str:
-    """How teachers learned together, and what that promises."""
+    """Return how teachers learned together, and the guarantee."""
     if training.guarantee == "none":
         return (
             f"No formal guarantee: teachers of all parties learned together by ttac in {training.rounds} "
@@ -125,7 +125,7 @@ class SpendingPoint(FrozenModel):
 
 
 class UnitSpending(FrozenModel):
-    """What one party's records were charged, in both notions, against their budget.
+    """The charges to one party's records, in both notions, against their budget.
 
     `order` is 0 under a Gaussian `filter`.
     """
@@ -146,12 +146,12 @@ class UnitSpending(FrozenModel):
 
     @property
     def name(self) -> str:
-        """The party, with its group of records where it has several."""
+        """The party, with its group of records if it has several."""
         return self.party if self.group == WHOLE else f"{self.party}/{self.group}"
 
 
 class Throughput(FrozenModel):
-    """Speed of labelling, from opening the session to its last answer; of rounds with their trainings."""
+    """Speed of labelling, from opening the session to its last answer; rounds include their trainings."""
 
     queries_per_second: float
     answers_per_second: float
@@ -168,17 +168,17 @@ class RecordSplit(FrozenModel):
 
 
 class SimulationReport(FrozenModel):
-    """Everything a simulation measured; ``seconds`` maps steps to wall time.
+    """All measurements of a simulation; ``seconds`` maps steps to wall time.
 
-    ``guarantee`` is what every epsilon protects, a "record" (DP) or a "label" alone (label-DP); "none" where
-    teachers learned together by ttac.
-    ``implied`` labels were not asked for, nor charged, because others imply that they are absent.
-    ``classes`` counts queries by true class, ``labels`` answers by label: one of them is empty. Of a number
-    ``classes`` are ranges of it, and there are no student metrics but its own ``quality``. Student and
-    label metrics of a multi-label task are means over labels. ``turns`` are of several querying parties in
-    the order in which they asked; student metrics are then means over them. ``rounds`` are of labels
-    that were asked for in several. ``gain`` is of the one querying party that asked once, and
-    ``student_guarantee`` of a student by DP-SGD, of several the one of the largest epsilon.
+    ``guarantee`` is what every epsilon protects, a "record" (DP) or a "label" alone (label-DP); "none" if
+    teachers learned together by ttac. ``implied`` labels were neither asked for nor charged, because others
+    imply that they are absent. ``classes`` counts queries by true class, ``labels`` answers by label; one of
+    them is empty. For numbers ``classes`` are ranges, and the only student metrics are in ``quality``.
+    Student and label metrics of a multi-label task are means over labels. ``turns`` belong to several
+    querying parties, in the order in which they asked; student metrics are then means over them. ``rounds``
+    belong to labels that were requested in several rounds. ``gain`` belongs to a single querying party that
+    asked once, and ``student_guarantee`` to a student by DP-SGD, the one with the largest epsilon if there
+    are several.
     """
 
     id: str
@@ -234,7 +234,7 @@ class SimulationReport(FrozenModel):
 
 
 def switch_words(report: SimulationReport) -> str:
-    """Who saw queries and histograms, by the names of the two switches, and whether ballots were verified."""
+    """Return who saw queries and histograms, in the switches' names, and whether ballots were verified."""
     ckks = report.encoding == "ckks"
     blind = report.tally == "blind"
     queries = f"encrypted (ckks, head {report.head})" if ckks else "seen by the parties (plain)"
@@ -249,7 +249,7 @@ def headline(report: SimulationReport) -> str:
 
 
 def model_words(model: SumModel) -> str:
-    """Return which learner made a model of which sums, why, and what parties are told for it."""
+    """Return the learner and sums of a model, the reason, and what parties learn for it."""
     told = f" Parties are told {list_words(model.tells)}." if model.tells else ""
     rounds = "one sum" if model.rounds == 1 else f"{model.rounds} sums"
     early = "" if model.rounds == model.rounds_planned else f", of {model.rounds_planned} planned"
@@ -272,7 +272,7 @@ def _tell_drawn(model: SumModel | None) -> Iterator[str]:
 
 
 def split_sentence(report: SimulationReport) -> str:
-    """Return where every record of the data went, and which test records all teachers were asked about."""
+    """Return how the records were divided, and which test records all teachers were asked about."""
     found = report.records
     total = found.labelled + found.pool + found.test + found.parties
     told = (
@@ -287,7 +287,7 @@ def split_sentence(report: SimulationReport) -> str:
 
 
 def warnings(report: SimulationReport) -> tuple[str, ...]:
-    """Return what keeps the figures from meaning what they seem to mean; none for most reports."""
+    """Return reasons why the figures may not mean what they seem to mean; usually none."""
     found = report.gain
     if isinstance(report.quality, NumberQuality):
         return tuple(doubt_numbers(report.quality, report.records.test))
@@ -316,7 +316,7 @@ def advise(report: SimulationReport) -> str:
 
 
 def _over_own(gain: Gain) -> Interval:
-    """Return the gain over own data, else over the most frequent class; balanced where that is nearly all."""
+    """Return the gain over own data, else over the most frequent class; balanced for rare classes."""
     balanced = gain.majority > 1 - RARE_REST
     over = gain.balanced_over_own if balanced else gain.over_own
     return gain.over_majority if over is None else over
@@ -363,5 +363,5 @@ def _one_class(report: SimulationReport) -> Iterator[str]:
 
 
 def _who(report: SimulationReport) -> tuple[str, str]:
-    """Return what learned, with its verb, and from what."""
+    """Return the learner, with its verb, and its source."""
     return (STUDENT, "the labels") if report.queries else ("the model is", "the sums")

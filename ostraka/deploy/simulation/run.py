@@ -1,4 +1,4 @@
-"""One simulation from its settings to its report; refused first where its budgets admit no query."""
+"""One simulation from its settings to its report; refused first if its budgets allow no query."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -89,23 +89,25 @@ TRAIN = "train the teachers"
 PREPARE = "prepare the parties' records"
 POOL_RECORDS = "learn from all records without privacy"
 COUNTED = ("queries", "asked", "answered", "by_student", "implied")
-"""What is added up over all querying parties."""
+"""Figures that are added up over all querying parties."""
 LATER = ("sklearn.linear_model", "ostraka.client.students.files", "ostraka.common.estimators.skops_files")
-"""What students and asking teachers without privacy need: 2 s of imports, while this waits for training."""
+"""Imports for students and for asking teachers without privacy: 2 s, done while this process waits for
+training.
+"""
 JSON_FILE = "report.json"
 HTML_FILE = "report.html"
 
 
 @dataclass(frozen=True)
 class SimulationOutcome:
-    """What the processes of a simulation left to report on.
+    """The results of a simulation's processes.
 
     Attributes:
         started_unix_s: when labelling began.
-        training: how teachers learned together; None where each learned alone.
-        asked: what each querying party came to, in the order in which they asked; none of a number.
-        rounds: what each round of labels came to; none where all was asked at once.
-        units: what every party was charged.
+        training: how teachers learned together; None if each learned alone.
+        asked: each querying party's results, in the order in which they asked; empty for numbers.
+        rounds: each round's results; empty if all was asked at once.
+        units: the charges of every party.
         plan: of the votes, or of the sums.
         quality: figures on test records.
     """
@@ -131,11 +133,11 @@ def simulate(
 ) -> SimulationReport:
     """Run a whole federation in ``folder`` and leave report.json and report.html there.
 
-    Processes are started by ``start``, else by fork. Every one of them has stopped when this returns or
-    raises. Raises ``config.invalid`` for a folder in use or a task that the data are
-    not, ``budget.too_small`` before anything is trained where budgets admit no query, ``process.failed``
-    naming the site and its log, ``plan.invalid`` for choices that exclude each other, and whatever splitting,
-    labelling and retraining raise.
+    Processes are started by ``start``, else by fork. All of them have stopped when this returns or raises.
+    Raises ``config.invalid`` for a folder in use or a task that does not fit the data, ``budget.too_small``
+    before any training if budgets allow no query, ``process.failed`` naming the site and its log,
+    ``plan.invalid`` for choices that exclude each other, and whatever splitting, labelling and retraining
+    raise.
     """
     watch = Stopwatch(announce)
     _claim(folder)
@@ -198,7 +200,7 @@ def _prepare(
         federation.provision()
         task = federation.place(split)
         if not settings.learning.sums:
-            plan_of(settings, len(split.pool), task)  # refuses what does not fit before anything is trained
+            plan_of(settings, len(split.pool), task)  # refuses contradictions before any training
     if settings.teaching.joint:
         with watch.step("start the guardian"):
             federation.serve_guardian()
@@ -219,7 +221,7 @@ def _prepare(
 
 @contextmanager
 def beside(work: Callable[[], object]) -> Iterator[None]:
-    """Run `work` in a thread during the block and wait for it at the end; raise what it raises."""
+    """Run `work` in a thread during the block and wait for it at the end; raise its error."""
     with ThreadPoolExecutor(1) as pool:
         done = pool.submit(work)
         yield
@@ -227,7 +229,7 @@ def beside(work: Callable[[], object]) -> Iterator[None]:
 
 
 def _get_ready(federation: Federation) -> None:
-    """Do what needs no teachers while they train."""
+    """Do everything that needs no teachers, while they train."""
     with without_collection():
         for name in LATER:
             import_module(name)
@@ -305,7 +307,7 @@ def _quality(
     model: SumModel | None,
     pooled: Metrics | None,
 ) -> Quality:
-    """Return how good the student or model is, beside all teachers together, whom nobody else may ask."""
+    """Return the quality of the student or model, and of all teachers together, whom nobody else may ask."""
     with context.watch.step("ask the teachers without privacy"):
         sites = [context.federation.site(name) for name in context.settings.sites]
         tested = sample_tested(context.split.test, context.settings.records.seed)
@@ -340,7 +342,7 @@ def report_on(
     outcome: SimulationOutcome,
     seconds: dict[str, float],
 ) -> SimulationReport:
-    """Return the report of a simulation of records that were shared out as ``split``."""
+    """Return the report of a simulation of records that were divided as ``split``."""
     asked = outcome.asked
     classes, labels = _count_answers(split, task, asked)
     guarantee: Guarantee = "none" if settings.teaching.training == "ttac" else settings.plan.adjacency
@@ -394,7 +396,7 @@ def report_on(
 def _count_answers(
     split: Split, task: Task, asked: Sequence[QueryOutcome]
 ) -> tuple[tuple[ClassCount, ...], tuple[LabelCount, ...]]:
-    """Return counts by class, or by label; of a number its ranges, of which nobody asks."""
+    """Return counts by class, or by label; for a number its ranges, which are not queries."""
     if split.kind == "number":
         return name_ranges(number_ranges(_all_numbers(split))), ()
     truth = np.concatenate([one.truth for one in asked])

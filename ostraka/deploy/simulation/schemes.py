@@ -1,4 +1,4 @@
-"""Ways to share records out among parties, and levels of consent and their budgets among records."""
+"""Ways to divide records among parties, and levels of consent and their budgets among records."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -13,18 +13,18 @@ from ostraka.common.datasets import Dataset
 Scheme = Literal["iid", "label-sorted", "dirichlet", "column"]
 Rows = NDArray[np.int64]
 Shards = tuple[Rows, ...]
-"""The rows of every party; together they are all rows, each of them once."""
+"""The rows of every party; together they are all rows, each exactly once."""
 
 OPTION: Mapping[Scheme, tuple[str, str]] = {
     "label-sorted": ("similarity", "the percentage of records that are shared out at random"),
     "dirichlet": ("alpha", "small for parties that differ, large for parties alike"),
     "column": ("by", "the name of the column"),
 }
-"""The one option that a scheme needs and no other scheme has, and what to give."""
+"""The one option that only this scheme needs, and what to give."""
 
 
 def check_option(scheme: Scheme, given: Mapping[str, object]) -> None:
-    """Raise ValueError unless the scheme's own option is given, and none of another scheme's."""
+    """Raise ValueError unless the scheme's own option is given, and no other scheme's."""
     for other, (name, meaning) in OPTION.items():
         if other == scheme and given[name] is None:
             raise ValueError(f"split {scheme} needs {name}, {meaning}")
@@ -33,20 +33,20 @@ def check_option(scheme: Scheme, given: Mapping[str, object]) -> None:
 
 
 def iid(records: int, parties: int, random: np.random.Generator) -> Shards:
-    """At random; parties hold equally many records, up to one."""
+    """Divide at random; parties hold equally many records, up to one."""
     return tuple(np.array_split(random.permutation(records), parties))
 
 
 def label_sorted(
     y: NDArray[np.int64 | np.float64], parties: int, similarity: float, random: np.random.Generator
 ) -> Shards:
-    """`similarity` percent of the records at random, the others sorted by class or number and cut in pieces.
+    """Divide `similarity` percent at random; sort the others by class or number and cut them in pieces.
 
     Dodwadmath and Stich 2022, section 3.
 
-    Parties hold equally many records of classes `y` (N,), up to one, and so they do of those at random.
-    Records of one class are in random order before the cuts, so where a cut falls within a class, chance
-    says which records are on which side. Fewer classes than parties are no error: several then hold one.
+    Parties hold equally many records of classes `y` (N,), up to one, and also of the random ones. Records of
+    one class are in random order before the cuts, so if a cut falls within a class, chance decides which
+    records are on which side. With fewer classes than parties several parties hold one class.
     """
     order = random.permutation(len(y))
     dealt, others = np.split(order, [round(len(y) * similarity / 100)])
@@ -58,11 +58,11 @@ def label_sorted(
 
 
 def dirichlet(y: NDArray[np.int64], parties: int, alpha: float, random: np.random.Generator) -> Shards:
-    """Each class by shares of its own, drawn from a symmetric Dirichlet(alpha) over the parties.
+    """Divide each class by its own shares, drawn from a symmetric Dirichlet(alpha) over the parties.
 
-    A party's records of a class of `y` (N,) are its share of them, up to one. Parties may hold numbers of
-    records that differ, and none at all. This is the split of Yurochkin et al. (2019, "Bayesian
-    nonparametric federated learning of neural networks", section 4).
+    A party's number of records of a class of `y` (N,) is its share, up to one. Parties may hold different
+    numbers of records, or none at all. This is the split of Yurochkin et al. (2019, "Bayesian nonparametric
+    federated learning of neural networks", section 4).
     """
     by_class = []
     for label in np.unique(y):
@@ -74,10 +74,11 @@ def dirichlet(y: NDArray[np.int64], parties: int, alpha: float, random: np.rando
 
 
 def by_values(values: NDArray[np.float32], parties: int) -> Shards:
-    """Consecutive ranges of `values` (N,), one for each party; no value occurs at two parties.
+    """Divide into consecutive ranges of `values` (N,), one per party; no value occurs at two parties.
 
-    As many values as parties give each one value; more are cut at the values nearest to the quantiles, so
-    that parties hold about equally many records. Raises ValueError for fewer values than parties.
+    If there are as many values as parties, each party gets one; more values are cut at the values nearest to
+    the quantiles, so that parties hold about equally many records. Raises ValueError for fewer values than
+    parties.
     """
     order = np.argsort(values, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(values[order])) + 1, len(order))
@@ -99,12 +100,12 @@ def _equal_sizes(records: int, parties: int) -> NDArray[np.int64]:
 
 
 SHARE_OF_EPSILON: Mapping[str, float] = {"low": 0.25, "medium": 0.5, "high": 1.0}
-"""What part of the largest epsilon these levels stand for, where nobody says."""
+"""Default fractions of the largest epsilon for these levels."""
 _ROUNDING = 1e-6  # shares such as 1/3 are written with a few digits
 
 
 def parse_numbers(value: Any) -> Any:
-    """`low=0.3,high=0.7` as a mapping; anything but text as it is. Raises ValueError for other text."""
+    """Return `low=0.3,high=0.7` as a mapping, and other types unchanged. Raises ValueError for other text."""
     if not isinstance(value, str):
         return value
     pairs = [part.split("=") for part in value.split(",")]
@@ -134,9 +135,9 @@ def check_epsilons(epsilons: Mapping[str, float] | None, sites: Collection[str])
 def level_epsilons(
     shares: Mapping[str, float], given: Mapping[str, float] | None, epsilon: float
 ) -> dict[str, float]:
-    """Epsilon of every level that has a share: as given, else that part of `epsilon` its name stands for.
+    """Return epsilon of every level with a share: as given, else the level's default part of `epsilon`.
 
-    Raises ValueError naming a level that neither has.
+    Raises ValueError naming a level that has neither.
     """
     known = given or {name: part * epsilon for name, part in SHARE_OF_EPSILON.items()}
     unknown = [name for name in shares if name not in known]
@@ -146,9 +147,9 @@ def level_epsilons(
 
 
 def with_consent(data: Dataset, shares: Mapping[str, float], random: np.random.Generator) -> Dataset:
-    """Return the records, each person's at a random level, the levels' shares kept to within one person.
+    """Return the records, each person's at a random level, with the levels' shares exact to one person.
 
-    Records without ids are of a person each.
+    Records without ids belong to a person each.
     """
     whose = np.arange(len(data)) if data.ids is None else np.unique(data.ids, return_inverse=True)[1]
     persons = int(whose.max()) + 1

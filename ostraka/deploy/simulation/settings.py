@@ -1,4 +1,4 @@
-"""Settings of a simulation: the command line's options, or a file of the same names."""
+"""Settings of a simulation: the command line's options, or a file with the same names."""
 
 import inspect
 from collections.abc import Mapping
@@ -39,8 +39,8 @@ from ostraka.deploy.simulation.settings_parts import (
 class Settings(FrozenModel):
     """One simulation, with the demo's numbers as defaults.
 
-    People write all settings beside each other, in files and as arguments: `Settings(parties=3, epsilon=5)`;
-    so they are stored, too. Code reads them by part: `settings.budgets.epsilon`.
+    People write all settings side by side, in files and as arguments: `Settings(parties=3, epsilon=5)`; they
+    are stored in the same way. Code reads them by part: `settings.budgets.epsilon`.
     """
 
     records: RecordSettings = RecordSettings()
@@ -50,7 +50,7 @@ class Settings(FrozenModel):
     learning: StudentSettings = StudentSettings()
 
     def __init__(self, **settings: Any) -> None:
-        """Take settings by name; raise `ValidationError` for one that is off, or goes not with others."""
+        """Take settings by name; raise `ValidationError` for one that is invalid or contradicts others."""
         super().__init__(**settings)
 
     @model_validator(mode="before")
@@ -75,7 +75,7 @@ class Settings(FrozenModel):
         return {name: value for part in (*parts, written) for name, value in part.items()}
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Return a copy with these settings by name; raise `ValidationError` for one that is off."""
+        """Return a copy with these settings by name; raise `ValidationError` for an invalid one."""
         return type(self)(**{**self.model_dump(), **(update or {})})
 
     @model_validator(mode="after")
@@ -97,34 +97,34 @@ class Settings(FrozenModel):
 
     @property
     def least_parties(self) -> int:
-        """The quorum: as asked, else a majority of the parties that answer."""
+        """The quorum: the given one, else a majority of the answering parties."""
         answering = self.records.parties if self.learning.queriers is None else self.records.parties - 1
         return self.plan.quorum or max(2, answering // 2 + 1)
 
     @property
     def drawn(self) -> int:
-        """Records that querying parties start with, labelled or as their pools, unless pools are shared."""
+        """Number of records of querying parties at the start, labelled or as pools that are not shared."""
         pools = 0 if self.learning.label_dp else self.records.queries * (self.learning.queriers or 1)
         return self.records.labelled + pools
 
     @property
     def round_queries(self) -> int:
-        """Records that all rounds of labels ask about: half of the pool, in equal parts."""
+        """Number of records in all rounds of labels: half of the pool, in equal parts."""
         rounds = self.learning.label_rounds
         return max(1, self.records.queries // (2 * rounds)) * rounds
 
     def for_pool(self, pool: int) -> "Settings":
-        """Return these settings for a pool of `pool` records, all asked about where parties count records."""
+        """Return these settings for a pool of `pool` records, all asked about if parties count records."""
         counted = self.learning.label_dp is not None and self.plan_mechanism.by_record
         return self.model_copy(update={"queries": pool}) if counted else self
 
     @property
     def teachers(self) -> int:
-        """Teachers of each party: a number has none, as nobody votes on it."""
+        """Number of teachers of each party: 0 for a number, because nobody votes on it."""
         return 0 if self.records.task == "number" else self.teaching.teachers
 
     def for_labels(self, labels: int) -> "Settings":
-        """Return these settings with a default radius that ballots of so many labels reach."""
+        """Return these settings with a default radius that fits ballots of this many labels."""
         kind, given = split_mechanism(self.plan.mechanism)
         made = self.plan_mechanism
         if made.narrowed(labels) == made:
@@ -133,19 +133,19 @@ class Settings(FrozenModel):
         return self.model_copy(update={"mechanism": mechanism_text(suiting)})
 
     def of_numbers(self) -> "Settings":
-        """Return these settings for records that have a number each."""
+        """Return these settings for records with a number each."""
         return self.model_copy(update={"task": "number"})
 
     @property
     def votes(self) -> int:
-        """Teachers of all parties together."""
+        """Number of teachers of all parties together."""
         return self.records.parties * self.teaching.teachers
 
     @property
     def plan_mechanism(self) -> Mechanism:
         """The plan's mechanism, with defaults for parameters that were not given.
 
-        A check that it need not have is a default only where no parameter was given.
+        An optional check gets defaults only if no parameter was given.
         """
         kind, given = split_mechanism(self.plan.mechanism)
         if self.plan.randomizes:
@@ -158,38 +158,38 @@ class Settings(FrozenModel):
 
     @property
     def charged_bound(self) -> BOUND:
-        """How costs are computed: by the worst case where the guardian has no votes to compute them from."""
+        """How costs are computed: by the worst case if the guardian has no votes for it."""
         no_votes = self.plan.tally == "blind" or self.plan.noise == "parties" or self.learning.sums
         return "worst_case" if no_votes else self.budgets.bound
 
     @property
     def order(self) -> float:
-        """The Renyi order that budgets are kept at; 0 as the guardian proposes, which suits Gaussian noise.
+        """The Renyi order of budgets; 0 leaves the choice to the guardian, which suits Gaussian noise.
 
-        Randomised labels cost hardly more at a large order, where an epsilon is told most exactly.
+        Randomised labels cost hardly more at a large order, where the conversion to epsilon is most exact.
         """
         return max(ORDERS) if self.plan.randomizes else 0.0
 
     @property
     def teachers_model(self) -> str | None:
-        """The model of every teacher: as asked, else what suits training together; None as suits the data."""
+        """Every teacher's model: the given one, else the default of joint training; None suits the data."""
         suiting = JOINT_TRAINING_MODEL if self.teaching.joint and self.teachers_head is None else None
         return self.teaching.model or suiting
 
     @property
     def teachers_head(self) -> Head | None:
-        """The head of every teacher: as asked, else linear where queries are encrypted."""
+        """The head of every teacher: the given one, else linear if queries are encrypted."""
         head = self.teaching.head
         return "linear" if head is None and self.plan.encoding == "ckks" else head
 
     @property
     def teachers_variant(self) -> str:
-        """How parties train: each for its own consent levels, and as without a variant where it has none."""
+        """How parties train: each for its own consent levels, and without a variant if it has none."""
         return "none" if self.budgets.consent is None else self.plan.variant
 
     @property
     def batch(self) -> int:
-        """The largest batch: noise_cluster releases all clusters at once, randomised are all records."""
+        """The largest batch: all clusters under noise_cluster, and all records if they are randomised."""
         if self.plan.randomizes:
             return self.records.queries
         return self.records.clusters if self.plan.kind == "noise_cluster" else self.plan.batch_size
@@ -200,7 +200,7 @@ Settings.__signature__ = inspect.Signature(
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=field.default)
         for name, field in flat_fields(Settings).items()
     ]
-)  # What notebooks show of the constructor: all settings by name, which it takes as `**settings`.
+)  # the constructor's signature in notebooks: all settings by name, which it takes as `**settings`
 
 
 def _check_mechanism(settings: Settings) -> None:

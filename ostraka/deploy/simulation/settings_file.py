@@ -1,4 +1,4 @@
-"""Loading of a simulation's settings from a file and options."""
+"""Loading a simulation's settings from a file and options."""
 
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -16,21 +16,20 @@ from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.settings_parts import suiting
 
 Named = Callable[[str], str]
-"""How people call the setting of a name."""
+"""Returns the name by which people know a setting."""
 
 
 def option_of(name: str) -> str:
-    """Return the option of the command line that gives a setting."""
+    """Return the command-line option of a setting."""
     return f"--{name.replace('_', '-')}"
 
 
 def load_settings(config: Path | None, given: dict[str, Any], named: Named = option_of) -> Settings:
     """Load the settings of a TOML file, overridden by the options that were ``given`` (not None).
 
-    What neither says is as the task and the encoding need it; the task's kind is read off the data where it
-    is not said either.
-    Raises ``config.invalid`` naming the option, as ``named`` calls it, or key that is off, or an option that
-    would change nothing.
+    Missing settings get the defaults of the task and the encoding; a missing kind of task is read from the
+    data. Raises ``config.invalid`` naming the invalid option, as ``named`` calls it, or key, or an option
+    that would change nothing.
     """
     try:
         values = read_toml(config) if config else {}
@@ -54,7 +53,7 @@ def load_settings(config: Path | None, given: dict[str, Any], named: Named = opt
 
 
 def _problem(error: ValidationError, options: Collection[str], config: Path | None, named: Named) -> str:
-    """Return the first problem, by the name of the option or of the file's key that it is about."""
+    """Return the first problem, with the name of its option or of its key in the file."""
     first = error.errors()[0]
     name = next((str(key) for key in first["loc"] if key not in Settings.model_fields), "")
     if first["type"] == "extra_forbidden" and any(name in kind.model_fields for kind in labelling().values()):
@@ -67,7 +66,7 @@ def _problem(error: ValidationError, options: Collection[str], config: Path | No
 
 
 def _find_unused(settings: Settings, given: Collection[str], named: Named) -> str | None:
-    """Which of the settings that were given would change nothing, in a sentence; None where all do."""
+    """Return a sentence on a given setting that would change nothing; None if all change something."""
     clustered = settings.plan.kind == "noise_cluster" or settings.learning.clusters_pool
     if "clusters" in given and not clustered:
         return f"{named('clusters')} is for mechanism noise_cluster and student denoise-ssl; leave it out."

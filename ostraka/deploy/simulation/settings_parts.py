@@ -29,17 +29,17 @@ NamedNumbers = Annotated[dict[str, float], BeforeValidator(parse_numbers)]
 
 
 class SettingsPart(FrozenModel):
-    """Some of the settings, which people write as keys of one file."""
+    """A part of the settings, which people write as keys of one file."""
 
     model_config = ConfigDict(allow_inf_nan=False)
 
 
 class RecordSettings(SettingsPart):
-    """Which records there are, who holds them, and who gets how many.
+    """The records, who holds them, and how many.
 
-    ``split`` says which records a party holds: ``similarity`` percent of them at random and the others
-    sorted by label, a Dirichlet of ``alpha``, or ``by`` a column. ``queries`` is the size of the pool;
-    noise_cluster asks for ``clusters`` of it instead of its records.
+    ``split`` says which records a party holds: ``similarity`` percent of them at random and the others sorted
+    by label, a Dirichlet of ``alpha``, or ``by`` a column. ``queries`` is the size of the pool; noise_cluster
+    asks about ``clusters`` of it instead of its records.
     """
 
     data: str = Field(
@@ -91,15 +91,15 @@ class RecordSettings(SettingsPart):
 
     @property
     def label_columns(self) -> str | tuple[str, ...]:
-        """The label column of a table, or all of them where ``label`` lists several with commas."""
+        """The label column of a table, or all of them if ``label`` lists several with commas."""
         return tuple(self.label.split(",")) if "," in self.label else self.label
 
 
 class PlanSettings(SettingsPart):
-    """What the querying party's plan says.
+    """The contents of the querying party's plan.
 
     ``encoding`` hides queries from parties, ``tally`` histograms from the guardian; ``ballots`` says whether
-    ballots are verified; ``noise`` who draws it; ``variant`` says how budgets that differ are used.
+    ballots are verified; ``noise`` who draws it; ``variant`` says how different budgets are used.
     """
 
     mechanism: Annotated[str, Completion(complete_mechanism)] = Field(
@@ -148,15 +148,15 @@ class PlanSettings(SettingsPart):
 
     @property
     def randomizes(self) -> bool:
-        """Whether parties answer with labels of their own records, each drawn anew."""
+        """Whether parties answer with labels of their own records, each randomised anew."""
         return self.kind in RANDOMIZED
 
 
 class BudgetSettings(SettingsPart):
     """Every party's budget, and what is charged to it.
 
-    ``consent`` shares every party's records out over consent levels, whose budgets are ``levels`` or else
-    parts of ``epsilon``; ``epsilons`` gives whole parties budgets of their own.
+    ``consent`` divides every party's records over consent levels, whose budgets are ``levels`` or else parts
+    of ``epsilon``; ``epsilons`` gives whole parties their own budgets.
     """
 
     epsilon: float = Field(default=10.0, gt=0, description="Epsilon of every party's budget.")
@@ -188,26 +188,25 @@ class BudgetSettings(SettingsPart):
 
     @property
     def level_epsilons(self) -> dict[str, float]:
-        """Epsilon of every consent level; empty where records have none."""
+        """Epsilon of every consent level; empty if records have none."""
         return {} if self.consent is None else level_epsilons(self.consent, self.levels, self.epsilon)
 
     def epsilon_of(self, site: str) -> float:
-        """Epsilon of the budget of a party whose records have no consent levels."""
+        """Return epsilon of the budget of a party whose records have no consent levels."""
         return (self.epsilons or {}).get(site, self.epsilon)
 
 
 Training = Literal["conventional", "ttac", "dp-ttac"]
-"""Whether teachers learn apart, or together with those of other parties."""
+"""Whether teachers learn separately, or together with those of other parties."""
 
 
 class TeacherSettings(SettingsPart):
     """Models of the parties, and joint training.
 
-    ``thresholds`` says how teachers of several labels choose from which score on they say yes. Teachers
-    that vote on encrypted queries, where ``encoding`` is ckks, have a ``head``, linear where none is
-    named. ``training`` other than conventional has the teachers of all parties learn together for
-    ``rounds`` rounds, led by the first party, at ``learning_rate``; under dp-ttac with noise of
-    ``training_sigma`` on each sum.
+    ``thresholds`` says how teachers of several labels choose the score from which they say yes. Teachers that
+    vote on encrypted queries, with ``encoding`` ckks, have a ``head``, linear by default. With ``training``
+    other than conventional the teachers of all parties learn together for ``rounds`` rounds, led by the first
+    party, at ``learning_rate``; under dp-ttac with noise of ``training_sigma`` on each sum.
     """
 
     teachers: int = Field(default=10, ge=1, le=1000, description="Teachers of each party.")
@@ -266,34 +265,36 @@ MECHANISM_OF: Mapping[str, str] = {
     "aug-descent": "rand_res",
     "noisecluster": "noise_cluster",
 }
-"""By which mechanism labels come whose features all sites share, one a record; else any of teachers."""
+"""The mechanism of schemes in which all sites share the features, for one label per record; else any of
+teachers.
+"""
 SEVERAL_OF: Mapping[str, str] = {"ldp-normal": "rand_res_labels", "ldp-ssl": "rand_res_labels"}
-"""The same where a record has several labels."""
+"""The same if a record has several labels."""
 ONE_LABEL = frozenset(MECHANISM_OF) - frozenset(SEVERAL_OF)
-"""What learns, or counts, one label a record."""
+"""Schemes that learn, or count, one label per record."""
 
 STUDENT_OF: Mapping[str, VotesStudent] = {"noisecluster": "supervised", "pate-fm": "fixmatch"}
-"""Who learns from labels that are not each randomised: any student, where nobody says one of these."""
+"""The default student of schemes whose labels are not each randomised; any student may be given."""
 
 
 Learn = Literal["votes", "auto", "moments", "bins", "boost", "gradients"]
-"""From what the querying party learns: labels by vote, or sums, by whichever learner suits or by this one."""
+"""What the querying party learns from: labels by vote, or sums with any suitable or one given learner."""
 
 
 class StudentSettings(SettingsPart):
     """Who learns from what.
 
-    `learn` names what the querying party asks for: labels by vote, or noisy sums of which a learner makes a
-    model of everybody; the other settings here are of labels.
+    `learn` is what the querying party asks for: labels by vote, or noisy sums from which a learner makes a
+    model of all records; the other settings here apply to labels.
 
-    ``student`` learns for ``steps`` steps; none named: the model that `query retrain` takes by itself.
-    ``label_rounds`` above 1 ask about half of the pool in equal parts: the first drawn at random, each later
-    one what the student of those before is least sure of. ``dependencies`` asks
-    labels that others imply last, as the querying party's own records show it. ``queriers`` parties, the
+    ``student`` learns for ``steps`` steps; by default it is the model of `query retrain`. With
+    ``label_rounds`` above 1, half of the pool is asked about in equal parts: the first is drawn at random,
+    and each later one contains the records of which the student so far is least sure. ``dependencies`` asks
+    about implied labels last, according to the querying party's own records. ``queriers`` parties, the
     weakest first, ask all others in turn. These three combine. ``label_dp`` shares the features of all
-    records and keeps labels alone secret; ``label_epsilon`` is what one record's randomised label may tell.
-    ``student_epsilon`` at ``student_delta`` is what a student by DP-SGD may tell of a record that it learns
-    from.
+    records and keeps only labels secret; ``label_epsilon`` bounds what one record's randomised label may
+    reveal. ``student_epsilon`` at ``student_delta`` bounds what a student by DP-SGD may reveal about one of
+    its training records.
     """
 
     learn: Learn = Field(
@@ -397,7 +398,7 @@ class StudentSettings(SettingsPart):
 
     @property
     def learner(self) -> str:
-        """The student by the name that `query retrain` knows it by."""
+        """The student, by its name for `query retrain`."""
         if self.label_dp is None:
             return self.student or "supervised"
         return self.student or STUDENT_OF.get(self.label_dp) or self.label_dp
@@ -409,7 +410,7 @@ class StudentSettings(SettingsPart):
 
 
 def suiting(label_dp: str | None, *, several: bool) -> Mapping[str, Any]:
-    """Return settings that go with labels as the only secret; none where `label_dp` is no such way.
+    """Return settings for labels as the only secret; empty if `label_dp` is not such a scheme.
 
     Records have `several` labels, or one.
     """

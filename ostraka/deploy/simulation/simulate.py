@@ -28,11 +28,11 @@ RUNS = Path("runs")
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What a simulation came to.
+    """The results of a simulation.
 
     Attributes:
-        folder: where everything is: report.html, report.json, and a folder for each site.
-        values: every figure, as report.json has it.
+        folder: folder with report.html, report.json, and a folder for each site.
+        values: every figure, as in report.json.
     """
 
     folder: Path
@@ -45,7 +45,7 @@ class Report:
 
     @property
     def labels(self) -> "Labels":
-        """What the querying party was told; raises `data.missing` where several asked, or one in rounds."""
+        """The querying party's released labels; raises `data.missing` if several asked, or one in rounds."""
         from ostraka.client.run.labels import Labels
         from ostraka.deploy.simulation.federation import QUERY
         from ostraka.deploy.simulation.querying_party import RUN
@@ -70,7 +70,7 @@ class Report:
     def frame(self, table: str) -> "DataFrame":
         """Return one of `tables` as a pandas data frame; raise KeyError for another name.
 
-        Raises `config.invalid` where pandas is not installed.
+        Raises `config.invalid` if pandas is not installed.
         """
         from ostraka.common.datasets.frames import data_frame
 
@@ -79,7 +79,8 @@ class Report:
     def figure(self, plot: str) -> "Figure":
         """Return a plot of the report: of `accuracy`, `epsilons`, `labels`, `holdings`, `compared`, ...
 
-        Every plot of `ostraka.deploy.simulation.plots` has its name there. Raises KeyError for another name.
+        The names are those of the plots in `ostraka.deploy.simulation.plots`. Raises KeyError for another
+        name.
         """
         from ostraka.common.page.drawing import style
         from ostraka.deploy.simulation.html import PLOTS
@@ -94,7 +95,7 @@ class Report:
         return headline(self.values)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: those sentences, and what every unit spent."""
+        """Return what a notebook shows: those sentences, and every unit's spending."""
         from ostraka.common.console.texts import epsilon_text
         from ostraka.common.datasets.frames import html_table
 
@@ -107,7 +108,7 @@ class Report:
 
 
 def _quality_rows(quality: "Quality | NumberQuality") -> Iterator[Mapping[str, Any]]:
-    """Yield the figures of everybody that is compared."""
+    """Yield the figures of every compared model."""
     from ostraka.common.learning.accuracy import METRICS
     from ostraka.deploy.simulation.number_quality import NumberQuality
 
@@ -134,10 +135,10 @@ def simulate(
         options: settings that override those of the file, by name: parties=10, epsilon=5.
 
     Raises:
-        OstrakaError: `config.invalid` for a setting that is off and a folder in use, `budget.too_small`
-            before anything is trained where budgets admit no query, `process.failed` naming the site and its
-            log, and whatever splitting, labelling and retraining raise.
-        TypeError: for options beside whole settings.
+        OstrakaError: `config.invalid` for an invalid setting or a folder in use, `budget.too_small` before
+            any training if budgets allow no query, `process.failed` naming the site and its log, and whatever
+            splitting, labelling and retraining raise.
+        TypeError: for options in addition to whole settings.
     """
     if isinstance(settings, Settings):
         if options:
@@ -150,12 +151,12 @@ def simulate(
 
 
 def new_folder() -> Path:
-    """Return a folder of its own for a simulation that begins now."""
+    """Return a new folder for a simulation that begins now."""
     return RUNS / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
 
 
 def require_every_role() -> None:
-    """Raise `config.invalid` where packages are missing that a role needs: a simulation plays every role."""
+    """Raise `config.invalid` if packages of any role are missing: a simulation plays every role."""
     try:
         with without_collection():
             import_module("ostraka.deploy.simulation.run")
@@ -169,9 +170,9 @@ def require_every_role() -> None:
 
 
 def run_shown(settings: Settings, folder: Path, start: Start) -> Report:
-    """Simulate into a folder with processes that `start` starts, with progress on the screen.
+    """Simulate into a folder with processes from `start`, with progress on the screen.
 
-    A fork server that is begun before this imports while this imports.
+    A fork server that was started before imports at the same time as this process.
     """
     require_every_role()
     from ostraka.common.telemetry import progress

@@ -1,4 +1,4 @@
-"""Tables of the site.toml files of a simulation, besides names and addresses."""
+"""Tables of the site.toml files of a simulation, except names and addresses."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ SHARED = "shared.npz"
 """A party's file of the records whose features all sites know."""
 
 MIN_SIGMA = 1e-3
-"""Of sums, in units: no budget that anybody simulates pays for less noise."""
+"""Least noise of sums, in units: no simulated budget pays for less noise."""
 
 Tables = Mapping[str, Mapping[str, Any]]
 
@@ -33,7 +33,7 @@ def _of_guardian(settings: Settings) -> Tables:
         "max_batch": settings.batch,
         **_policy_mechanisms(settings),
         **_encodings(settings),
-        # However large the budget is, it is what the simulation was asked for.
+        # However large the budget is, it was requested for the simulation.
         **({"min_sigma": MIN_SIGMA} if settings.learning.sums else {}),
     }
     levels = {"policy.consent": settings.budgets.level_epsilons} if settings.budgets.consent else {}
@@ -63,7 +63,7 @@ def _of_party(settings: Settings) -> Tables:
 
 
 def _policy_mechanisms(settings: Settings) -> Mapping[str, Any]:
-    """Return the mechanisms that a policy must name: sums, and ttac, which leaves no formal guarantee."""
+    """Return the mechanisms that a policy must name: sums, and ttac, which has no formal guarantee."""
     if settings.learning.sums:
         return {"mechanisms": RELEASE_KINDS}
     training = settings.teaching.training
@@ -71,13 +71,13 @@ def _policy_mechanisms(settings: Settings) -> Mapping[str, Any]:
 
 
 def _encodings(settings: Settings) -> Mapping[str, Any]:
-    """Encrypted queries beside plain ones, where teachers have heads for them."""
+    """Return encrypted queries in addition to plain ones, if teachers have heads for them."""
     head = settings.teachers_head
     return {"encodings": [*PLAIN_ALONE, encoding_of(head)]} if head else {}
 
 
 def _opt_in(settings: Settings) -> Mapping[str, Any]:
-    """Return what a party allows of its own labelled records."""
+    """Return what a party allows for its own labelled records."""
     values = {"label_counts": settings.plan.adjacency, "randomized_labels": True}
     setting = settings.plan_mechanism.party_setting
     return {} if setting is None else {setting: values[setting]}

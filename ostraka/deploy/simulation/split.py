@@ -20,15 +20,15 @@ from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.settings_parts import RecordSettings
 
 _LISTED = 10
-"""Columns that an error names."""
+"""Number of columns in an error."""
 
 
 def shard_rows(data: Dataset, settings: Settings, random: np.random.Generator) -> Shards:
-    """Return the rows of every party, in the order of the settings' sites, as the settings' split says.
+    """Return the rows of every party, in the order of the settings' sites, by the settings' split.
 
     Raises:
         OstrakaError: `config.invalid` for a split by class of records with several labels, an unknown column,
-            or one of fewer values than parties; `data.too_few` where a party has more teachers than records.
+            or one with fewer values than parties; `data.too_few` if a party has more teachers than records.
     """
     records = settings.records
     shards = _shards(data, records, random)
@@ -49,7 +49,7 @@ def shard_rows(data: Dataset, settings: Settings, random: np.random.Generator) -
 
 
 def _keep_persons(shards: Shards, ids: tuple[str, ...] | None, random: np.random.Generator) -> Shards:
-    """Return shards in which all records of an id are at one party, which has any of them."""
+    """Return shards in which all records of an id are at one of the parties that have any of them."""
     if ids is None or len(set(ids)) == len(ids):
         return shards
     held = [(row, party) for party, rows in enumerate(shards) for row in rows.tolist()]
@@ -57,7 +57,7 @@ def _keep_persons(shards: Shards, ids: tuple[str, ...] | None, random: np.random
     kept: list[list[int]] = [[] for _ in shards]
     for place in random.permutation(len(held)).tolist():
         row, party = held[place]
-        # Records of nobody are each by themselves.
+        # Records without an id are separate.
         kept[owners.setdefault(ids[row], party) if ids[row] else party].append(row)
     return tuple(np.array(rows, np.int64) for rows in kept)
 
@@ -85,7 +85,7 @@ def _by_column(data: Dataset, records: RecordSettings, column: str) -> Shards:
 
 
 def _require_one(data: Dataset, records: RecordSettings) -> NDArray[np.int64 | np.float64]:
-    """Return the class or number of each record; raise `config.invalid` where it has several labels."""
+    """Return the class or number of each record; raise `config.invalid` if it has several labels."""
     if data.multi_label:
         raise _invalid(
             f"Setting split: {records.split} is by class, and the records of {records.data} have several "
@@ -128,14 +128,14 @@ class Split:
 
     Attributes:
         shards: one for each party, in the order of the settings' sites.
-        labelled: what the querying party starts with.
-        pool: its queries, without labels; of several querying parties those of the first, then of the next.
-            Where features are shared, these are the records of all parties.
-        truth: int64 labels of the pool, (Q,), or (Q, k) where multi-label, or numbers (Q,), which only the
+        labelled: the querying party's records at the start.
+        pool: its queries, without labels; for several querying parties one part after the other. If features
+            are shared, these are the records of all parties.
+        truth: int64 labels of the pool, (Q,), or (Q, k) if multi-label, or numbers (Q,), which only the
             report may see.
-        test: what students are measured on.
-        task: the task that says what the records hold, or None where it is inferred from arrays.
-        notes: what a person should know of the records' columns and classes, a sentence each.
+        test: test records of students.
+        task: the task of the records, or None if it is inferred from arrays.
+        notes: what a person should know about the records' columns and classes, one sentence each.
     """
 
     shards: tuple[Dataset, ...]
@@ -148,7 +148,7 @@ class Split:
 
     @property
     def true_classes(self) -> NDArray[np.int64]:
-        """The `truth` where it is of classes or labels."""
+        """The `truth` of classes or labels."""
         return self.truth.astype(np.int64, copy=False)
 
     @property
@@ -160,13 +160,13 @@ class Split:
 
 
 def split_data(settings: Settings) -> Split:
-    """Read the settings' data and share them out, by the seed.
+    """Read the settings' data and divide them, by the seed.
 
-    A file that brings its own test records (X_test) keeps the two apart: parties share the training records,
-    the querying party draws on the test records. Any other data give a fifth to the test, then the querying
-    party its records, then the parties the rest. The querying party's are drawn at random, the parties' as
-    the settings' split says. Raises the codes of `ostraka.common.datasets.load`, ``config.invalid`` for a
-    split that the data do not allow, and ``data.too_few`` where the records do not go round.
+    A file with its own test records (X_test) keeps the two apart: parties share the training records, and the
+    querying party draws on the test records. For other data a fifth are test records, then the querying party
+    gets its records, then the parties the rest. The querying party's records are drawn at random, the
+    parties' by the settings' split. Raises the codes of `ostraka.common.datasets.load`, ``config.invalid``
+    for a split that the data do not allow, and ``data.too_few`` if there are too few records.
     """
     random = np.random.default_rng(settings.records.seed)
     task, notes = _task(settings.records)
@@ -200,16 +200,16 @@ def split_data(settings: Settings) -> Split:
 
 
 def _distinct(ids: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """Return ids that tell all records of a pool apart, where persons have several."""
+    """Return ids that distinguish all records of a pool, if persons have several records."""
     if ids is None or len(set(ids)) == len(ids):
         return ids
     return tuple(f"{one} ({row})" for row, one in enumerate(ids))
 
 
 def _task(records: RecordSettings) -> tuple[Task | None, tuple[str, ...]]:
-    """Return the task that is given, or that the data's table makes, and what is odd about that table.
+    """Return the given task, or the task that the data's table makes, and notes on that table.
 
-    Of a simulation everything is public.
+    Everything in a simulation is public.
     """
     if records.task_file is not None:
         return load_task(records.task_file), ()
@@ -232,7 +232,7 @@ def _task(records: RecordSettings) -> tuple[Task | None, tuple[str, ...]]:
 def _sources(
     settings: Settings, task: Task | None, random: np.random.Generator
 ) -> tuple[Dataset, Dataset, int]:
-    """Return the records that the querying party and the parties draw on, and how many nobody has."""
+    """Return the records that the querying party and the parties draw on, and the number of unused ones."""
     if _has_test_records(settings.records.data):
         train, test = load_splits(
             settings.records.data, settings.records.label_columns, target=_number_format(settings.records)
@@ -251,7 +251,7 @@ def _sources(
 def _of_others(
     theirs: NDArray[np.int64], ours: NDArray[np.int64], ids: tuple[str, ...] | None
 ) -> NDArray[np.int64]:
-    """Return those rows of theirs that are of no person of ours: nobody is at both sides."""
+    """Return the parties' rows without the querying party's persons: nobody is on both sides."""
     if ids is None:
         return theirs
     known = {ids[row] for row in ours.tolist()} - {""}
@@ -268,7 +268,7 @@ def _records(records: RecordSettings, task: Task | None) -> Dataset:
 
 
 def _number_format(records: RecordSettings) -> NumberFormat | None:
-    """Return how arrays write a number a record; None where they have classes or labels."""
+    """Return how arrays write one number per record; None if they have classes or labels."""
     numeric = (records.task or task_kind(records.data)) == "number"
     return NumberFormat() if numeric else None
 
@@ -280,7 +280,7 @@ def _class_names(data: Dataset) -> tuple[str, ...]:
 
 
 def _has_test_records(data: str) -> bool:
-    """Whether this is an .npz with an array X_test; what the file is else is for `load` to say."""
+    """Whether this is an .npz with an array X_test; `load` judges anything else about the file."""
     path = Path(data)
     if kind_of(path) != ".npz" or not path.is_file() or not is_zipfile(path):
         return False

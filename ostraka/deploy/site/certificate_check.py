@@ -1,4 +1,4 @@
-"""Keys, certificates and the anchor that they hang on."""
+"""Checks of keys, certificates and their trust anchor."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +23,7 @@ CERTIFICATES = "certificates"
 
 
 def anchor(site: SiteConfig) -> Finding:
-    """Whose CA this site trusts, by its fingerprint."""
+    """Return which CA this site trusts, by its fingerprint."""
     folder = site.folder / site.credentials
     path = next((path for path in (folder / CA_CERT, site.folder / CA_CERT) if path.exists()), None)
     if path is None:
@@ -36,7 +36,7 @@ def anchor(site: SiteConfig) -> Finding:
 
 
 def key_files(site: SiteConfig) -> Finding:
-    """Whether the private keys are there, for their owner's eyes only."""
+    """Whether the private keys exist and only their owner can read them."""
     folder = site.folder / site.credentials
     if not (folder / TLS_KEY).exists():
         return failure(KEYS, _no_keys(site))

@@ -20,9 +20,9 @@ class Finding:
     """What one check found.
 
     Attributes:
-        check: what was looked at.
-        state: "ok", "warning" for what works for now, "failed" for what does not.
-        sentence: what was found, and how to put it right.
+        check: the subject of the check.
+        state: "ok", "warning" if it works for now, "failed" if it does not.
+        sentence: what was found, and how to fix it.
     """
 
     check: str
@@ -36,9 +36,9 @@ class Place:
 
     Attributes:
         folder: its folder.
-        site: what its site.toml says.
-        credentials: its keys and certificates; None where they cannot be used.
-        clock: tells now.
+        site: its site.toml.
+        credentials: its keys and certificates; None if they cannot be used.
+        clock: the source of the current time.
     """
 
     folder: Path
@@ -48,7 +48,7 @@ class Place:
 
 
 def ok(check: str, sentence: str) -> Finding:
-    """All is well."""
+    """Return the finding that all is well."""
     return Finding(check, "ok", sentence)
 
 
@@ -66,7 +66,7 @@ STYLES = {"ok": "green", "warning": "yellow", "failed": "bold red"}
 
 
 def findings_table(findings: Iterable[Finding]) -> Table:
-    """One row a finding."""
+    """Return a table with one row per finding."""
     table = Table("check", "")
     table.add_column("what was found, and how to put it right", overflow="fold")
     for finding in findings:

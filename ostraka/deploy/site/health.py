@@ -1,4 +1,4 @@
-"""Health probe of this site's own server, for containers: started often, so it imports little."""
+"""Health probe of this site's own server, for containers: it runs often, so it imports little."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from ostraka.common.identity.identity import Identity, Role
 
 TIMEOUT_S = 5.0
 CHECK = "/grpc.health.v1.Health/Check"
-# A HealthCheckRequest for the whole server, and a HealthCheckResponse that says SERVING.
+# A HealthCheckRequest for the whole server, and a HealthCheckResponse with SERVING.
 WHOLE_SERVER = b""
 SERVING = b"\x08\x01"
 LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104
@@ -19,7 +19,7 @@ def is_serving(folder: Path, *, timeout_s: float = TIMEOUT_S) -> bool:
     """Whether the server of a site folder answers at its own address with its own certificate, and serves.
 
     Raises:
-        OstrakaError: config.invalid for a site that serves nothing, or whose port only the system knows.
+        OstrakaError: config.invalid for a site without a server, or with a port that only the system knows.
     """
     import grpc
 
@@ -47,7 +47,7 @@ def is_serving(folder: Path, *, timeout_s: float = TIMEOUT_S) -> bool:
 
 
 def _listens(address: str, timeout_s: float) -> bool:
-    """Whether something takes connections at an address: a relay, which has no health service."""
+    """Whether something accepts connections at an address: a relay, which has no health service."""
     import socket
 
     try:
@@ -58,7 +58,7 @@ def _listens(address: str, timeout_s: float) -> bool:
 
 
 def own_address(site: SiteConfig) -> str:
-    """Where a site's own server is reached from its own machine, host:port.
+    """Return the address of a site's own server on its own machine, host:port.
 
     Raises:
         OstrakaError: config.invalid.

@@ -1,4 +1,4 @@
-"""Keys of a site: new ones, and certificates that the CA sent back, put into use with them."""
+"""Keys of a site: new keys, and installing the certificates that the CA sent back."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,20 +21,20 @@ from ostraka.deploy.site.kit import Kit, OpenedKit, check_expected, check_follow
 
 
 def verify(folder: Path, ca_fingerprint: str, expected: str | None = None) -> OpenedKit:
-    """Check a new kit's CA, and that the kit is as this CA sealed it, before anything else of it is read.
+    """Check a new kit's CA, and that the kit is as this CA sealed it, before reading anything else of it.
 
     Args:
         folder: the kit.
-        ca_fingerprint: of the federation's CA, which its coordinator told by another way.
+        ca_fingerprint: of the federation's CA, which its coordinator told separately.
         expected: SITE-ROLE or SITE-ROLE/NUMBER of the kit, as the coordinator told it; None: any.
 
     Returns:
         Which kit it is.
 
     Raises:
-        OstrakaError: identity.foreign for a kit of another CA; kit.altered for what that CA did not sign;
-            data.newer for a kit of a later version; kit.unexpected for one of another site, or older than the
-            one opened in this folder before; config.invalid for a folder that is not a kit.
+        OstrakaError: identity.foreign for a kit of another CA; kit.altered for files that the CA did not
+            sign; data.newer for a kit of a later version; kit.unexpected for a kit of another site, or older
+            than the last one opened in this folder; config.invalid for a folder that is not a kit.
     """
     ca = _check_anchor(folder, ca_fingerprint)
     seal = check_seal(folder, ca)
@@ -49,12 +49,12 @@ def verify(folder: Path, ca_fingerprint: str, expected: str | None = None) -> Op
 def init(folder: Path, ca_fingerprint: str, expected: str | None = None) -> str:
     """Verify a new kit, make its first keys and write `request.pem`.
 
-    Keys that wait are replaced: whoever had the kit before may have put them there, and would know them.
-    Which kit it is stays in the folder, so that no older one follows it.
+    Waiting keys are replaced: whoever had the kit before may have put them there, and would know them. The
+    folder records which kit it is, so that no older one can follow.
 
     Args:
         folder: the kit.
-        ca_fingerprint: of the federation's CA, which its coordinator told by another way.
+        ca_fingerprint: of the federation's CA, which its coordinator told separately.
         expected: as for `verify`.
 
     Returns:
@@ -93,14 +93,14 @@ def renew(folder: Path) -> str:
 
 
 def _publish_request(kit: Kit, keys: Path) -> str:
-    """Put the request of a set of keys where people find it, and give its fingerprint."""
+    """Put the request of a set of keys where people find it, and return its fingerprint."""
     request = (keys / REQUEST).read_bytes()
     replace_durably(kit.folder / REQUEST, request)
     return fingerprint(read_request(request))
 
 
 def _check_anchor(folder: Path, expected: str) -> x509.Certificate:
-    """Return the CA's certificate of a kit, checking that its fingerprint is the `expected` one."""
+    """Return a kit's CA certificate after checking that its fingerprint is the `expected` one."""
     ca = read_anchor(folder)
     found = fingerprint(ca)
     if not same_fingerprint(found, expected):
@@ -118,10 +118,10 @@ WHOSE = "The certificate to be installed"
 
 @dataclass(frozen=True)
 class Installed:
-    """What was taken into use.
+    """The installed certificates.
 
     Attributes:
-        identity: whom the certificates name.
+        identity: the identity in the certificates.
         expires_unix_s: when the first of them expires.
         renewed: whether other keys were in use before.
     """
@@ -132,15 +132,15 @@ class Installed:
 
 
 def install(folder: Path, pem: bytes, clock: Clock) -> Installed:
-    """Take the keys that wait into use with their certificates; nothing changes where they do not fit.
+    """Put waiting keys into use with their certificates; change nothing if they do not fit.
 
     Args:
         folder: the kit.
-        pem: what `ostraka provision sign` wrote.
-        clock: tells whether the certificates are valid now.
+        pem: the output of `ostraka provision sign`.
+        clock: the time at which the certificates must be valid.
 
     Raises:
-        OstrakaError: config.invalid where no keys wait or the certificates are for others; identity.* for
+        OstrakaError: config.invalid if no keys wait or the certificates are for others; identity.* for
             certificates of another federation, site or role, or that nobody would accept.
     """
     kit = Kit.load(folder)
@@ -219,7 +219,7 @@ def _wrong(found: Identity, expected: Identity) -> ErrorCode:
 
 
 def _newest_list(kit: Kit, pem: bytes) -> bytes:
-    """Return the newest of the CA's revocation lists in `pem` and in the kit; empty where there is none."""
+    """Return the newest of the CA's revocation lists in `pem` and in the kit; empty if there is none."""
     found = [CRL_BEGIN + pem.partition(CRL_BEGIN)[2]] if CRL_BEGIN in pem else []
     found += [path.read_bytes() for path in (kit.folder / CRL, kit.link / CRL) if path.exists()]
     return max(found, key=lambda one: read_crl(one, _pem(kit.ca)).number, default=b"")

@@ -1,4 +1,4 @@
-"""A kit at its site: its sets of keys, of which `credentials` is the one in use, and what was opened last."""
+"""A kit at its site: its sets of keys (`credentials` is the one in use), and the kit opened last."""
 
 import os
 import shutil
@@ -25,8 +25,8 @@ class Kit:
     """A kit's folder.
 
     Attributes:
-        folder: where it lies.
-        site: what its site.toml says.
+        folder: its path.
+        site: its site.toml.
     """
 
     folder: Path
@@ -37,7 +37,7 @@ class Kit:
         """Read a kit.
 
         Raises:
-            OstrakaError: config.invalid where there is none, or where its keys are not kept in sets.
+            OstrakaError: config.invalid if there is none, or if its keys are not in sets.
         """
         kit = cls(folder, load_site(folder))
         name = kit.site.credentials
@@ -51,7 +51,7 @@ class Kit:
 
     @property
     def identity(self) -> Identity:
-        """Whom the kit is for."""
+        """The identity that the kit is for."""
         return Identity(self.site.federation, self.site.site, Role(self.site.role))
 
     @property
@@ -66,7 +66,7 @@ class Kit:
 
     @property
     def ca(self) -> x509.Certificate:
-        """The certificate of the kit's CA; raises config.invalid where it cannot be read."""
+        """The certificate of the kit's CA; raises config.invalid if it cannot be read."""
         return read_anchor(self.folder)
 
     @property
@@ -89,7 +89,7 @@ class Kit:
         return made
 
     def use(self, made: Path) -> None:
-        """Take a set into use: the link is the old one or the new whatever happens."""
+        """Put a set into use; the link is always either the old or the new one."""
         new = self.link.with_name(f".{self.link.name}.link")
         new.unlink(missing_ok=True)
         new.symlink_to(made.name)
@@ -97,7 +97,7 @@ class Kit:
         self.forget_others(made)
 
     def forget_others(self, made: Path) -> None:
-        """Remove all sets but `made` and the one in use, and what a killed process left of others."""
+        """Remove all sets except `made` and the one in use, and leftovers of killed processes."""
         for path in (*self._sets(), *self.folder.glob(f".{self.link.name}-*")):
             if path == made or self._in_use(path):
                 continue
@@ -116,7 +116,7 @@ class Kit:
 
 
 def read_anchor(folder: Path) -> x509.Certificate:
-    """Read the certificate of a kit's CA; raises config.invalid where it cannot be read."""
+    """Read the certificate of a kit's CA; raises config.invalid if it cannot be read."""
     path = folder / CA_CERT
     try:
         return x509.load_pem_x509_certificate(path.read_bytes())
@@ -128,15 +128,15 @@ MAX_BYTES = 4096
 
 
 class OpenedKit(BaseModel):
-    """What a kit's seal and settings say of it, and the file `kit.opened` of the one opened last.
+    """A kit's seal and settings in short; the file `kit.opened` has those of the kit opened last.
 
     Attributes:
         ca: fingerprint of its CA's certificate.
-        site: whom it is for.
-        role: as what.
-        federation: of which federation.
-        number: of its CA's kits; 0 for one that an earlier version made.
-        made_unix_s: when; 0 for one that an earlier version made.
+        site: its site.
+        role: its role.
+        federation: its federation.
+        number: of its CA's kits; 0 for a kit of an earlier version.
+        made_unix_s: when it was made; 0 for a kit of an earlier version.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -150,7 +150,7 @@ class OpenedKit(BaseModel):
 
     @classmethod
     def of(cls, identity: Identity, ca: str, number: int, made_unix_s: int) -> "OpenedKit":
-        """Return what is told of the kit of an identity."""
+        """Return the description of the kit of an identity."""
         return cls(
             ca=ca,
             site=identity.site,
@@ -162,11 +162,11 @@ class OpenedKit(BaseModel):
 
     @property
     def name(self) -> str:
-        """Its folder's name where it was made, and its number: what the coordinator tells."""
+        """Its folder's original name and its number, as the coordinator tells them."""
         return f"{self.site}-{self.role}/{self.number}"
 
     def __str__(self) -> str:
-        """One sentence for whoever opens it."""
+        """Return one sentence for the person who opens it."""
         whose = f"It is for the {self.role} {self.site} of {self.federation}"
         if not self.number:
             return (
@@ -195,12 +195,12 @@ def check_expected(kit: OpenedKit, expected: str) -> None:
 
 
 def check_follows(folder: Path, kit: OpenedKit) -> None:
-    """Check that a kit is for the site that opened one in this folder before, and not older than that.
+    """Check that a kit is for the site that opened one in this folder before, and not older than that one.
 
     A kit of another CA follows nothing.
 
     Raises:
-        OstrakaError: kit.unexpected; config.invalid where it cannot be told what was opened.
+        OstrakaError: kit.unexpected; config.invalid if the record of the opened kit cannot be read.
     """
     before = last_opened(folder)
     if before is None or before.ca != kit.ca:
@@ -219,12 +219,12 @@ def check_follows(folder: Path, kit: OpenedKit) -> None:
 
 
 def remember(folder: Path, kit: OpenedKit) -> None:
-    """Keep in a kit's folder that this one was opened."""
+    """Record in a kit's folder that this kit was opened."""
     replace_durably(folder / OPENED, kit.model_dump_json(indent=2).encode() + b"\n")
 
 
 def last_opened(folder: Path) -> OpenedKit | None:
-    """Return the kit that was opened last in a folder, if one was; raises config.invalid."""
+    """Return the kit that was opened last in a folder, if there is one; raises config.invalid."""
     path = folder / OPENED
     try:
         with path.open("rb") as file:

@@ -21,7 +21,7 @@ CGROUP = Path("/sys/fs/cgroup")
 
 
 def disk(folder: Path) -> Finding:
-    """Whether there is space where a site keeps what it must not lose."""
+    """Whether there is disk space for what a site must not lose."""
     return enough_disk(folder, shutil.disk_usage(folder).free)
 
 
@@ -37,7 +37,7 @@ def enough_disk(folder: Path, free: int) -> Finding:
 
 
 def memory() -> Finding:
-    """Whether there is memory, on this machine and within the limit of a container."""
+    """Whether there is enough memory, on this machine and within the limit of a container."""
     return enough_memory(min(_of_machine(), _of_container()))
 
 
@@ -54,7 +54,7 @@ def enough_memory(available: float) -> Finding:
 
 
 def device(folder: Path) -> Finding:
-    """Whether a party's teachers can vote on what its site.toml asks for: it multiplies there."""
+    """Whether a party's teachers can vote on the device in its site.toml, by a multiplication there."""
     from ostraka.common.config import load_section
     from ostraka.services.admission.policy import PartySection
 
@@ -75,7 +75,7 @@ def _of_machine() -> float:
 
 
 def _of_container() -> float:
-    """Return what is left of this control group's limit, `inf` where it has none."""
+    """Return the rest of this control group's limit, `inf` if it has none."""
     try:
         limit = (CGROUP / "memory.max").read_text(encoding="utf-8").strip()
         used = int((CGROUP / "memory.current").read_text(encoding="utf-8"))
@@ -92,7 +92,7 @@ PORT = "port"
 
 
 def port(site: SiteConfig) -> Finding:
-    """Try to listen for a moment where the site will; where something does, ask whether it is the site."""
+    """Listen for a moment where the site will; if the port is taken, ask whether the site has it."""
     host, number = split_address(site.listen)
     if not number:
         return warning(PORT, "`listen` in site.toml leaves the port to the system; others need a fixed one.")

@@ -18,29 +18,29 @@ from ostraka.protos.ostraka.v1 import site_pb2, site_pb2_grpc
 
 TIMEOUT_S = 10.0
 ALLOWED_SKEW_S = 60.0
-"""As a guardian's policy has it unless it says otherwise."""
+"""Default of a guardian's policy."""
 
 
 @dataclass(frozen=True)
 class CheckedServer:
-    """A server that this site calls: who it is and where."""
+    """A server that this site calls, and its address."""
 
     identity: Identity
     address: str
 
     @property
     def name(self) -> str:
-        """How findings call it."""
+        """Its name in findings."""
         return f"{self.identity.role} {self.identity.site}"
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server says of itself.
+    """What a server reports about itself.
 
     Attributes:
-        about: what it said.
-        ahead_s: by how much its clock is ahead of ours, in seconds, give or take `unsure_s`.
+        about: its report.
+        ahead_s: how far its clock is ahead of ours, in seconds, plus or minus `unsure_s`.
         unsure_s: half the round trip.
     """
 
@@ -70,7 +70,7 @@ def peer(place: Place, peer: CheckedServer) -> list[Finding]:
 
 
 def compare(peer: CheckedServer, answer: Answer, revocations: int, clock: Clock) -> list[Finding]:
-    """Hold what a server says of itself against this site, which has this revocation list."""
+    """Compare a server's report with this site, which has this revocation list."""
     found = [
         answer_finding(peer, answer),
         clocks(peer, answer),
@@ -82,11 +82,11 @@ def compare(peer: CheckedServer, answer: Answer, revocations: int, clock: Clock)
 
 
 def ask(place: Place, peer: CheckedServer) -> Answer:
-    """Ask a server what it says of itself; raises `server.*` or `identity.*` where it says nothing."""
+    """Ask a server about itself; raises `server.*` or `identity.*` if it does not answer."""
     with open_channel(place.credentials, peer.address, peer.identity, clock=place.clock) as channel:
         stub = site_pb2_grpc.SiteStub(channel)
         try:
-            # The first call waits for the handshake too, and would seem to say that clocks differ.
+            # The first call also waits for the handshake, which would look like a clock difference.
             stub.About(site_pb2.AboutRequest(), timeout=TIMEOUT_S)
             sent = place.clock.now()
             about = stub.About(site_pb2.AboutRequest(), timeout=TIMEOUT_S)
@@ -105,7 +105,7 @@ def answer_finding(peer: CheckedServer, answer: Answer) -> Finding:
 
 
 def clocks(peer: CheckedServer, answer: Answer) -> Finding:
-    """Whether two clocks are so close that both find the same grants and certificates valid."""
+    """Whether two clocks are close enough for both to find the same grants and certificates valid."""
     check = f"{peer.name}: clock"
     off = abs(answer.ahead_s)
     if off - answer.unsure_s <= ALLOWED_SKEW_S:
@@ -119,7 +119,7 @@ def clocks(peer: CheckedServer, answer: Answer) -> Finding:
 
 
 def versions(peer: CheckedServer, software: str, protocol: str) -> Finding:
-    """Whether two versions go together."""
+    """Whether two versions are compatible."""
     check = f"{peer.name}: version"
     own = version("ostraka")
     if protocol != PROTOCOL_VERSION:

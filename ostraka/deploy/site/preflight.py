@@ -1,4 +1,4 @@
-"""`ostraka site check`: every check of a site, those that wait at once."""
+"""`ostraka site check`: every check of a site; checks that wait for servers run at once."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -19,7 +19,7 @@ from ostraka.deploy.site.finding import Finding, Place, failure, ok
 FAILED = "failed"
 SETTINGS = "site.toml"
 PACKAGES = "packages"
-THREADS = 16  # servers that wait for their timeouts do so together; they take no processor
+THREADS = 16  # servers that wait for their timeouts do so together; they use no processor
 Check = Callable[[], Finding | Sequence[Finding]]
 
 
@@ -33,11 +33,11 @@ def preflight(
 
     Args:
         folder: the site's.
-        on_progress: how many checks are done, of how many.
+        on_progress: called with the number of finished checks and of all checks.
         clock: this machine's; the system's if None.
 
     Returns:
-        Findings in the order in which to put things right.
+        Findings in the order in which to fix them.
     """
     clock = clock or SystemClock()
     try:
@@ -62,7 +62,7 @@ def preflight(
 
 @contextmanager
 def _call_by_relay(place: Place) -> Iterator[Place]:
-    """Yield the place with the addresses at which others are called, by the relay where site.toml says so."""
+    """Yield the place with the addresses for calling others, through the relay if site.toml says so."""
     if place.credentials is None or place.site.role == "relay" or not load_relay_section(place.site).address:
         yield place
         return
@@ -73,7 +73,7 @@ def _call_by_relay(place: Place) -> Iterator[Place]:
 
 
 def _waiting(place: Place, called: Place) -> Iterator[Check]:
-    """Yield checks that wait for servers; they import nothing, as imports by threads could deadlock."""
+    """Yield checks that wait for servers; they import nothing, because imports in threads could deadlock."""
     if place.site.listen:
         yield partial(machine_check.port, place.site)
     for name, address in relay_check.relays(place):
@@ -118,7 +118,7 @@ def _run(
 
 
 def _once(findings: Iterable[Finding]) -> list[Finding]:
-    """Without the mistakes that another check named before."""
+    """Remove mistakes that another check has already named."""
     kept: dict[object, Finding] = {}
     for finding in findings:
         kept.setdefault(finding.sentence if finding.state == FAILED else finding, finding)

@@ -22,7 +22,7 @@ FOR_IT = " For the IT department: docs/firewalls.md is one page on what this mac
 NETWORK = frozenset(
     {ErrorCode.RELAY_INTERCEPTED, ErrorCode.RELAY_UNREACHABLE, ErrorCode.RELAY_UPGRADE_REFUSED}
 )
-"""What networks are to blame for, and not the federation."""
+"""Errors that the network causes, not the federation."""
 
 
 def relays(place: Place) -> Iterator[tuple[str, str]]:
@@ -36,7 +36,7 @@ def relays(place: Place) -> Iterator[tuple[str, str]]:
 def relay(place: Place, name: str, address: str) -> list[Finding]:
     """Dial one relay as the site's agent does: network and proxy, outer TLS, WebSocket, proofs, clock.
 
-    By one that is reached, a site that serves calls its own server as well.
+    Through a reachable relay, a site with a server also calls its own server.
     """
     own = place.credentials
     if own is None:
@@ -60,7 +60,7 @@ async def _dial(place: Place, own: Credentials, name: str, address: str) -> list
     found = [ok(f"{name}: network", f"{address} is reached {through}.")]
     issuer = await asyncio.to_thread(issuer_of, connection, split_address(address)[0])
     try:
-        # Not to be called: what serves, if anything, stays attached as it is.
+        # It takes no calls: a running server, if there is one, stays attached.
         attachment = await attach(own, way, place.clock, serves=False)
     except OstrakaError as error:
         if error.code is ErrorCode.RELAY_INTERCEPTED and issuer:
@@ -84,7 +84,7 @@ async def _dial(place: Place, own: Credentials, name: str, address: str) -> list
 
 
 def _call_itself(place: Place, own: Credentials, check: str, address: str) -> Finding:
-    """Call this site's own server by the relay, on the same way as its agent."""
+    """Call this site's own server through the relay, on the same way as its agent."""
     try:
         answer = asyncio.run(_ask_itself(place, own, address))
     except OstrakaError as error:
@@ -103,7 +103,7 @@ async def _ask_itself(place: Place, own: Credentials, address: str) -> Answer:
 
     with socket.create_server(("127.0.0.1", 0)) as lent:
         itself = CheckedServer(own.identity, f"127.0.0.1:{lent.getsockname()[1]}")
-        # It only calls out: callers are for the agent of the server, if there is one.
+        # It only calls out: incoming calls are for the agent of the server, if there is one.
         agent = Agent(own, [_way(place, address)], place.clock, None, {own.identity: lent})
         calling = asyncio.create_task(agent.run(asyncio.Event()))
         try:
@@ -124,7 +124,7 @@ def issuer_of(connection: socket.socket, host: str) -> str:
     """Return the issuer of the certificate at the other end of a connection, trusted or not."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE  # it is only looked at, and nothing is sent
+    context.verify_mode = ssl.CERT_NONE  # it is only read, and nothing is sent
     connection.setblocking(True)
     connection.settimeout(5.0)
     try:

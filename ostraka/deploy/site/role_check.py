@@ -1,4 +1,4 @@
-"""Checks of one role's own: its tables in site.toml, a party's task, records and teachers, a ledger."""
+"""Checks specific to one role: its tables in site.toml, a party's task, records and teachers, a ledger."""
 
 import socket
 from pathlib import Path
@@ -51,7 +51,7 @@ def tables(folder: Path, role: str) -> Finding:
 
 
 def _apart(listen: str, metrics: str | None) -> None:
-    """Raise config.invalid where a server and its metrics share a port."""
+    """Raise config.invalid if a server and its metrics share a port."""
     if not listen or not metrics:
         return
     if split_address(listen)[1] == split_address(metrics)[1] != 0:
@@ -69,7 +69,7 @@ TASK_FILE = "task.toml"
 
 
 def task_file(path: Path) -> Finding:
-    """Whether the federation's task is there and readable."""
+    """Whether the federation's task exists and is readable."""
     from ostraka.common.task import load_task
 
     try:
@@ -82,7 +82,7 @@ def task_file(path: Path) -> Finding:
 
 
 def party_task(folder: Path) -> Path:
-    """Where a party's task lies; raises config.invalid."""
+    """Return the place of a party's task; raises config.invalid."""
     from ostraka.services.admission.policy import PartySection
 
     return folder / load_section(folder, "party", PartySection).task
@@ -133,11 +133,11 @@ NOISE = "noise"
 LEDGER = "ledger"
 KEY = "ledger key"
 TIMEOUT_S = 3.0
-POSTGRES_PORT = 5432  # PostgreSQL's own, where the URL names none
+POSTGRES_PORT = 5432  # PostgreSQL's own, if the URL names none
 
 
 def noise(site: SiteConfig) -> Finding:
-    """Whether what draws the guardian's noise is there and passes its self-test."""
+    """Whether the guardian's noise source exists and passes its self-test."""
     from ostraka.guardian.noise import open_noise
 
     try:
@@ -148,7 +148,7 @@ def noise(site: SiteConfig) -> Finding:
 
 
 def ledger(folder: Path) -> Finding:
-    """Whether the ledger opens and is of this version, and its key is there."""
+    """Whether the ledger opens and has this version, and its key exists."""
     from ostraka.guardian.ledger import LedgerReader
     from ostraka.guardian.ledger.site import ledger_location
     from ostraka.guardian.ledger.store.cipher import KEY_FILE
@@ -167,7 +167,7 @@ def ledger(folder: Path) -> Finding:
 
 
 def ledger_key(folder: Path) -> Finding:
-    """Whether the key that data-dependent sums are encrypted with is there, for its owner alone."""
+    """Whether the key of data-dependent sums exists, readable only by its owner."""
     from ostraka.guardian.ledger.site import ledger_location
     from ostraka.guardian.ledger.store.cipher import KEY_FILE, load_or_create_key
 
@@ -195,7 +195,7 @@ def _none_yet(key: Path) -> Finding:
 
 
 def _reach(url: str) -> None:
-    """Raise ledger.unreachable where nobody listens at a database's address, sooner than its driver does."""
+    """Raise ledger.unreachable if nobody listens at a database's address, sooner than its driver does."""
     from sqlalchemy import make_url
     from sqlalchemy.exc import ArgumentError
 

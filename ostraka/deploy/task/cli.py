@@ -80,5 +80,5 @@ def show(task: TaskFile, json: Json = None) -> None:
 
 
 def _tell(text: str) -> None:
-    """Print sentences, which may hold names that strangers gave to columns."""
+    """Print sentences, which may contain column names from strangers."""
     typer.echo("\n".join(map(printable, text.split("\n"))))

@@ -1,4 +1,4 @@
-"""Task files: a first one for a person to complete, a task told to people, and records held against it."""
+"""Task files: a draft for a person to complete, a task in words, and records compared with a task."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -23,7 +23,7 @@ from ostraka.common.task.task import task_text
 
 OPEN = "write min and max"
 MANY = 20
-"""Open ranges beyond which a draft says how to state one for many columns."""
+"""Number of open ranges above which a draft says how to state one for many columns."""
 DEFAULTS = """
 # A range for every column of numbers above that has none, and one for those whose names begin alike:
 # [input.table.defaults]
@@ -51,7 +51,7 @@ FROM_PUBLIC = """\
 
 @dataclass(frozen=True)
 class DraftTask:
-    """What was written, and what is left to a person unless the records are public."""
+    """A written draft, and what is left to a person unless the records are public."""
 
     file: Path
     records: Path
@@ -66,18 +66,18 @@ class DraftTask:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Columns of which it is left open whether values may be missing, where some are."""
+        """Columns with missing values for which the draft leaves open whether they may be missing."""
         return self._missing_columns("missing")
 
     @property
     def whole(self) -> tuple[str, ...]:
-        """Columns of which it is left open whether numbers are whole, where all are."""
+        """Columns of whole numbers for which the draft leaves open whether numbers are whole."""
         return tuple(
             name for name in self._missing_columns("dtype") if self.proposal.found[name]["dtype"] == "int32"
         )
 
     def sentences(self) -> str:
-        """Return what was found, and what to do next, a sentence a line."""
+        """Return what was found, and what to do next, one sentence per line."""
         fields = self.proposal.fields
         columns = fields["input"]["columns"]
         classes = ", ".join(fields.get("classes", ())) or "left out"
@@ -140,10 +140,10 @@ def draft_task(
     public: bool,
     target: TargetKind | None = None,
 ) -> DraftTask:
-    """Write a proposal for the table `records` to the file `out`; `target` is as `propose_task` has it.
+    """Write a proposal for the table `records` to the file `out`; `target` is as for `propose_task`.
 
     Raises:
-        OstrakaError: as `propose_task` and `read_table`; `config.invalid` where `out` exists.
+        OstrakaError: as `propose_task` and `read_table`; `config.invalid` if `out` exists.
     """
     if out.exists():
         raise OstrakaError(
@@ -174,7 +174,7 @@ def draft_task(
 
 
 def _split_labels(labels: tuple[str, ...], columns: Sequence[str]) -> tuple[str, ...]:
-    """Return labels of which one may name several columns, parted by commas."""
+    """Return labels, where one text may name several columns with commas."""
     parts = [[label] if label in columns else label.split(",") for label in labels]
     return tuple(part for label in parts for part in label)
 
@@ -195,7 +195,7 @@ def _no_table(records: Path) -> OstrakaError:
 
 @dataclass(frozen=True)
 class CheckedRecords:
-    """Records that fit a task, and what a person should look at in them."""
+    """Records that fit a task, and notes for a person."""
 
     file: Path
     task: Task
@@ -204,7 +204,7 @@ class CheckedRecords:
 
     @property
     def held(self) -> dict[str, int]:
-        """Records by class, or by label that they have; empty where they are unlabelled, or have numbers."""
+        """Number of records by class, or by label; empty if they are unlabelled, or have numbers."""
         if self.data.y is None or self.data.numeric:
             return {}
         if self.data.multi_label:
@@ -215,14 +215,14 @@ class CheckedRecords:
 
     @property
     def numbers(self) -> dict[str, float] | None:
-        """Least, mean and largest of the records' numbers; None where they have none."""
+        """Least, mean and largest of the records' numbers; None if they have none."""
         if not self.data.numeric:
             return None
         y = self.data.numbers()
         return {"least": float(y.min()), "mean": float(y.mean()), "most": float(y.max())}
 
     def sentences(self) -> str:
-        """Return what fits, how many records each class has, and what was guessed, a sentence a line."""
+        """Return what fits, how many records each class has, and what was guessed, one sentence per line."""
         held = ", ".join(f"{count} {name}" for name, count in self.held.items())
         labels = f"labels: {held}" if held else "no labels"
         if self.numbers is not None:
@@ -262,7 +262,7 @@ def check_records(task_file: Path, records: Path) -> CheckedRecords:
 
 
 def explain(task: Task) -> str:
-    """Return what a task says, a line for each column."""
+    """Return a description of a task, a line for each column."""
     kind = "labels, any number of which a record has" if task.multi_label else "classes, one a record"
     learned = f"{len(task.classes)} {kind}: {', '.join(task.classes)}"
     if task.target is not None:

@@ -1,4 +1,4 @@
-"""Computing limit of `exact` per query, beyond which the worst case is charged."""
+"""The computing limit of `exact` per query; beyond it the worst case is charged."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ostraka.guardian.accounting.numerics.summation import plain
 from ostraka.guardian.accounting.tally import Tally
 
 MAX_TERMS = 2.0**25
-"""Queries that take more are charged the worst case: about a quarter of a second on one core of 2020."""
+"""Queries above this limit are charged the worst case: about a quarter of a second on one core of 2020."""
 
 
 def affordable_argmax(tally: Tally, sigma: float, influence: Influence = ONE_VOTE) -> NDArray[np.bool_]:
-    """Return for which queries (Q,) of an argmax with noise of `sigma` `exact` takes at most MAX_TERMS."""
+    """Return for which queries (Q,) of an argmax with noise `sigma` `exact` takes at most MAX_TERMS."""
     return terms(tally.classes, np.ptp(tally.votes, axis=1), sigma, influence) <= MAX_TERMS
 
 
 def affordable_sets(tally: Tally, sigma: float, influence: Influence = ONE_VOTE) -> NDArray[np.bool_]:
-    """Return as `affordable_argmax` for label sets, of which those with equal counts are of one kind."""
+    """Return the same as `affordable_argmax` for label sets; sets with equal counts are of one kind."""
     counts = tally.largest_counts()
     return terms(_kinds(counts), counts.max(axis=1), sigma, influence) <= MAX_TERMS
 
@@ -28,7 +28,7 @@ def affordable_sets(tally: Tally, sigma: float, influence: Influence = ONE_VOTE)
 def terms(
     outcomes: Floats | int, spread: Floats | float, sigma: float, influence: Influence = ONE_VOTE
 ) -> Floats:
-    """Return about how many logarithms `exact` could take in the time that it needs for a noisy argmax.
+    """Return the approximate time of `exact` for a noisy argmax, as a number of logarithms.
 
     Args:
         outcomes: classes, or kinds of label sets.
@@ -36,7 +36,7 @@ def terms(
         sigma: noise of each count, in votes.
         influence: what one unit can change in one query; several votes take two calculations.
 
-    Counts that lie near each other are summed as they are, others on a longer grid and as logarithms
+    Counts that lie close together are summed directly, others on a longer grid and as logarithms
     (`ostraka.guardian.accounting.numerics.summation`).
     """
     k = np.asarray(outcomes, dtype=np.float64)
@@ -45,13 +45,13 @@ def terms(
     apart = np.asarray(spread, dtype=np.float64) / sigma
     # A grid's range over its step, pi sqrt(2/(k log(4/QUADRATURE))) = 1/(1.3 sqrt k); 17 is twice its reach.
     points = 1.3 * np.sqrt(k) * (0.75 * apart + 17 + above)
-    # Measured, in units of the time that one logarithm takes; sums as they are go through matrix products.
+    # Measured in units of the time of one logarithm; direct sums are matrix products.
     summed = np.where(plain(apart + above, shift), 10 * k**3, (2 * k**3 + 10 * k) * points)
     return np.asarray(min(influence.votes, 2) * (1500 * k + summed), dtype=np.float64)
 
 
 def _kinds(counts: Floats) -> Floats:
-    """Return how many kinds (Q,) sets with `counts` (Q, seen) are of: three for each count."""
+    """Return the number of kinds (Q,) of sets with `counts` (Q, seen): three for each count."""
     ordered = -np.sort(-counts, axis=1)
     voted = ordered > 0
     voted[:, 3:] &= ordered[:, 3:] != ordered[:, :-3]

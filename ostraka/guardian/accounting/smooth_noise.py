@@ -1,4 +1,4 @@
-"""What is kept of votes to publish an epsilon later, never a histogram, and the noise it is told with."""
+"""The totals that are stored to publish an epsilon later, never a histogram, and the noise on them."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from ostraka.guardian.accounting.bounds.vote_terms import Term
 from ostraka.guardian.accounting.numerics.arguments import check_scalar
 
 DISTANCES = 128
-"""Changes that are kept: by one record at histograms 0, 1, ..., 126 votes away, and at any farther one."""
+"""Number of stored changes: by one record at histograms 0, 1, ..., 126 votes away, and at any farther one."""
 _KIND_BYTES = 16
 _CERTIFIED = 2
 """The first byte of a total whose changes are certified to be smooth."""
 _FORMAT = struct.Struct(f">Bd{_KIND_BYTES}s{DISTANCES + 1}Q")
 _UNCERTIFIED = struct.Struct(f">d{_KIND_BYTES}s{DISTANCES + 1}Q")
-"""Totals that a ledger has from before there was a certificate: without the first byte."""
+"""The format of totals that an older ledger stored before certificates existed: without the first byte."""
 
 
 @dataclass(frozen=True)
 class VoteTotal:
-    """A batch's cost to a unit under theorem6, and what one record of any unit changes of it.
+    """A batch's cost to a unit under theorem6, and how much one record of any unit changes it.
 
     Attributes:
         order: Renyi order of the unit's budget.
-        kind: equal for units of one batch that have the same total; it depends on nothing but the plan, the
-            budgets and who was scheduled.
+        kind: equal for units of one batch that have the same total; it depends only on the plan, the budgets
+            and the schedule.
         spent: the cost, in amounts.
-        changes: in amounts, by distance (DISTANCES,); zeros where the cost does not depend on votes.
+        changes: in amounts, by distance (DISTANCES,); zeros if the cost does not depend on votes.
     """
 
     order: float
@@ -55,19 +55,19 @@ class VoteTotal:
 
     @classmethod
     def of_worst_case(cls, order: float, spent: int) -> Self:
-        """Return a total that depends on no vote: the worst case, in amounts."""
+        """Return a total that does not depend on votes: the worst case, in amounts."""
         return cls(order, bytes(_KIND_BYTES), spent, (0,) * DISTANCES)
 
     def to_bytes(self) -> bytes:
-        """Return the total in as many bytes as any other."""
+        """Return the total as bytes; the length is the same for every total."""
         return _FORMAT.pack(_CERTIFIED, self.order, self.kind, self.spent, *self.changes)
 
     @classmethod
     def from_bytes(cls, kept: bytes) -> Self:
-        """Read what `to_bytes` returned, and of what has no certificate nothing but that it has none.
+        """Read the bytes of `to_bytes`; a total without a certificate is read as one that depends on no vote.
 
         Raises:
-            ValueError: the bytes are no total.
+            ValueError: if the bytes are not a total.
         """
         if len(kept) == _UNCERTIFIED.size:
             order, _, spent, *_ = _UNCERTIFIED.unpack(kept)
@@ -81,7 +81,7 @@ class VoteTotal:
 def kind_of(
     order: float, sensitivity: float, moved: float, queries: NDArray[np.bool_], abstains: Sequence[int]
 ) -> bytes:
-    """Return the `kind` of a unit that votes on `queries` (Q,) but on no label that it `abstains` from.
+    """Return the `kind` of a unit that votes on `queries` (Q,), except on the labels that it `abstains` from.
 
     `moved` is what any unit of the batch changes in one query.
     """
@@ -90,10 +90,10 @@ def kind_of(
 
 
 MIN_SCALE = 2**20
-"""Noise is at least so wide, in amounts: a discrete Gaussian then has the divergences of a continuous one to
-far below a float's precision (docs/accounting-smooth.md)."""
+"""The least width of the noise, in amounts: a discrete Gaussian then has the divergences of a continuous one
+to far below a float's precision (docs/accounting-smooth.md)."""
 _SLACK = 1e-9
-"""By how much beta is charged wider, relative, and by a thousandth of it besides, for the rounding of the
+"""Relative amount by which beta is charged wider, plus an absolute thousandth of it, for the rounding of the
 noise's scale to doubles."""
 
 
@@ -111,20 +111,20 @@ class SmoothNoise:
 
     @classmethod
     def by_order(cls, order: float) -> Self:
-        """Return the default where `order` is the largest of the units that pay.
+        """Return the default for units whose largest order is `order`.
 
-        beta leaves the divergence half of what it is infinite beyond; sigma makes it about a quarter.
-        Nothing but the order decides: parameters fitted to the votes would tell them.
+        The default beta makes (order - 1) (exp(2 beta) - 1) half of 1, at which the divergence becomes
+        infinite; sigma makes the divergence about a quarter. Only the order decides: parameters fitted to the
+        votes would reveal them.
         """
         return cls(math.log1p(1 / (2 * (order - 1))) / 2, 2 * math.sqrt(order))
 
     def cost(self, order: float) -> int:
-        """Return what a unit pays whose budget has this order, in amounts.
+        """Return what a unit with this order pays, in amounts.
 
         Raises:
-            InputError: where beta or sigma is not a finite number above 0, or beta too large for the order,
-                and
-                for a Gaussian filter, under which nothing is proved of it.
+            InputError: if beta or sigma is not a finite number above 0, if beta is too large for the order,
+                or for a Gaussian filter, for which nothing is proved.
         """
         if order == GAUSSIAN:
             raise InputError("order", "a Gaussian filter takes no noise that follows sensitivities")
@@ -133,11 +133,11 @@ class SmoothNoise:
         return amount(check_scalar("beta", rdp))
 
     def publish(self, total: int, changes: Sequence[int], gaussian: Callable[[float], int]) -> int:
-        """Return `total` with noise, in amounts; it may lie below 0.
+        """Return `total` with noise, in amounts; the result may be below 0.
 
         Args:
-            total: what is to be published.
-            changes: of it, by distance, as `VoteTotal.changes` of all batches added up.
+            total: the total to publish.
+            changes: its changes by distance, as `VoteTotal.changes` of all batches added up.
             gaussian: draws a discrete Gaussian of a scale, in whole amounts.
         """
         return total + gaussian(max(self.sigma * discount(changes, self.beta), float(MIN_SCALE)))

@@ -1,4 +1,4 @@
-"""A released batch as the accountant sees it."""
+"""A released batch, as the accountant sees it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from ostraka.guardian.accounting.numerics.arguments import Floats
 
 @dataclass(frozen=True)
 class Tally:
-    """What was released: the lifted sums, whatever a querying party made of them, and the answers given.
+    """The released batch: the lifted sums, which a querying party may have shifted, and the answers given.
 
     Attributes:
         mechanism: what was released.
         classes: classes k, or labels of a multi-label task.
-        total: weight of all votes scheduled for a query, in votes (Q,); for NoiseCluster the records of its
-            parties, the same in every row; where ballots have one count a label also (Q, k), by label.
-        voters: the most teachers scheduled for any query.
+        total: weight of all votes scheduled for a query, in votes (Q,); for NoiseCluster the number of
+            records of its parties, the same in every row; if ballots have one count per label also (Q, k), by
+            label.
+        voters: the largest number of teachers scheduled for a query.
         votes: sums in votes, (Q, width), float64.
         answered: which answers were given, bool (Q, m).
         scores: the student's probabilities under Interactive, (Q, k).
-        labels: the answers (Q, m), of which those that were given may decide their cost; None: not known.
+        labels: the answers (Q, m); the given ones may decide their cost. None: unknown.
         adjacency: what neighbours differ in.
     """
 
@@ -52,13 +53,14 @@ class Tally:
 
     @property
     def released(self) -> NDArray[np.int64] | None:
-        """The labels (Q,) of a mechanism with one answer to a query; None: not known."""
+        """The labels (Q,) of a mechanism with one answer per query; None: unknown."""
         return None if self.labels is None else self.labels[:, 0]
 
     def without(self, labels: Collection[int]) -> Tally:
-        """Return the tally of all labels but these, with ballots of one count a label.
+        """Return the tally without these labels, for ballots with one count per label.
 
-        That is what a unit's votes decide whose cohort abstains from these labels (docs/dependencies.md).
+        The votes of a unit whose cohort abstains from these labels decide only this tally
+        (docs/dependencies.md).
         """
         if not labels:
             return self
@@ -84,9 +86,9 @@ class Tally:
         return np.asarray(-np.partition(-self.votes, most - 1, axis=1)[:, :most], dtype=np.float64)
 
     def plausible(self) -> NDArray[np.bool_]:
-        """Return which queries (Q,) have sums that ballots of these teachers can add up to.
+        """Return for which queries (Q,) ballots of these teachers can add up to the sums.
 
-        Bounds other than the worst case assume as much (docs/accounting.md). Counts need not be whole,
+        Bounds other than the worst case assume that they can (docs/accounting.md). Counts need not be whole,
         because votes may be weighted or clipped.
         """
         possible = np.isfinite(self.votes) & (self.votes >= 0) & (self.votes <= self.totals())

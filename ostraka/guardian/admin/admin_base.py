@@ -1,4 +1,4 @@
-"""Shared base of the admin service's parts, and the terms of a session as people read them."""
+"""Shared base of the admin service's parts, and the terms of a session in words."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class SessionTerms:
-    """What a session was opened for, and under which policy its charges are computed.
+    """What a session was opened for, and the policy under which its charges are computed.
 
-    `released` says in words what each of its answers is; empty where that is told by no plan.
+    `released` says in words what each of its answers is; it is empty if no plan says it.
     """
 
     mechanism: str
@@ -63,7 +63,7 @@ class SessionTerms:
 
     @classmethod
     def of_publication(cls) -> Self:
-        """Return the terms of an epsilon that was published by smooth sensitivity."""
+        """Return the terms of an epsilon that was published with noise, by smooth sensitivity."""
         return cls(
             querier="the guardian's administrators",
             mechanism="an epsilon published with noise, by smooth sensitivity",
@@ -74,9 +74,9 @@ class SessionTerms:
 
     @classmethod
     def of_receipts(cls, worst_case: int) -> Self:
-        """Return the terms of what a restored ledger had forgotten, charged at its worst case, an amount.
+        """Return the terms of releases that a restored ledger lost; `worst_case` is their charge, an amount.
 
-        Nothing but a round of ttac has a worst case of 0 (`ostraka.common.privacy.worst_case`).
+        Only a round of ttac has a worst case of 0 (`ostraka.common.privacy.worst_case`).
         """
         return cls(
             mechanism="what a restored ledger had forgotten, from the party's receipts",
@@ -86,12 +86,12 @@ class SessionTerms:
 
 
 def _mechanism_words(mechanism: Mechanism) -> str:
-    """Return a mechanism with its parameters, and what it releases where that is no label."""
+    """Return a mechanism with its parameters, and what it releases if that is not a label."""
     return str(mechanism) if mechanism.labels_queries else f"{mechanism} (a {mechanism.released})"
 
 
 class AdminPart(admin_pb2_grpc.AdminServicer):
-    """Some methods of the admin service; the caller's role is checked before one runs."""
+    """Some methods of the admin service; the caller's role is checked before a method runs."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class AdminPart(admin_pb2_grpc.AdminServicer):
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """Make a change for the administrator who calls, whom the audit log names."""
+        """Make a change for the calling administrator, whom the audit log names."""
         return self._ledger.write_as(peer_identity(context).site, change, *args, **kwargs)
 
     def _terms(self, session_id: str) -> SessionTerms:
@@ -125,7 +125,7 @@ class AdminPart(admin_pb2_grpc.AdminServicer):
         return SessionTerms.of(self._ledger.read(sessions.find_session, session_id))
 
     def _find_unguaranteed(self, party: str | None) -> set[UnitKey]:
-        """Units of which something was released that no epsilon covers; of one party or all."""
+        """Units with a release that no epsilon covers; of one party or of all."""
         uncovered = list(filter(self._is_unguaranteed, self._ledger.read(sessions.ids)))
         known = self._ledger.read(recorded_charges.paying_units, uncovered, party) if uncovered else set()
         forgotten = self._ledger.read(recorded_charges.charges, party=party, kind="receipt")

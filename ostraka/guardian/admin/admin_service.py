@@ -1,4 +1,4 @@
-"""The guardian's admin service. Amounts shown are worst-case ones, which do not depend on votes."""
+"""The guardian's admin service. It shows worst-case amounts, which do not depend on votes."""
 
 from collections.abc import Iterator, Mapping
 
@@ -16,16 +16,16 @@ from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
 
 class AuditAdmin(AdminPart):
-    """Hands out the audit log."""
+    """Serves the audit log."""
 
     def Head(self, request: admin_pb2.HeadRequest, context: grpc.ServicerContext) -> common_pb2.AuditHead:
-        """Return the latest row's sequence and hash, signed."""
+        """Return the sequence number and hash of the latest row, signed."""
         return self._ledger.read(audit.head)
 
     def ExportAudit(
         self, request: admin_pb2.ExportAuditRequest, context: grpc.ServicerContext
     ) -> Iterator[admin_pb2.AuditRow]:
-        """Rows from the first one wanted on, in order; none beyond the head, whatever number that is."""
+        """Rows in order, from the first requested one to the head; never beyond it."""
         if request.first > self._ledger.read(audit.head).sequence:
             return
         for row in audit.audit_rows(self._ledger, max(1, request.first)):
@@ -47,4 +47,4 @@ ROLES: Mapping[str, frozenset[Role]] = {
 
 
 class AdminService(Parties, Consent, PolicyAdmin, Revoking, Sessions, AuditAdmin, SealedCharges, Publishing):
-    """Serves administrators; the role is checked before a method runs."""
+    """Serves administrators; the caller's role is checked before a method runs."""

@@ -1,4 +1,4 @@
-"""Budgets of units, worst-case: shown, set, lowered, raised as agreed, frozen; and consent of groups."""
+"""Worst-case budgets of units: show, set, lower, raise by agreement, freeze; and consent of groups."""
 
 import math
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ class Budgets(AdminPart):
     def GrantBudget(
         self, request: admin_pb2.GrantBudgetRequest, context: grpc.ServicerContext
     ) -> admin_pb2.SetBudgetReply:
-        """Raise a budget, or take new consent, as the owning party signed."""
+        """Raise a budget, or record new consent, as the owning party signed."""
         reason = requests.reason(request.reason)
         agreed = read_agreement(request.agreement, self._credentials, self._clock)
         key = requests.unit_key(agreed.site, agreed.group, agreed.adjacency)
@@ -81,7 +81,7 @@ class Budgets(AdminPart):
     def FreezeBudget(
         self, request: admin_pb2.FreezeBudgetRequest, context: grpc.ServicerContext
     ) -> admin_pb2.SetBudgetReply:
-        """Keep a unit from taking part in further batches, or let it again."""
+        """Exclude a unit from further batches, or admit it again."""
         key = requests.unit_key(request.party, request.group, request.adjacency)
         reason = requests.reason(request.reason)
         budget = self._write(context, budgets.freeze, key, frozen=request.frozen, reason=reason)
@@ -119,9 +119,9 @@ class Budgets(AdminPart):
         named: str,
         reason: str,
     ) -> Budget:
-        """Set or lower a budget; what is not said stays as the unit has it, or is the policy's.
+        """Set or lower a budget; a value not given stays as the unit has it, or comes from the policy.
 
-        Unit and policy are read in the transaction that writes: what another one changed meanwhile counts.
+        Unit and policy are read in the transaction that writes, so concurrent changes are taken into account.
         """
         policy = self._policies.of(policies.in_force(tx))
         kept = balances.find_budgets(tx, [key]).get(key)
@@ -136,7 +136,7 @@ class Budgets(AdminPart):
 
 
 def to_message(budget: Budget, *, unguaranteed: bool, whole_persons: bool) -> admin_pb2.Budget:
-    """Return a budget as administrators see it, marked where it does not tell everything."""
+    """Return a budget as administrators see it, marked if it does not cover everything that was released."""
     return admin_pb2.Budget(
         party=budget.key.party,
         group=budget.key.group,
@@ -174,11 +174,11 @@ def _event(event: UnitEvent, budget: Budget, released: str) -> admin_pb2.BudgetE
 def read_agreement(signed: common_pb2.Signed, credentials: Credentials, clock: Clock) -> common_pb2.Agreement:
     """Return the agreement that a party of the guardian's federation signed about its own records.
 
-    Whether it fits the unit as it stands (its number, the epsilon before) is for the ledger to check.
+    The ledger checks whether it fits the unit's current state (its number, the epsilon before).
 
     Raises:
-        OstrakaError: `agreement.invalid` for a signature that does not fit, another site's records, or
-            contents out of range; identity.* for a certificate that nobody would accept now.
+        OstrakaError: `agreement.invalid` for a signature that does not verify, for another site's records, or
+            for contents out of range; identity.* for a certificate that is not valid now.
     """
     signer = verify_signed(
         signed,
@@ -219,7 +219,7 @@ def _invalid(problem: str) -> OstrakaError:
 
 
 class Consent(Budgets):
-    """Gives groups the budget of their consent level, and takes it away."""
+    """Gives groups the budget of their consent level, and withdraws it."""
 
     def SetConsent(
         self, request: admin_pb2.SetConsentRequest, context: grpc.ServicerContext

@@ -1,4 +1,4 @@
-"""Calls the guardian's admin service with the certificate of a site folder, and refuses odd answers."""
+"""Client of the guardian's admin service; it uses a site folder's certificate and refuses odd answers."""
 
 import random
 import time
@@ -19,12 +19,12 @@ Reply = TypeVar("Reply")
 
 
 def admin_call(folder: Path, call: Callable[["AdminStub"], Reply]) -> Reply:
-    """Return the reply of one admin call over mTLS, from the first guardian replica that can be reached.
+    """Return the reply of one admin call over mTLS, from the first guardian replica that is reachable.
 
-    `call` reads the replies of a stream before it returns.
+    `call` reads all replies of a stream before it returns.
 
     Raises:
-        OstrakaError: what the guardian refused with, or why it could not be reached.
+        OstrakaError: the guardian's refusal, or why it could not be reached.
     """
     import grpc
 
@@ -53,16 +53,16 @@ def admin_call(folder: Path, call: Callable[["AdminStub"], Reply]) -> Reply:
 
 
 def odd(what: str) -> OstrakaError:
-    """Return the error for an answer that cannot be shown; `what` goes on after "The guardian"."""
+    """Return the error for an answer that cannot be shown; `what` continues after "The guardian"."""
     return OstrakaError(
         ErrorCode.MESSAGE_INVALID, f"The guardian {what}: use the same version of Ostraka everywhere."
     )
 
 
 def unknown_party(site: Path, party: str) -> str:
-    """Return what is wrong with the name `party`; "" where the guardian knows one of that name.
+    """Return what is wrong with the name `party`; "" if the guardian knows it.
 
-    Raises what the guardian refuses, and `server.unreachable`.
+    Raises the guardian's refusal, and `server.unreachable`.
     """
     request = admin_pb2.ListPartiesRequest()
     known = admin_call(site, lambda stub: [info.site for info in stub.ListParties(request)])

@@ -22,7 +22,7 @@ from ostraka.guardian.ledger.units import balances
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
 
 MARK = "confidential: never publish"
-"""What every page and file says that holds such figures."""
+"""The mark on every page and file with such figures."""
 
 
 class Spent(TypedDict):
@@ -35,7 +35,7 @@ class Spent(TypedDict):
 
 
 class UnitReport(TypedDict):
-    """One unit's budget and what was spent of it, in epsilon at its delta and filter."""
+    """One unit's budget and its spending, in epsilon at its delta and filter."""
 
     party: str
     group: str
@@ -55,8 +55,8 @@ def totals(folder: Path) -> list[UnitReport]:
     """Every unit's spending with its history by batch, from a guardian's site folder that may be in use.
 
     Raises:
-        OstrakaError: `ledger.missing`, `ledger.tampered` where the key is another ledger's,
-            `config.invalid` where there is no key.
+        OstrakaError: `ledger.missing`; `ledger.tampered` if the key belongs to another ledger;
+            `config.invalid` if there is no key.
     """
     cipher = read_key(folder / KEY_FILE)
     with LedgerReader.open_read_only(ledger_location(folder), cipher=cipher) as ledger:
@@ -66,17 +66,17 @@ def totals(folder: Path) -> list[UnitReport]:
 
 
 def read_totals(stub: admin_pb2_grpc.AdminStub, cipher: Cipher) -> list[UnitReport]:
-    """Return the same from a guardian that serves, opened with the ledger's key on this side of the wire.
+    """Return the same from a running guardian; the client decrypts the rows with the ledger's key.
 
     Raises:
-        OstrakaError: `ledger.tampered` where the key is another ledger's, `message.invalid` where the
-            guardian does not say which one it has.
+        OstrakaError: `ledger.tampered` if the key belongs to another ledger; `message.invalid` if the
+            guardian does not identify its key.
     """
     pages = stub.ListSealedCharges(admin_pb2.ListSealedChargesRequest())
     first = next(pages, admin_pb2.SealedChargeRows())
     if not first.ledger_id:
         raise odd("does not say whose charges these are")
-    # First of all: with another ledger's key no row would open.
+    # Check the key first: no row opens with another ledger's key.
     creation.open_check(cipher, first.ledger_id, first.key_check)
     charges = [_open_row(row, cipher) for row in rows_of(pages)]
     return [
@@ -89,7 +89,7 @@ def read_key(path: Path) -> Cipher:
     """Return the cipher of a ledger's key that an administrator holds.
 
     Raises:
-        OstrakaError: `config.invalid` where there is none, it is not a key, or others may read it.
+        OstrakaError: `config.invalid` if there is no file, it is not a key, or other users may read it.
     """
     if not path.is_file():
         raise OstrakaError(
@@ -152,7 +152,7 @@ TEMPLATE = Path(__file__).with_name("confidential.html")
 
 
 def render_confidential(federation: str, made_unix_ms: int, units: Sequence[UnitReport]) -> str:
-    """Return the page, marked at its head and in its title; whatever comes from outside is escaped."""
+    """Return the page, marked at its head and in its title; outside text is escaped."""
     return templates.render(
         TEMPLATE,
         federation=federation,
@@ -163,7 +163,7 @@ def render_confidential(federation: str, made_unix_ms: int, units: Sequence[Unit
 
 
 def confidential_row(unit: UnitReport) -> Iterable[str]:
-    """Yield a unit's name, budget, delta, filter, enforced, charges, spent at worst and on its votes."""
+    """Yield a unit's name, budget, delta, filter, enforced, charges, worst-case and vote-based spending."""
     yield f"{unit['party']}/{unit['group']} ({unit['notion']})"
     yield f"{unit['epsilon_budget']:g}"
     yield f"{unit['delta']:g}"

@@ -1,4 +1,4 @@
-"""The figures of a federation that a data-protection impact assessment asks for, as Markdown."""
+"""The figures of a federation for a data-protection impact assessment, as Markdown."""
 
 import json
 import math
@@ -23,7 +23,7 @@ from ostraka.guardian.policy import Policy, parse_policy
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
 
 FALSE_ALARMS = 0.05
-"""Of the test in the worked figures: one in twenty, the usual level of a test in medicine."""
+"""False-alarm rate of the test in the worked figures: one in twenty, the usual level in medicine."""
 EVENTS: Mapping[str, str] = {
     "unit_withdrawn": "a group's consent was withdrawn",
     "unit_consented": "consent was given again, by an agreement that the party signed",
@@ -38,12 +38,12 @@ EVENTS: Mapping[str, str] = {
     "restored": "the ledger was restored from a backup",
     "rollback_found": "a party's kept head showed an older ledger",
 }
-"""Rows of the audit log that an assessment counts, by kind; none of them depends on votes."""
+"""Rows of the audit log that an assessment counts, by kind; they do not depend on votes."""
 
 
 @dataclass(frozen=True)
 class Logged:
-    """How often something is in the audit log, and when it was written last (unix milliseconds)."""
+    """How often a kind of row is in the audit log, and its last time (unix milliseconds)."""
 
     times: int
     last_unix_ms: int
@@ -57,10 +57,10 @@ class Assessment:
         charges: budgets, charges, policy and audit head.
         policy: the policy in force.
         parties: as they registered, or were added.
-        sessions: how many were ever opened.
-        queriers: which sites opened them.
-        logged: of `EVENTS`, by kind, those that happened.
-        tls: the least version of TLS that the administrator's process takes, and so read this by.
+        sessions: number of sessions ever opened.
+        queriers: the sites that opened them.
+        logged: the kinds of `EVENTS` that occurred.
+        tls: the least TLS version that the administrator's process accepts; the figures were read over it.
     """
 
     charges: ChargeReport
@@ -75,10 +75,10 @@ class Assessment:
 def read_assessment(
     stub: admin_pb2_grpc.AdminStub, federation: str, now_unix_ms: int, tls: str
 ) -> Assessment:
-    """Read all figures from a guardian; the audit head last, so that it vouches for everything before.
+    """Read all figures from a guardian; the audit head is read last, so it covers everything before.
 
     Raises:
-        OstrakaError: `message.invalid` where the guardian answers what nothing has.
+        OstrakaError: `message.invalid` if the guardian sends an impossible value.
     """
     logged: dict[str, Logged] = {}
     for row in stub.ExportAudit(admin_pb2.ExportAuditRequest()):
@@ -116,14 +116,14 @@ def _policy(reply: admin_pb2.PolicyReply) -> Policy:
 
 @dataclass(frozen=True)
 class Meaning:
-    """What one budget says of one record: the bounds of `common.privacy.guessing`.
+    """What one budget means for one record: the bounds of `common.privacy.guessing`.
 
     Attributes:
         notion: what it protects.
         epsilon: of the budget.
         delta: of the budget.
-        best_guess: how often at most one of two equally likely versions of a record is named rightly.
-        most_detected: how often at most a test with `FALSE_ALARMS` finds a record.
+        best_guess: upper bound on the rate of right guesses between two equally likely versions of a record.
+        most_detected: upper bound on how often a test with `FALSE_ALARMS` detects a record.
     """
 
     notion: str
@@ -137,7 +137,7 @@ def meanings(budgets: Iterable[admin_pb2.Budget]) -> list[Meaning]:
     """Return the meaning of each distinct unconditional budget, the smallest epsilon first.
 
     Raises:
-        OstrakaError: `message.invalid` for a budget that nothing has.
+        OstrakaError: `message.invalid` for an impossible budget.
     """
     promised = filter(_is_promised, budgets)
     kinds = sorted({(budget.epsilon, budget.delta, budget_notion(budget)) for budget in promised})
@@ -157,7 +157,7 @@ def meanings(budgets: Iterable[admin_pb2.Budget]) -> list[Meaning]:
 
 
 def render_markdown(found: Assessment) -> str:
-    """Return the page. Its headings are those of docs/dpia.md, for which it has the figures."""
+    """Return the page. Its headings are the headings of docs/dpia.md, to which it adds the figures."""
     report = found.charges
     sections = (
         ("What is processed, and by whom", _parties(found)),
@@ -285,12 +285,12 @@ def _meaning(budgets: Sequence[admin_pb2.Budget]) -> Iterator[str]:
 
 
 def _is_promised(budget: admin_pb2.Budget) -> bool:
-    """Whether a budget is an unconditional promise."""
+    """Whether a budget is an unconditional guarantee."""
     return budget.enforce == "worst_case" and not budget.unguaranteed
 
 
 def _share(value: float) -> str:
-    """Return a bound in percent, rounded up, as it has to hold."""
+    """Return a bound in percent, rounded up so that it stays an upper bound."""
     return f"{math.ceil(value * 1000) / 10:.1f}%"
 
 

@@ -1,4 +1,4 @@
-"""Messages as programs read them: pages of rows, plain values, audit rows as JSON lines, charges as CSV."""
+"""Messages for programs: pages of rows, plain values, audit rows as JSON lines, charges as CSV."""
 
 import csv
 import json
@@ -12,7 +12,7 @@ from ostraka.common.privacy.guarantees import NOTIONS, notion, plan_notion
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 ROWS = 1000
-"""Rows of a message: each takes less than 4 KB with its longest texts, and gRPC takes 4 MiB."""
+"""Rows of a message: each takes less than 4 KB with its longest texts, and gRPC's limit is 4 MiB."""
 
 Row_co = TypeVar("Row_co", covariant=True)
 Item = TypeVar("Item")
@@ -27,7 +27,7 @@ class Page(Protocol[Row_co]):
 
 
 def pages(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """Yield items as many at a time as go into a message."""
+    """Yield items in lists of at most one message's rows."""
     left = iter(items)
     while page := list(islice(left, ROWS)):
         yield page
@@ -42,7 +42,8 @@ def rows_of(stream: Iterable[Page[Item]]) -> Iterator[Item]:
 def plain(message: Message) -> dict[str, Any]:
     """Every field of a message by name: numbers as numbers, bytes as hex, messages as objects.
 
-    What names an adjacency also says what its epsilons promise, as `notion`: to persons where it says so.
+    A message with an adjacency also says what its epsilons protect, as `notion`: persons if the message says
+    so.
     """
     values = {field.name: _plain(getattr(message, field.name)) for field in message.DESCRIPTOR.fields}
     if values.get("adjacency") in NOTIONS:
@@ -63,11 +64,11 @@ def _plain(value: Any) -> Any:
 
 COLUMNS = tuple(field.name for field in admin_pb2.ChargeRow.DESCRIPTOR.fields)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet would take for the beginning of a formula."""
+"""Characters that make a spreadsheet take a cell for a formula."""
 
 
 def write_audit(rows: Iterable[admin_pb2.AuditRow], file: IO[str]) -> int:
-    """Write one JSON object a line, with everything that it takes to check a row, and return how many."""
+    """Write one JSON object per line, with everything needed to check a row, and return their number."""
     written = 0
     for row in rows:
         file.write(json.dumps(plain(row)) + "\n")
@@ -76,7 +77,7 @@ def write_audit(rows: Iterable[admin_pb2.AuditRow], file: IO[str]) -> int:
 
 
 def write_charges(rows: Iterable[admin_pb2.ChargeRow], file: IO[str]) -> None:
-    """Write a header and one line a charge, with what its epsilons promise."""
+    """Write a header and one line per charge, with what its epsilons protect."""
     writer = csv.writer(file)
     writer.writerow((*COLUMNS, "notion"))
     for row in rows:

@@ -1,4 +1,4 @@
-"""Parties: who may answer, what they declared, and whose certificates the federation's CA revoked."""
+"""Parties: who may answer, what they declared, and which certificates the federation's CA revoked."""
 
 from collections.abc import Iterator
 
@@ -67,12 +67,12 @@ class Parties(AdminPart):
 
 
 class Revoking(AdminPart):
-    """Takes revocation lists; a certificate that one names stays revoked."""
+    """Takes revocation lists; a certificate that a list names stays revoked."""
 
     def Revoke(
         self, request: admin_pb2.RevokeRequest, context: grpc.ServicerContext
     ) -> admin_pb2.RevokeReply:
-        """Put a newer list into force here, and leave it in the ledger for the other replicas."""
+        """Put a newer list into force here, and store it in the ledger for the other replicas."""
         reason = requests.reason(request.reason)
         current = self._credentials.revocations.accept(request.revocations)
         self._write(

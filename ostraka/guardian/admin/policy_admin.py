@@ -1,4 +1,4 @@
-"""The federation's policy: shown, compared, put into force."""
+"""The federation's policy: show, compare, put into force."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from ostraka.guardian.policy import Policy, parse_policy
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 MAX_NAMED = 3
-"""How many units a warning names before it counts the rest."""
+"""Number of units that a warning names; it counts the rest."""
 
 
 class PolicyAdmin(AdminPart):
@@ -34,7 +34,7 @@ class PolicyAdmin(AdminPart):
     def ApplyPolicy(
         self, request: admin_pb2.ApplyPolicyRequest, context: grpc.ServicerContext
     ) -> admin_pb2.PolicyReply:
-        """Put a policy into force, or only say what it would change."""
+        """Put a policy into force, or only report what it would change."""
         policy = parse_policy(request.toml)
         self._policies.check(policy)
         current = self._current()
@@ -48,7 +48,7 @@ class PolicyAdmin(AdminPart):
         return self._in_force(changes)
 
     def _current(self) -> Policy:
-        """Return the policy in force, or the default where an earlier version took one that this refuses."""
+        """Return the policy in force, or the default if only an earlier version accepted it."""
         try:
             return self._policies.current()
         except OstrakaError:
@@ -68,7 +68,7 @@ class PolicyAdmin(AdminPart):
         )
 
     def _words_of_current(self) -> str:
-        """Say what the policy in force allows; nothing where only an earlier version takes it."""
+        """Say what the policy in force allows; nothing if only an earlier version accepts it."""
         try:
             return describe_allowed(self._policies.current().mechanisms)
         except OstrakaError:
@@ -76,7 +76,7 @@ class PolicyAdmin(AdminPart):
 
 
 def to_toml(policy: Policy) -> str:
-    """Return a policy as the TOML that `parse_policy` reads back, keys that are not set left out."""
+    """Return a policy as TOML that `parse_policy` reads back, without keys that are not set."""
     values = policy.model_dump(mode="json", exclude_none=True)
     consent = values.pop("consent")
     lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]

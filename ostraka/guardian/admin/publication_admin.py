@@ -45,7 +45,7 @@ class Publishing(AdminPart):
     def PublishEpsilon(
         self, request: admin_pb2.PublishEpsilonRequest, context: grpc.ServicerContext
     ) -> admin_pb2.PublishEpsilonReply:
-        """Publish a unit's total, or return what was published of the same state."""
+        """Publish a unit's total, or return the publication of the same state."""
         key = requests.unit_key(request.party, request.group, request.adjacency)
         reason = requests.reason(request.reason)
         for _ in range(ATTEMPTS):
@@ -59,7 +59,7 @@ class Publishing(AdminPart):
     def _publish(
         self, context: grpc.ServicerContext, key: UnitKey, beta: float, sigma: float, reason: str
     ) -> admin_pb2.PublishEpsilonReply:
-        """Publish what there is now; raises OutdatedError where that changes before it is charged."""
+        """Publish the current state; raises OutdatedError if it changes before it is charged."""
         total = self._ledger.read(kept_totals.total_of, key)
         before = self._ledger.read(publications.find, total.state)
         if before is not None:
@@ -114,7 +114,7 @@ class Publishing(AdminPart):
 
 
 def _check_filters(total: UnitTotal) -> None:
-    """Raise `policy.refused` where a unit pays of whose filter nobody knows what publishing costs it."""
+    """Raise `policy.refused` if a unit pays whose filter has no known price of publishing."""
     for payer in total.payers:
         if payer.order == GAUSSIAN:
             raise OstrakaError(
@@ -125,7 +125,7 @@ def _check_filters(total: UnitTotal) -> None:
 
 
 def _check_worth(total: UnitTotal, price: int) -> None:
-    """Raise `policy.refused` where the worst case, which costs nothing to tell, says more; by no vote."""
+    """Raise `policy.refused` if the worst case, which is public, is no more than the price."""
     if price >= total.worst:
         raise OstrakaError(
             ErrorCode.POLICY_REFUSED,
@@ -136,12 +136,12 @@ def _check_worth(total: UnitTotal, price: int) -> None:
 
 
 def _noise(total: UnitTotal, beta: float, sigma: float) -> SmoothNoise:
-    """Return the noise asked for, chosen by orders alone where it is not."""
+    """Return the requested noise; missing parameters are chosen by the orders alone."""
     if not (0 <= beta < math.inf and 0 <= sigma < math.inf):
         raise requests.invalid("Beta and sigma must be finite numbers above 0, or 0 for the default")
     chosen = SmoothNoise.by_order(max(payer.order for payer in total.payers))
     noise = SmoothNoise(beta or chosen.beta, sigma or chosen.sigma)
-    # No change of a total is above its worst case, which is public: whether this refuses tells no vote.
+    # No change of a total exceeds its worst case, which is public: this refusal reveals no vote.
     if noise.sigma * max(total.worst, MIN_SCALE) > MAX_SCALE:
         raise requests.invalid(
             "With so much noise the result says nothing about this unit's cost; give a smaller sigma"

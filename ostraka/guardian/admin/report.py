@@ -21,15 +21,15 @@ BREAKS = frozenset({"raised", "recosted", "renewed"})
 
 @dataclass(frozen=True)
 class SessionCharge:
-    """What one session cost one unit at worst.
+    """What one session cost one unit in the worst case.
 
     Attributes:
         unit: party, group and adjacency.
         session_id: the session; its `querier`, `enforce`, `bound`, `tally`, `mechanism` are as granted.
-        batches: how many of its batches were charged, from `first_unix_ms` to `last_unix_ms`.
-        epsilon: worst-case epsilon of these alone.
-        epsilon_after: worst-case epsilon of everything the unit was charged up to the last of them.
-        unguaranteed: whether it released what no epsilon covers (ttac).
+        batches: number of its charged batches, from `first_unix_ms` to `last_unix_ms`.
+        epsilon: worst-case epsilon of these batches alone.
+        epsilon_after: worst-case epsilon of all the unit's charges up to the last of these batches.
+        unguaranteed: whether it made a release that no epsilon covers (ttac).
     """
 
     unit: UnitName
@@ -49,7 +49,7 @@ class SessionCharge:
 
 @dataclass(frozen=True)
 class Break:
-    """Something after which a unit's budget no longer covers its lifetime."""
+    """An event after which a unit's budget no longer covers its lifetime."""
 
     unit: UnitName
     event: admin_pb2.BudgetEvent
@@ -57,10 +57,10 @@ class Break:
 
 @dataclass(frozen=True)
 class ChargeReport:
-    """Everything on the page; times are unix milliseconds, `to_unix_ms` is not included, zero is open.
+    """Everything on the page; times are unix milliseconds, `to_unix_ms` is exclusive, zero means open.
 
-    `unguaranteed` are all units and sessions until then, also before `from_unix_ms`, that no epsilon covers
-    (ttac): a unit's budget says what its records spent in all that time.
+    `unguaranteed` lists all units and sessions up to `to_unix_ms`, also before `from_unix_ms`, with a release
+    that no epsilon covers (ttac), because a unit's budget covers its records' whole spending.
     """
 
     federation: str
@@ -78,7 +78,7 @@ class ChargeReport:
 def read_report(
     stub: admin_pb2_grpc.AdminStub, federation: str, now_unix_ms: int, from_unix_ms: int, to_unix_ms: int
 ) -> ChargeReport:
-    """Read a report from a guardian; its head is read last, so that it vouches for everything before."""
+    """Read a report from a guardian; its audit head is read last, so it covers everything before."""
     charged = _Charged()
     asked = admin_pb2.ListChargesRequest(from_unix_ms=from_unix_ms, to_unix_ms=to_unix_ms)
     for row in rows_of(stub.ListCharges(asked)):
@@ -108,28 +108,28 @@ def name_of(named: admin_pb2.Budget | admin_pb2.ChargeRow) -> UnitName:
 
 
 class _Charged:
-    """Charges added up by unit and session as they are read, in the order of each one's first batch."""
+    """Charges added up by unit and session as they are read, in the order of first batches."""
 
     def __init__(self) -> None:
         self.unguaranteed: set[tuple[UnitName, str]] = set()
         self._sums: dict[tuple[UnitName, str, str], _Sum] = {}
 
     def add(self, row: admin_pb2.ChargeRow) -> None:
-        """Add one."""
+        """Add a charge."""
         key = name_of(row), row.session_id, row.mechanism
         self._sums.setdefault(key, _Sum(row)).add(row)
         self.mark((row,))
 
     def mark(self, charges: Iterable[admin_pb2.ChargeRow]) -> None:
-        """Note which of them no epsilon covers."""
+        """Note which of the charges no epsilon covers."""
         self.unguaranteed |= {(name_of(row), row.session_id) for row in charges if row.unguaranteed}
 
     def by_session(self, budgets: dict[UnitName, admin_pb2.Budget]) -> list[SessionCharge]:
         """Return the sums; costs of one unit add up at its budget's order.
 
         Raises:
-            OstrakaError: `message.invalid` where the guardian lists no budget of a unit that it charged, or
-                amounts that nothing costs.
+            OstrakaError: `message.invalid` if the guardian lists no budget of a charged unit, or impossible
+                amounts.
         """
         charged = [unit for unit, *_ in (*self._sums, *self.unguaranteed)]
         unlisted = [unit for unit in charged if unit not in budgets]
@@ -187,7 +187,7 @@ TEMPLATE = Path(__file__).with_name("page.html")
 
 
 def render(report: ChargeReport) -> str:
-    """Return the page; whatever comes from outside is escaped."""
+    """Return the page; outside text is escaped."""
     names = {name_of(budget): unit_text(budget) for budget in report.budgets}
     return templates.render(
         TEMPLATE,
@@ -232,7 +232,7 @@ def policy_source(policy: admin_pb2.PolicyReply) -> str:
 
 
 def budget_cells(budget: admin_pb2.Budget) -> Iterable[str]:
-    """Yield what a report tells of a budget: its unit and level, what it allows, what is spent and left."""
+    """Yield a report's cells of a budget: its unit and level, the limit, the spending and the rest."""
     yield unit_text(budget)
     yield budget.level or "none"
     yield f"{budget.epsilon:g}"

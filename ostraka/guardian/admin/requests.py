@@ -1,4 +1,4 @@
-"""Checks of what administrators send, each before anything acts on it."""
+"""Checks of administrators' requests, each before anything acts on it."""
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import check_name
@@ -8,14 +8,14 @@ from ostraka.common.wire.limits import MAX_LENGTH
 from ostraka.guardian.ledger import UnitKey
 
 MAX_GROUP_CHARS = 64
-"""Twice what a group of a manifest may have: whatever a ledger holds can be named, and nothing endless is
-kept."""
+"""Twice the limit for a group in a manifest: every unit of a ledger can be named, and nothing unbounded is
+stored."""
 MAX_SESSION_CHARS = 64
-"""Twice what the guardian's own ids have, 32 hexadecimal digits."""
+"""Twice the length of the guardian's own ids, which have 32 hexadecimal digits."""
 
 
 def unit_key(party: str, group: str, adjacency: str) -> UnitKey:
-    """Return the unit so named; raises `message.invalid`."""
+    """Return the unit with this name; raises `message.invalid`."""
     if adjacency not in {"record", "label"}:
         raise invalid('The adjacency must be "record" or "label"')
     if not 0 < len(group) <= MAX_GROUP_CHARS or not group.isprintable():
@@ -32,7 +32,7 @@ def party_name(name: str) -> str:
 
 
 def reason(text: str) -> str:
-    """Why an administrator does something, as it is kept for good; raises `message.invalid`."""
+    """Return an administrator's reason for an action, which is kept for good; raises `message.invalid`."""
     stripped = text.strip()
     if not 0 < len(stripped) <= MAX_LENGTH or not stripped.isprintable():
         raise invalid(f"A reason must be one line of 1 to {MAX_LENGTH} characters")
@@ -40,7 +40,7 @@ def reason(text: str) -> str:
 
 
 def optional_reason(text: str) -> str:
-    """Check and return a reason as `reason` takes it, or none; raises `message.invalid`."""
+    """Check and return a reason as `reason` does, or none; raises `message.invalid`."""
     return reason(text) if text.strip() else ""
 
 
@@ -52,9 +52,9 @@ def session_id(text: str) -> str:
 
 
 def order(value: float, named: str) -> float | None:
-    """Return the order that stands for a filter of this name, None where the guardian is to propose one.
+    """Return the order that encodes a filter of this name; None if the guardian is to propose one.
 
-    Raises `message.invalid` for a filter that there is not, and for an order that it does not have.
+    Raises `message.invalid` for an unknown filter, and for an order that the filter does not have.
     """
     if named and named not in FILTERS:
         raise invalid(f"The filter must be {' or '.join(FILTERS)}")
@@ -68,7 +68,7 @@ def order(value: float, named: str) -> float | None:
 
 
 def delta(value: float) -> float | None:
-    """Return a delta, None where the policy's counts; raises `message.invalid`."""
+    """Return a delta; None if the policy's delta applies; raises `message.invalid`."""
     if value and not 0 < value < 1:
         raise invalid("The delta must lie between 0 and 1")
     return value or None

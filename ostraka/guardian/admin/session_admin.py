@@ -1,4 +1,4 @@
-"""Sessions: what was asked and answered, under which terms, and what every batch cost every unit."""
+"""Sessions: queries and answers, terms, and the cost of every batch to every unit."""
 
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -23,7 +23,7 @@ class ChargeRows(AdminPart):
     def ListCharges(
         self, request: admin_pb2.ListChargesRequest, context: grpc.ServicerContext
     ) -> Iterator[admin_pb2.ChargeRows]:
-        """Every charge, or those of one party or session, from one time on until another, not included."""
+        """Every charge, or the charges of one party or session, from one time until another (exclusive)."""
         party = requests.party_name(request.party) if request.party else None
         begin = request.from_unix_ms
         end = request.to_unix_ms or None
@@ -34,7 +34,7 @@ class ChargeRows(AdminPart):
         return (admin_pb2.ChargeRows(rows=page) for page in pages(self._rows(charges)))
 
     def _rows(self, charges: Iterable[RecordedCharge]) -> Iterator[admin_pb2.ChargeRow]:
-        """One row for each charge that is not nothing, or whose cost nobody can tell."""
+        """One row for each charge that is not zero, or whose cost is unknown."""
         terms = cache(self._terms)
         cost = cache(_epsilon)
         budgets = {budget.key: budget for budget in self._ledger.read(balances.all_budgets)}
@@ -77,7 +77,7 @@ class Sessions(ChargeRows):
     def ListSessions(
         self, request: admin_pb2.ListSessionsRequest, context: grpc.ServicerContext
     ) -> Iterator[admin_pb2.SessionSummary]:
-        """Every session with what was asked and answered."""
+        """Every session with its numbers of queries and answers."""
         return map(_summary, self._ledger.read(sessions.summaries))
 
     def ShowSession(
@@ -130,12 +130,12 @@ def _summary(session: SessionSummary) -> admin_pb2.SessionSummary:
 
 
 class SealedCharges(AdminPart):
-    """Hands out what only the ledger's key opens. All rows are of one length, whatever the votes were."""
+    """Serves rows that only the ledger's key opens. All rows have one length, whatever the votes were."""
 
     def ListSealedCharges(
         self, request: admin_pb2.ListSealedChargesRequest, context: grpc.ServicerContext
     ) -> Iterator[admin_pb2.SealedChargeRows]:
-        """Return what tells the key, and every charge: batches, receipts and publications."""
+        """Return a check of the ledger's key, and every charge: batches, receipts and publications."""
         ledger_id, check = self._ledger.read(creation.key_check)
         yield admin_pb2.SealedChargeRows(ledger_id=ledger_id, key_check=check)
         for page in pages(map(_row, recorded_charges.sealed_charges(self._ledger))):

@@ -1,4 +1,4 @@
-"""Units and times as people read them: names, what is left of a budget, days and minutes in UTC."""
+"""Units and times as text: names, the rest of a budget, days and minutes in UTC."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -7,21 +7,21 @@ from ostraka.common.privacy.guarantees import plan_notion
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
 LABELS = ("label", "")
-"""As guardians say that they release labels, those of earlier versions by saying nothing."""
+"""How guardians report that they release labels; earlier versions send nothing."""
 
 
 def unit_text(named: Any) -> str:
-    """Return the name of a unit, of its budget or its charge, and what its epsilons promise."""
+    """Return the name of a unit, of its budget or its charge, and what its epsilons protect."""
     return f"{named.party}/{named.group} ({budget_notion(named)})"
 
 
 def budget_notion(named: Any) -> str:
-    """Return what the epsilons of a unit promise, to persons where its budget says so."""
+    """Return what the epsilons of a unit protect: persons if its budget says so."""
     return plan_notion(named.adjacency, whole_persons=getattr(named, "whole_persons", False))
 
 
 def records_text(group: common_pb2.Group) -> str:
-    """Return how many records a group has, and how many of them its sums are over where these are fewer."""
+    """Return the number of a group's records, and how many its sums are over if these are fewer."""
     return f"{group.records}, {group.summed_records} in sums" if group.summed_records else str(group.records)
 
 
@@ -33,7 +33,7 @@ def release_text(answered: int, asked: int, released: str) -> str:
 
 
 def event_text(event: admin_pb2.BudgetEvent) -> str:
-    """Return what an event of a unit was for: its batch, and in words what that released, or its reason."""
+    """Return the cause of an event of a unit: its batch and what that released, or its reason."""
     if not event.session_id:
         return event.reason
     what = "" if event.released in LABELS else f", a {event.released}"
@@ -41,14 +41,14 @@ def event_text(event: admin_pb2.BudgetEvent) -> str:
 
 
 def amount_left(budget: admin_pb2.Budget) -> float | None:
-    """Return what is left of a budget in the worst case; None where that depends on votes."""
+    """Return the rest of a budget in the worst case; None if it depends on votes."""
     if budget.enforce != "worst_case":
         return None
     return max(0.0, budget.epsilon - budget.epsilon_worst_case - budget.epsilon_reserved)
 
 
 def amount_left_text(budget: admin_pb2.Budget) -> str:
-    """Return the same for people to read."""
+    """Return the same as text."""
     amount = amount_left(budget)
     return "depends on votes, not shown" if amount is None else f"{amount:.4f}"
 
@@ -64,7 +64,7 @@ def minute(unix_ms: int) -> str:
 
 
 def span(first: date | None, last: date | None) -> tuple[int, int]:
-    """Return two days as unix milliseconds, the end of the last one not included; 0 means open."""
+    """Return two days as unix milliseconds, with an exclusive end; 0 means open."""
     return _unix_ms(first), _unix_ms(last and last + timedelta(days=1))
 
 

@@ -32,7 +32,7 @@ from ostraka.guardian.ledger.store.cipher import KEY_FILE
 
 
 class Means(TypedDict):
-    """What it takes to write into a ledger: the time, its key, and the guardian's signature."""
+    """What writing into a ledger needs: the time, its key, and the guardian's signature."""
 
     clock: Clock
     cipher: Cipher
@@ -43,7 +43,7 @@ def back_up(site: Path, out: Path) -> int:
     """Copy the ledger of a guardian's folder into `out`, and return the last audit row in the copy.
 
     Raises:
-        OstrakaError: `ledger.*`, among them `ledger.exists` where there is a file already.
+        OstrakaError: `ledger.*`, including `ledger.exists` if the file exists already.
     """
     with LedgerReader.open_read_only(ledger_location(site)) as reader:
         ledger.backup(reader, out)
@@ -52,17 +52,17 @@ def back_up(site: Path, out: Path) -> int:
 
 
 def restore(site: Path, source: Path) -> int:
-    """Put a backup where the ledger of a guardian's folder belongs, and return its new epoch.
+    """Install a backup as the ledger of a guardian's folder, and return its new epoch.
 
     Raises:
-        OstrakaError: `ledger.*`, among them `ledger.exists` where there is a ledger already;
-            `config.invalid` without the ledger's key.
+        OstrakaError: `ledger.*`, including `ledger.exists` if there is a ledger already; `config.invalid`
+            without the ledger's key.
     """
     return ledger.restore(source, ledger_location(site), **_means(site))
 
 
 def migrate(site: Path) -> int:
-    """Bring the ledger of a guardian's folder to this version, and return its schema's.
+    """Migrate the ledger of a guardian's folder to this version, and return its schema version.
 
     Raises:
         OstrakaError: `ledger.*`; `config.invalid` without the ledger's key.
@@ -87,16 +87,16 @@ def _means(site: Path) -> Means:
 
 @dataclass(frozen=True)
 class ArchiveCheck:
-    """What verified archives have, all together.
+    """What a set of verified archives contains.
 
     Attributes:
         first: number of the first row.
         last: number of the last row.
         hash: of the last row, in hex.
-        sessions: how many ended.
-        batches: how many were released or died.
-        charges: how many charges they made.
-        ledger_entries: rows of the ledger that continues, 0 where none was named.
+        sessions: number of sessions that ended.
+        batches: number of batches that were released or died.
+        charges: number of their charges.
+        ledger_entries: rows of the ledger that continues the archives, 0 if none was named.
     """
 
     first: int
@@ -115,17 +115,17 @@ def write_archive(
     after: Path | None,
     told: Told = lambda row, last: None,
 ) -> ArchiveCheck:
-    """Archive the ledger of a guardian's folder up to the day `before` (UTC), which stays out.
+    """Archive the ledger of a guardian's folder up to the day `before` (UTC), exclusive.
 
     Args:
         site: the guardian's folder.
-        out: the file to write, where none is yet.
+        out: the file to write; it must not exist.
         before: a day that has begun.
-        after: the archive before it, which is verified first; None to begin with the log's first row.
-        told: as for `archive`; also of the rows of `after`.
+        after: the previous archive, which is verified first; None to begin with the log's first row.
+        told: as for `archive`; also called for the rows of `after`.
 
     Raises:
-        OstrakaError: `config.invalid` for a day to come, or where there is nothing to archive;
+        OstrakaError: `config.invalid` for a future day, or if there is nothing to archive;
             `identity.expired`; `ledger.*`.
     """
     now = SystemClock().now()
@@ -148,16 +148,17 @@ def write_archive(
 def verify_archives(
     paths: Sequence[Path], ca: Path, ledger: Path | str | None, told: Told = lambda row, last: None
 ) -> ArchiveCheck:
-    """Verify archives, that each continues from the one before it, and that a ledger continues from the last.
+    """Verify archives, that each continues the one before, and that a ledger continues the last one.
 
     Args:
-        paths: the oldest first; the first of them may begin anywhere.
+        paths: the oldest first; the first one may begin anywhere.
         ca: the federation's CA certificate, PEM.
         ledger: a SQLite file or the URL of a PostgreSQL ledger; None for none.
-        told: is told of every audit row that was checked, and which is the last of its archive or ledger.
+        told: called with every checked audit row, and the last row of its archive or ledger.
 
     Raises:
-        OstrakaError: `ledger.archive_altered` naming the archive, `ledger.*` for the ledger, `data.missing`.
+        OstrakaError: `ledger.archive_altered` with the archive's name, `ledger.*` for the ledger,
+            `data.missing`.
     """
     ca_pem = read_bytes(ca)
     authority = Authority(ca_pem, federation_of(ca_pem, ca))

@@ -1,4 +1,4 @@
-"""`ostraka guardian audit verify`: the ledger against its log, and against heads that parties kept."""
+"""`ostraka guardian audit verify`: checks a ledger against its log, and against heads that parties kept."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
 @dataclass(frozen=True)
 class AuditCheck:
-    """A verified audit log: its number of `entries`, its `head` (hex), and how many kept heads are in it."""
+    """A verified audit log: its number of `entries`, its `head` (hex), and the number of kept heads in it."""
 
     entries: int
     head: str
@@ -36,8 +36,8 @@ def locate(
 
     Args:
         ledger: a SQLite file.
-        site: a guardian's folder, whose site.toml says where its ledger is.
-        url: a PostgreSQL ledger; `ca` is then needed.
+        site: a guardian's folder; its site.toml says where its ledger is.
+        url: a PostgreSQL ledger; `ca` is then required.
         ca: the federation's CA certificate; else `ca.crt` beside the file or in the folder.
 
     Raises:
@@ -65,10 +65,10 @@ def verify_ledger(
         where: the guardian's ledger.db, or the URL of a PostgreSQL ledger.
         ca: the federation's CA certificate, PEM.
         heads: files that parties keep, each a serialized AuditHead.
-        told: is told of every audit row that was checked, and which is the last.
+        told: called with every checked audit row, and the last row.
 
     Raises:
-        OstrakaError: `ledger.*`; `data.missing` for a file that is not there.
+        OstrakaError: `ledger.*`; `data.missing` for a missing file.
     """
     ca_pem = read_bytes(ca)
     kept = [read_head(read_bytes(path), str(path)) for path in heads]
@@ -82,7 +82,7 @@ def verify_export(
     credentials: Credentials,
     heads: Sequence[common_pb2.AuditHead] = (),
 ) -> int:
-    """Verify all rows that a guardian exported, against the CA of `credentials`; return how many there are.
+    """Verify all rows that a guardian exported, against the CA of `credentials`; return their number.
 
     Raises:
         OstrakaError: `ledger.tampered` naming the first bad row; `message.invalid` for a kept head that no
@@ -97,7 +97,7 @@ def verify_export(
 
 
 def read_head(content: bytes, name: str) -> common_pb2.AuditHead:
-    """Read a head that a party kept; raises `data.unreadable`, naming the file, where it is none."""
+    """Read a head that a party kept; raises `data.unreadable`, naming the file, if it is not a head."""
     try:
         return common_pb2.AuditHead.FromString(content)
     except DecodeError as exc:

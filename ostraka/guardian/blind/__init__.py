@@ -1,1 +1,1 @@
-"""The blind tally: what the guardian computes on sums that it cannot see (docs/confidential.md)."""
+"""The blind tally: the guardian's computation on sums that it cannot see (docs/confidential.md)."""

@@ -1,4 +1,4 @@
-"""A batch that is tallied blindly: the guardian's half of its histogram, its stages in order, size limits."""
+"""A batch with a blind tally: the guardian's half of its histogram, its stages in order, size limits."""
 
 import hashlib
 import hmac
@@ -29,10 +29,10 @@ T = TypeVar("T")
 
 
 class Stage:
-    """Answers every message with the same bytes as long as it lives, and no second one of its kind.
+    """Answers every message with the same bytes during its lifetime, and refuses a second one of its kind.
 
-    Two garblings under one seed, or labels for two inputs, would tell the guardian's words. Everything is
-    derived from a fresh seed, so the tables are made again for a retry and never kept.
+    Two garblings under one seed, or labels for two inputs, would reveal the guardian's words. Everything is
+    derived from a fresh seed, so a retry makes the tables again and they are never stored.
     """
 
     def __init__(
@@ -43,33 +43,33 @@ class Stage:
         base_transfers: BASE_TRANSFERS = "ed25519",
         random: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
-        """Take the guardian's `words` (instances, words), noised, and what its messages are bound to."""
+        """Take the guardian's `words` (instances, words), with noise, and the `binding` of its messages."""
         computation = Computation.of(circuit, len(words), base_transfers)
         self._words = words
         self._garbling = Garbling(computation, random(SEED_BYTES), binding)
         self._seen: dict[str, bytes] = {}
         self.sizes = computation.sizes
         self.charged = False
-        """Whether the ledger has committed what this stage costs. Before that nothing of it leaves."""
+        """Whether the ledger has committed this stage's cost. Nothing of the stage leaves before that."""
 
     def points(self, point: bytes) -> bytes:
         """Return the reply to the base transfers' first message."""
         return self._once("point", point, lambda: self._garbling.points(point))
 
     def accept(self, extension: bytes) -> bytes:
-        """Take the extension of the transfers, and return its SHA-256, which the charge is for.
+        """Take the extension of the transfers, and return its SHA-256, which the charge refers to.
 
         Raises:
-            OstrakaError: `batch.altered` for another than before; `message.invalid` for another size,
-                `crypto.refused` for an inconsistent one, after which the stage must not be used again: every
-                try would tell a little.
+            OstrakaError: `batch.altered` if it differs from the one before; `message.invalid` for a wrong
+                size; `crypto.refused` if it is inconsistent. After the last the stage must not be used again:
+                every try would reveal a little.
         """
         self._after("point" in self._seen, "BeginTally")
         self._once("extension", extension, lambda: self._garbling.accept(extension))
         return self._seen["extension"]
 
     def tables(self) -> Iterator[bytes]:
-        """Return the garbled circuits in parts, only once they are charged."""
+        """Return the garbled circuits in parts, only after they are charged."""
         self._after(self.charged, "GarbleTally")
         return self._garbling.tables()
 
@@ -79,10 +79,10 @@ class Stage:
         return self._once("correction", correction, lambda: self._garbling.labels(correction, self._words))
 
     def open(self, returned: bytes) -> NDArray[np.bool_]:
-        """Return the output bits (instances, outputs) that the `returned` labels stand for.
+        """Return the output bits (instances, outputs) that the `returned` labels encode.
 
         Raises:
-            OstrakaError: `crypto.refused` for a label that none of the circuits has.
+            OstrakaError: `crypto.refused` for a label of none of the circuits.
         """
         self._after("correction" in self._seen, "CompareTally")
         return self._once("returned", returned, lambda: self._garbling.open_outputs(returned))
@@ -94,7 +94,7 @@ class Stage:
                 ErrorCode.BATCH_ALTERED,
                 "This step was sent before with other content; a retry must send the same bytes.",
             )
-        # Noted once it is answered: a step that failed may come again with other content.
+        # Recorded after the answer: a failed step may come again with other content.
         answered = answer()
         self._seen[kind] = digest
         return answered
@@ -106,7 +106,7 @@ class Stage:
 
 
 def out_of_order(step: str) -> OstrakaError:
-    """Return the error for a step that comes before the one it needs."""
+    """Return the error for a step that arrives before the step that it requires."""
     return OstrakaError(
         ErrorCode.BATCH_OUT_OF_ORDER,
         f"{step} comes first in a blind tally; send it, then this again.",
@@ -119,13 +119,13 @@ class BlindTally:
 
     Attributes:
         plan: of the session.
-        session_id: with `batch_id`, what its garblings are bound to.
+        session_id: its garblings are bound to it and to `batch_id`.
         batch_id: of the batch.
         sums: the guardian's half of the histogram, (queries, width), modulo the plan's modulus.
         totals: weight of all votes scheduled for each query, int64 (queries,) in steps of 2^-16 vote.
         noise: draws for this batch, each once.
         passed: which answers may be given, bool (queries, answers); None until the check is opened.
-        stages: what has begun.
+        stages: the stages that have begun.
     """
 
     plan: Plan
@@ -138,19 +138,19 @@ class BlindTally:
     stages: dict[common_pb2.Stage, Stage] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        """Without a check every answer may be given."""
+        """Allow every answer if there is no check."""
         if check_of(self.plan.mechanism, self.plan.classes, self.plan.modulus) is None:
             self.passed = np.ones(self._shape, dtype=np.bool_)
 
     def stage(self, stage: common_pb2.Stage) -> Stage:
-        """Return a stage that has begun; raises `batch.out_of_order` for another."""
+        """Return a stage that has begun; raises `batch.out_of_order` if it has not."""
         found = self.stages.get(stage)
         if found is None:
             raise out_of_order("BeginTally")
         return found
 
     def begin(self, stage: common_pb2.Stage) -> Stage:
-        """Return a stage, whose noise is drawn when it is begun for the first time.
+        """Return a stage; its noise is drawn when it begins for the first time.
 
         Raises:
             OstrakaError: `batch.out_of_order` for a check that the mechanism does not have, or for answers
@@ -184,7 +184,7 @@ class BlindTally:
         return Stage(circuit, words, self._binding(common_pb2.STAGE_CHECK), self.plan.base_transfers)
 
     def _answers(self) -> Stage:
-        # All queries are noised, because that was drawn ahead; those that passed are kept.
+        # All queries get noise, because it was drawn ahead; those that passed are kept.
         passed = self.may_answer().reshape(-1)
         modulus = self.plan.modulus
         words = answer_words(self.plan.mechanism, self.sums, self.totals, self.noise, modulus)[passed]
@@ -196,11 +196,11 @@ class BlindTally:
 
 
 MAX_MESSAGE_BYTES = 2**28
-"""The largest message of a step that is kept in memory whole, 256 MiB: the labels of a batch's words."""
+"""The largest message of a step that is kept in memory as a whole, 256 MiB: the labels of a batch's words."""
 
 
 def instances(plan: Plan, circuit: Circuit, queries: int) -> int:
-    """How often `circuit` is garbled for so many queries: once for each, or for each label of each."""
+    """How often `circuit` is garbled for so many queries: once per query, or once per label of each query."""
     return queries * (plan.mechanism.width(plan.classes) // circuit.words)
 
 

@@ -1,9 +1,10 @@
 """The guardian's words of a blind tally: its half of the histogram with noise, for `tally_circuits`.
 
-They give what `ostraka.guardian.mechanisms` would on the same histogram and the same draws, but for equal
-noisy counts, of which the lower class wins here, and for noisy differences that honest sums never reach: half
-the ring, which a coin decides here, and in a field those of which twice the count is beyond its half. All
-read only what is noised already and a coin, so the cost of an answer is the same.
+They give the results of `ostraka.guardian.mechanisms` on the same histogram and the same draws, with two
+exceptions. Of equal noisy counts the lower class wins here. Noisy differences that honest sums never reach
+also differ: in a ring half the ring, which a coin decides here, and in a field the differences for which
+twice the count is beyond half the field. All circuits read only noisy values and a coin, so the cost of an
+answer is the same.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ def check_words(
     """Return a check's words (instances, words); an instance is a query, or a query and a label, in rows.
 
     Args:
-        mechanism: with a check.
+        mechanism: a mechanism with a check.
         sums: the guardian's half of the histogram (Q, k).
         totals: weight of all votes scheduled for each query, (Q,) in steps of 2^-16 vote.
         noise: draws once, in the order of `ostraka.guardian.mechanisms`.
         modulus: of the sums.
 
     Raises:
-        ValueError: for a mechanism without a check, or one that is not tallied blindly.
+        ValueError: for a mechanism without a check, or without a blind tally.
     """
     require_blind(mechanism)
     check = mechanism.noisy_check
@@ -53,7 +54,7 @@ def answer_words(
     """Return the words (instances, words) of the answers; arguments and order of draws as in `check_words`.
 
     Raises:
-        ValueError: for a mechanism that is not tallied blindly.
+        ValueError: for a mechanism without a blind tally.
     """
     require_blind(mechanism)
     draws = mechanism.draws(*sums.shape)
@@ -68,7 +69,7 @@ def answer_words(
 def confident_check(sums: RingArray, needed: np.int64, draws: NDArray[np.int64], modulus: Modulus) -> Words:
     """Words (Q, k + 1) of `check_circuit(k)`: passes iff max_j |s_j| + draw >= needed.
 
-    |s| is the circular distance of the whole sum from 0, and everything in steps of 2^-16 vote (own
+    |s| is the circular distance of the whole sum from 0; everything is in steps of 2^-16 vote (own
     derivation, docs/confidential-proofs.md).
     """
     arc = _near_both(needed, draws, np.int64(0), modulus)
@@ -93,7 +94,7 @@ def label_check(
 
 
 def noisy_counts(sums: RingArray, draws: NDArray[np.int64], modulus: Modulus) -> Words:
-    """Words (Q, 2k) of `argmax_circuit(k)`: the sums, and the noise that is added once they are folded."""
+    """Words (Q, 2k) of `argmax_circuit(k)`: the sums, and the noise that is added after they are folded."""
     noise = draws.astype(np.uint64) & np.uint64(2**modulus.bits - 1)
     return np.hstack([sums.astype(np.uint64), noise])
 
@@ -107,8 +108,9 @@ def halve_differences(
 ) -> Words:
     """Words (Q k, 1) of `sign_circuit`: whether 2 V - n + noise is above 0, or is 0 and the coin says yes.
 
-    With the coin less 1 added, that is whether the difference is 0 or more, and so is V with half of what is
-    added to 2 V, rounded down: V is whole. Of a ring that sum is taken modulo half of it.
+    With the coin minus 1 added, the question is whether the difference is 0 or more. Because V is whole, that
+    is equivalent to V plus half of the addend of 2 V, rounded down, being 0 or more. In a ring this sum is
+    taken modulo half of the ring.
     """
     added = noise - totals[:, None] + coins - 1
     halved = modulus.add(sums, modulus.wrap(added >> 1))
@@ -116,7 +118,7 @@ def halve_differences(
 
 
 class _Arc(NamedTuple):
-    """The residues from `begin` on, `length` of them; all ones in a word stand for every residue."""
+    """The residues from `begin` on, `length` of them; a word of all ones represents every residue."""
 
     begin: NDArray[np.int64]
     length: NDArray[np.int64]
@@ -127,9 +129,9 @@ def _near_both(
 ) -> _Arc:
     """Find the values nearer than needed - draw to 0 and `apart` in circular distance: they fail the check.
 
-    Those near one of the two are an arc of at most 2^(bits - 1) - 1 values around it, less than half of all
-    residues, so that two such arcs overlap in one arc or not at all. What needs a distance beyond the largest
-    (`Modulus.distance`) never passes. Draws that go beyond what decides are clipped first, so that nothing
+    The values near one of the two are an arc of at most 2^(bits - 1) - 1 values around it, less than half of
+    all residues, so two such arcs overlap in one arc or not at all. A value that needs a distance beyond the
+    largest (`Modulus.distance`) never passes. Draws beyond what matters are clipped first, so nothing
     overflows.
     """
     farthest = 2 ** (modulus.bits - 2)

@@ -1,4 +1,4 @@
-"""`ostraka guardian budget`, `consent` and `publish-epsilon`: what every unit may spend and what it spent."""
+"""`ostraka guardian budget`, `consent` and `publish-epsilon`: what every unit may spend and has spent."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -42,7 +42,7 @@ WIDE = (
 
 
 def show_budgets(budgets: Sequence[admin_pb2.Budget], json: str | None, *, wide: bool = False) -> None:
-    """Write budgets as JSON where it is asked for, and as a table unless stdout has the JSON."""
+    """Write budgets as JSON if requested, and as a table unless stdout carries the JSON."""
     columns, row = (WIDE, _wide_row) if wide else (COLUMNS, _row)
     tell({"budgets": budgets}, columns, map(row, budgets), json)
     if budgets and not wide:
@@ -50,14 +50,14 @@ def show_budgets(budgets: Sequence[admin_pb2.Budget], json: str | None, *, wide:
 
 
 def say_set(reply: admin_pb2.SetBudgetReply, json: str | None) -> None:
-    """Write a budget that was set as JSON where it is asked for, else in one sentence."""
+    """Write a budget that was set as JSON if requested, else in one sentence."""
     budget = reply.budget
     level = f", consent level {budget.level}" if budget.level else ""
     _say(f"epsilon {number_text(budget.epsilon)} set, delta {number_text(budget.delta)}{level}", budget, json)
 
 
 def say_state(reply: admin_pb2.SetBudgetReply, json: str | None) -> None:
-    """Write a unit whose state was changed as JSON where it is asked for, else in one sentence."""
+    """Write a unit whose state was changed as JSON if requested, else in one sentence."""
     _say(", ".join(_states(reply.budget)), reply.budget, json)
 
 
@@ -151,7 +151,7 @@ def history(site: Site, unit: UnitFields, json: Json = None) -> None:
 def _ask_history(
     stub: "admin_pb2_grpc.AdminStub", unit: UnitFields
 ) -> tuple[list[admin_pb2.BudgetEvent], str]:
-    """Return a unit's events, and what its epsilons promise."""
+    """Return a unit's events, and what its epsilons protect."""
     events = list(rows_of(stub.BudgetHistory(admin_pb2.BudgetHistoryRequest(**dict(unit)))))
     budgets = stub.ListBudgets(admin_pb2.ListBudgetsRequest(party=unit.party))
     named = (unit.group, unit.adjacency)
@@ -160,7 +160,7 @@ def _ask_history(
 
 
 def _tell_published(reply: admin_pb2.PublishEpsilonReply, json: str | None) -> None:
-    """Write what was published, for whom, and what it cost; the JSON has the signed statement, too."""
+    """Write what was published, for whom, and its cost; the JSON also contains the signed statement."""
     write_json(plain(reply), json)
     found = reply.published
     own = ", ".join(f"{unit.party}/{unit.group} ({unit.adjacency})" for unit in found.units if unit.own)

@@ -19,13 +19,13 @@ New = Annotated[bool, typer.Option("--new", help="Accept a party that has not re
 
 
 Show = Callable[[Any, str | None], None]
-"""Writes a guardian's reply, also as JSON where the second argument names a place for it."""
+"""Writes a guardian's reply, also as JSON if the second argument names a destination for it."""
 
 
 def add_operations(app: typer.Typer, group: str, show: Show, **by_verb: Show) -> None:
     """Add a command for every operation of a group.
 
-    `show` writes the reply of all but those that `by_verb` names.
+    `by_verb` names the functions that write replies of some operations; `show` writes the rest.
     """
     for operation in OPERATIONS:
         of, _, verb = operation.command.rpartition(" ")
@@ -34,7 +34,7 @@ def add_operations(app: typer.Typer, group: str, show: Show, **by_verb: Show) ->
 
 
 def command_of(operation: type[Operation], show: Show) -> Callable[..., None]:
-    """Return the command that carries an operation out; `show` writes the reply."""
+    """Return the command that carries out an operation; `show` writes the reply."""
 
     def command(site: Site, given: Operation, json: Json = None) -> None:
         show(admin_call(site, given.send), json)
@@ -57,10 +57,10 @@ def command_of(operation: type[Operation], show: Show) -> Callable[..., None]:
 
 
 def require_known(site: Path, party: str) -> None:
-    """Ask whether `party` is meant where the guardian does not know it; at no terminal, refuse.
+    """Ask for confirmation if the guardian does not know `party`; without a terminal, refuse.
 
     Raises:
-        OstrakaError: `party.unknown` where it is not, or where nobody can be asked.
+        OstrakaError: `party.unknown` if the answer is no, or if nobody can be asked.
     """
     problem = unknown_party(site, party)
     if not problem or (

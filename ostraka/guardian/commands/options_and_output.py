@@ -1,4 +1,4 @@
-"""What several commands share: options, and output as JSON to programs, as a table to people."""
+"""Shared parts of several commands: options, and output as JSON for programs or as a table for people."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ def tell(
     rows: Iterable[Sequence[str]],
     json: str | None,
 ) -> None:
-    """Write messages as JSON where it is asked for, and `rows` as a table unless stdout has the JSON."""
+    """Write messages as JSON if requested, and `rows` as a table unless stdout carries the JSON."""
     write_json({name: [plain(message) for message in messages] for name, messages in found.items()}, json)
     if json != "-":
         show(columns, rows)
@@ -36,6 +36,6 @@ def show(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def say(text: str, json: str | None) -> None:
-    """Print a sentence unless stdout has the JSON."""
+    """Print a sentence unless stdout carries the JSON."""
     if json != "-":
         Screen().print(text, soft_wrap=True, highlight=False)

@@ -1,4 +1,4 @@
-"""`ostraka guardian party` and `revoke`: who may answer, and whose certificates count no more."""
+"""`ostraka guardian party` and `revoke`: who may answer, and whose certificates are revoked."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`ostraka guardian policy`: what the guardian holds every session to."""
+"""`ostraka guardian policy`: the rules that the guardian applies to every session."""
 
 from ostraka.common.console.cli import write_json
 from ostraka.common.console.commands import CommandGroup

@@ -1,4 +1,4 @@
-"""`ostraka guardian session`: what was asked, and what it cost at worst."""
+"""`ostraka guardian session`: queries, answers and their worst-case cost."""
 
 from collections.abc import Iterable, Sequence
 

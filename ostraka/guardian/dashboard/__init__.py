@@ -1,1 +1,1 @@
-"""The guardian's console: what administrators see and set, as pages of a browser."""
+"""The guardian's console: what administrators see and set, as pages in a browser."""

@@ -20,17 +20,18 @@ from ostraka.common.identity.identity import identity_of
 COOKIE = "ostraka-console"
 IDLE_S = 30 * 60
 REFRESH = "ostraka-refresh"
-"""Header of requests that the page's script sends by itself: they keep nobody signed in."""
+"""Header of requests that the page's script sends by itself: they do not extend a login."""
 
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who looks at the console.
+    """A visitor of the console.
 
     Attributes:
-        name: for people.
-        uri: of the certificate that was shown; empty where the console's own certificate speaks for them.
-        csrf: what every form of theirs carries, and nobody else can know.
+        name: the name to display.
+        uri: the URI of the visitor's certificate; empty if the console's own certificate acts for the
+            visitor.
+        csrf: the secret in each of the visitor's forms, which nobody else can know.
     """
 
     name: str
@@ -42,12 +43,12 @@ class Door(Protocol):
     """Decides who may enter."""
 
     def visitor(self, request: HTTPConnection) -> Visitor | None:
-        """Who asks; None for nobody known; raises `identity.*` for a certificate that is refused."""
+        """Who asks; None for an unknown visitor; raises `identity.*` for a refused certificate."""
         ...
 
 
 class _Forms:
-    """Makes the secrets of forms, each one bound to who it was made for."""
+    """Makes the secrets of forms, each bound to one visitor."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
@@ -57,9 +58,9 @@ class _Forms:
 
 
 class Tokens:
-    """Lets in who shows a token once, and knows the browser by a cookie from then on, on loopback.
+    """Admits a visitor with a one-time token, then recognises the browser by a cookie; on loopback.
 
-    Of tokens and cookies only digests are kept. One token is open at a time.
+    Only digests of tokens and cookies are kept. One token is open at a time.
     """
 
     def __init__(self, clock: Clock, tell: Callable[[str], object]) -> None:
@@ -78,7 +79,7 @@ class Tokens:
 
     def enter(self, token: str) -> str | None:
         """Return a cookie for the open token, which is then void; None for any other token."""
-        # Compared in constant time: how long a refusal takes must not tell how much of a token is right.
+        # Compared in constant time: the time of a refusal must not reveal how much of a token is right.
         if self._open is None or not hmac.compare_digest(self._open, _digest(token)):
             self.invite()
             return None
@@ -92,21 +93,21 @@ class Tokens:
         self._seen.pop(_digest(request.cookies.get(COOKIE, "")), None)
 
     def visitor(self, request: HTTPConnection) -> Visitor | None:
-        """Who shows the cookie of a browser that was not idle for `IDLE_S` seconds; invites anybody else."""
+        """Who has the cookie of a browser that was active within `IDLE_S` seconds; invites anybody else."""
         now = self._clock.now()
         self._seen = {key: last for key, last in self._seen.items() if now - last < IDLE_S}
         key = _digest(request.cookies.get(COOKIE, ""))
         if key not in self._seen:
             self.invite()
             return None
-        # A page left open asks for itself now and then, which is no sign of anybody.
+        # A page left open reloads itself now and then, which is no sign of a person.
         if REFRESH not in request.headers:
             self._seen[key] = now
         return Visitor("a browser on this machine", self._forms.csrf(key))
 
 
 class CertificateDoor:
-    """Lets in who shows an administrator's certificate of the federation, checked with every request."""
+    """Admits visitors with an administrator's certificate of the federation, checked at every request."""
 
     def __init__(self, credentials: Credentials, clock: Clock) -> None:
         self._credentials = credentials
@@ -114,7 +115,7 @@ class CertificateDoor:
         self._forms = _Forms()
 
     def visitor(self, request: HTTPConnection) -> Visitor | None:
-        """Who shows a certificate; raises `identity.*` for one that is no administrator's or not valid."""
+        """Who has a certificate; raises `identity.*` if it is not an administrator's or not valid."""
         pem = request.scope.get("extensions", {}).get("tls", {}).get("client_cert_chain", ())
         if not pem:
             return None

@@ -1,4 +1,4 @@
-"""The console as an application: which page is where, and login by one-time token."""
+"""The console as an application: its routes, and login by one-time token."""
 
 from pathlib import Path
 from typing import Any
@@ -33,9 +33,9 @@ def make_app(console: Console, door: Door, origins: frozenset[str]) -> ASGIApp:
     """Return the console behind its guard.
 
     Args:
-        console: what the pages show.
-        door: who may see them.
-        origins: the console's own, scheme://host:port.
+        console: the contents of the pages.
+        door: decides who may see them.
+        origins: the console's own origins, scheme://host:port.
     """
     routes = [
         Route("/", overview_views.overview),
@@ -66,13 +66,13 @@ def make_app(console: Console, door: Door, origins: frozenset[str]) -> ASGIApp:
 
 
 def _refuse(request: Request, error: Any) -> Response:
-    """Return the page for what the guardian, or the console, refused."""
+    """Return the page for a refusal by the guardian or the console."""
     group = str(error.code).partition(".")[0]
     return refusal(request, _STATUS.get(error.code, 403 if group == "identity" else 400), error.message)
 
 
 def _fail(request: Request, error: Any) -> Response:
-    """Return the page for an error of the console's own, which its guard logs."""
+    """Return the page for an internal error of the console, which its guard logs."""
     return refusal(request, 500, "The console had an internal error; its log has the details.")
 
 
@@ -81,7 +81,7 @@ def _no_page(request: Request, error: Any) -> Response:
 
 
 async def enter(request: Request) -> Response:
-    """Swap the token of the URL for a cookie."""
+    """Exchange the token of the URL for a cookie."""
     door: Tokens = request.app.state.door
     cookie = door.enter(request.query_params.get("token", ""))
     if cookie is None:

@@ -1,4 +1,4 @@
-"""The audit log as a page, and files for auditors of the guardian: report, log, charges, signed head."""
+"""The audit log as a page, and files for the guardian's auditors: report, log, charges, signed head."""
 
 import tempfile
 from collections.abc import Callable, Sequence
@@ -22,11 +22,11 @@ from ostraka.guardian.dashboard.middleware import check_form
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
 MAX_HEADS = 100
-"""Kept heads that one verification takes."""
+"""Largest number of kept heads in one verification."""
 
 
 def audit(request: Request) -> Response:
-    """Show the head and a page of rows, the newest first."""
+    """Show the head and a page of rows, newest first."""
     until = _number(request.query_params.get("until"))
     head, rows = console_of(request).ask(lambda stub: newest(stub, until))
     older = rows[-1].sequence - 1 if rows else 0
@@ -34,7 +34,7 @@ def audit(request: Request) -> Response:
 
 
 async def verify(request: Request) -> Response:
-    """Check the whole log as the guardian exports it, and that it holds the heads that were uploaded."""
+    """Check the whole log that the guardian exports, and that it contains the uploaded heads."""
     async with request.form(max_files=MAX_HEADS, max_fields=2) as form:
         check_form(request, form.get("csrf"))
         uploads = [file for file in form.getlist("heads") if isinstance(file, UploadFile) and file.filename]
@@ -61,7 +61,7 @@ def _verify(console: Console, heads: Sequence[common_pb2.AuditHead]) -> tuple[bo
 
 
 def _number(text: str | None) -> int | None:
-    """Return a row's number; None where there is none."""
+    """Return a row's number; None if there is none."""
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
@@ -72,7 +72,7 @@ Write = Callable[[admin_pb2_grpc.AdminStub, IO[str]], object]
 
 
 def downloads(request: Request) -> Response:
-    """Show what there is to download."""
+    """Show the available downloads."""
     return page(request, "downloads.html")
 
 
@@ -85,7 +85,7 @@ def report(request: Request) -> Response:
 
 
 def audit_log(request: Request) -> Response:
-    """Every row of the audit log, one JSON object a line."""
+    """Every row of the audit log, one JSON object per line."""
     asked = admin_pb2.ExportAuditRequest()
     return _write_file(
         console_of(request),
@@ -118,14 +118,14 @@ def _attach(content: bytes, name: str, media_type: str) -> Response:
 
 
 def _write_file(console: Console, write: Write, name: str, media_type: str) -> Response:
-    """Return a file that may be too large for memory, removed once it was sent."""
+    """Return a file that may be too large for memory; it is removed after it was sent."""
     with tempfile.NamedTemporaryFile(
         "w", encoding="utf-8", newline="", prefix="ostraka-", delete=False
     ) as file:
         path = Path(file.name)
         try:
             console.ask(lambda stub: _write_anew(stub, write, file))
-        except BaseException:  # the visitor who goes away among them: nobody else removes the file
+        except BaseException:  # also when the visitor goes away: nobody else removes the file
             path.unlink()
             raise
     return FileResponse(
@@ -134,7 +134,7 @@ def _write_file(console: Console, write: Write, name: str, media_type: str) -> R
 
 
 def _write_anew(stub: admin_pb2_grpc.AdminStub, write: Write, file: IO[str]) -> None:
-    """Write from the beginning: another replica may be asked after one that failed half-way."""
+    """Write from the beginning: another replica may be asked after one failed half-way."""
     file.seek(0)
     file.truncate()
     write(stub, file)
@@ -145,7 +145,7 @@ def _as_file(name: str) -> dict[str, str]:
 
 
 def _span(request: Request) -> tuple[int, int]:
-    """Return the days asked for, as `span` does; raises `message.invalid`."""
+    """Return the requested days, as `span` does; raises `message.invalid`."""
     first, last = (_day(request.query_params.get(name, "")) for name in ("from", "to"))
     return span(first, last)
 

@@ -25,7 +25,7 @@ from ostraka.guardian.policy import parse_policy
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 Values: TypeAlias = Mapping[str, str]
-"""What a form sent; an uploaded file in base64."""
+"""The values of a form; an uploaded file is in base64."""
 
 FORMS: Mapping[str, type[ConsoleOperation]] = {
     found.form.name: found for found in OPERATIONS if issubclass(found, ConsoleOperation)
@@ -33,7 +33,7 @@ FORMS: Mapping[str, type[ConsoleOperation]] = {
 
 
 def fields_of(operation: type[ConsoleOperation]) -> Mapping[str, FieldInfo]:
-    """Return the fields that a form asks for beside the reason."""
+    """Return the fields of a form, except the reason."""
     return {name: field for name, field in operation.model_fields.items() if field.title}
 
 
@@ -43,15 +43,16 @@ def kind(field: FieldInfo) -> str:
 
 
 def is_required(field: FieldInfo) -> bool:
-    """Return whether a field may not be empty: an empty number is its default, and so is text without one."""
+    """Return whether a field must be filled in; numbers with a default and texts with default "" need not."""
     return field.is_required() or (kind(field) != "number" and field.default != "")
 
 
 def fill(operation: type[ConsoleOperation], values: Values) -> ConsoleOperation:
-    """Return the operation that a form asks for; the guardian checks whether values are in range.
+    """Return the operation that a form describes; the guardian checks whether values are in range.
 
     Raises:
-        OstrakaError: `message.invalid` for a value that is missing or no number; what a file's reader raises.
+        OstrakaError: `message.invalid` for a missing value or one that is not a number; what a file's reader
+            raises.
     """
     given = {name: _parse(name, field, values[name]) for name, field in fields_of(operation).items()}
     return operation.model_construct(**given, reason=values["reason"])
@@ -69,29 +70,29 @@ def _parse(name: str, field: FieldInfo, text: str) -> Any:
 
 
 def result_text(request: Request) -> str:
-    """Return what the page says after an operation that led to it."""
+    """Return the message of the page after an operation that led to it."""
     operation = FORMS.get(request.query_params.get("done", ""))
     return operation.form.done if operation else ""
 
 
 MAX_VALUE_CHARS = 64 << 10
-"""Characters of one value of a form."""
+"""Largest number of characters of one value of a form."""
 
 
 def form(request: Request) -> Response:
-    """Show what an operation asks for, filled in as far as the URL says."""
+    """Show the form of an operation, with the values that the URL gives."""
     return _form(request, _operation(request), dict(request.query_params), "")
 
 
 async def confirm(request: Request) -> Response:
-    """Show what an operation would do, or the form again where it would be refused."""
+    """Show what an operation would do, or the form again if it would be refused."""
     operation = _operation(request)
     values, _ = await _read_form(request, operation)
     return await run_in_threadpool(_apply, request, operation, values, None)
 
 
 async def apply(request: Request) -> Response:
-    """Do what was confirmed, if it is still what would be done."""
+    """Do what was confirmed, unless its effect has changed meanwhile."""
     operation = _operation(request)
     values, seen = await _read_form(request, operation)
     return await run_in_threadpool(_apply, request, operation, values, seen)
@@ -110,9 +111,9 @@ def _operation(request: Request) -> type[ConsoleOperation]:
 
 
 async def _read_form(request: Request, operation: type[ConsoleOperation]) -> tuple[Values, str]:
-    """Return the values of a form, its reason among them, and the digest of what was confirmed."""
+    """Return the values of a form, with its reason, and the digest of what was confirmed."""
     names = (*fields_of(operation), "reason")
-    # Beside the fields come the form's secret and the digest of what was seen.
+    # Besides the fields, a form sends its secret and the digest of the preview.
     async with request.form(max_files=1, max_fields=len(names) + 2, max_part_size=MAX_VALUE_CHARS) as sent:
         check_form(request, sent.get("csrf"))
         return {name: await _value(sent, name) for name in names}, str(sent.get("seen", ""))
@@ -126,7 +127,7 @@ async def _value(sent: FormData, name: str) -> str:
 
 
 def _apply(request: Request, operation: type[ConsoleOperation], values: Values, seen: str | None) -> Response:
-    """Apply what was seen; show it first where nothing was, or where it has changed since."""
+    """Apply what was seen; show it first if nothing was seen, or if it has changed since."""
     console = console_of(request)
     form = operation.form
     try:
@@ -154,7 +155,7 @@ def _apply(request: Request, operation: type[ConsoleOperation], values: Values, 
 
 
 def _attribute(request: Request, reason: str) -> str:
-    """Return the reason, with its author where that is not the administrator that the console calls as."""
+    """Return the reason, with its author if that is not the console's own administrator."""
     uri = request.scope["visitor"].uri
     own = console_of(request).credentials.identity.uri
     return reason if uri in ("", own) else f"{reason} ({uri})"
@@ -177,7 +178,7 @@ def _form(request: Request, operation: type[ConsoleOperation], values: Values, p
 
 
 def _find_known(console: Console, operation: type[ConsoleOperation]) -> Mapping[str, Sequence[str]]:
-    """Return names to choose from, by the field of the form that asks for one."""
+    """Return names to choose from, for each field of the form that has them."""
     if "party" not in operation.model_fields:
         return {}
     parties = console.ask(lambda stub: list(stub.ListParties(admin_pb2.ListPartiesRequest())))
@@ -186,7 +187,7 @@ def _find_known(console: Console, operation: type[ConsoleOperation]) -> Mapping[
 
 
 def _levels(console: Console, operation: type[ConsoleOperation]) -> Sequence[str]:
-    """Consent levels of the policy in force, where the form asks for one."""
+    """Consent levels of the policy in force, if the form has such a field."""
     if "level" not in operation.model_fields:
         return ()
     policy = console.ask(lambda stub: stub.ShowPolicy(admin_pb2.ShowPolicyRequest()))

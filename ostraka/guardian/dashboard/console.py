@@ -32,13 +32,13 @@ PAGE = 100
 """Rows on one page."""
 
 RECENT = 2000
-"""Rows that are searched for policies."""
+"""Number of newest rows that are searched for policies."""
 
 
 def newest(
     stub: admin_pb2_grpc.AdminStub, until: int | None
 ) -> tuple[common_pb2.AuditHead, Sequence[admin_pb2.AuditRow]]:
-    """Return the head, and the `PAGE` rows up to row `until` (the last one where None), newest first."""
+    """Return the head, and the `PAGE` rows up to row `until` (None: the last one), newest first."""
     head = stub.Head(admin_pb2.HeadRequest())
     last = head.sequence if until is None else min(until, head.sequence)
     rows = _rows(stub, last - PAGE + 1, PAGE)
@@ -53,7 +53,7 @@ def policies(stub: admin_pb2_grpc.AdminStub) -> Sequence[admin_pb2.AuditRow]:
 
 
 def contents_of(row: admin_pb2.AuditRow) -> dict[str, Any]:
-    """Return what a row says; raise `message.invalid` where that is not a JSON object."""
+    """Return the contents of a row; raise `message.invalid` if they are not a JSON object."""
     try:
         said = json.loads(row.payload)
     except (ValueError, RecursionError) as error:
@@ -80,7 +80,7 @@ def amount(value: float) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number that somebody set, as it was set."""
+    """Return a number that somebody set, exactly as it was set."""
     return f"{value:g}"
 
 
@@ -90,7 +90,7 @@ def percent(part: float, whole: float) -> float:
 
 
 def audit_details(row: admin_pb2.AuditRow) -> Mapping[str, str]:
-    """Return what an audit row says besides its kind and reason, long values shortened; its hash last."""
+    """Return an audit row's fields except kind and reason, with long values shortened; its hash last."""
     said = contents_of(row)
     details = {key: _short(value) for key, value in said.items() if key not in {"kind", "reason"}}
     return details | {"hash": row.hash.hex()}
@@ -107,14 +107,14 @@ def audit_about(row: admin_pb2.AuditRow) -> str:
 
 
 def audit_who(row: admin_pb2.AuditRow) -> str:
-    """Return the administrator or site whose doing an audit row is; empty for the guardian's own."""
+    """Return the administrator or site that caused an audit row; empty if the guardian did."""
     said = contents_of(row)
     querier = said.get("querier")
     return str(said.get("by", "")) if querier is None else Identity.parse(str(querier)).site
 
 
 def audit_field(row: admin_pb2.AuditRow, name: str) -> str:
-    """Return one field of an audit row; empty where it has none."""
+    """Return one field of an audit row; empty if the row has no such field."""
     return str(contents_of(row).get(name, ""))
 
 
@@ -160,10 +160,10 @@ class Console:
 
     Attributes:
         site: the administrator's site.
-        credentials: what the guardian knows it by.
-        clock: tells now.
+        credentials: the administrator's credentials at the guardian.
+        clock: the source of the current time.
         allow_changes: whether anything may be changed.
-        cipher: of the ledger's key, where the administrator gave it.
+        cipher: the cipher of the ledger's key, if the administrator gave it.
     """
 
     site: SiteConfig
@@ -173,7 +173,7 @@ class Console:
     cipher: Cipher | None = field(repr=False, default=None)
 
     def ask(self, call: Callable[[admin_pb2_grpc.AdminStub], Reply]) -> Reply:
-        """Return what the guardian answers; raises OstrakaError with its refusal."""
+        """Return the guardian's answer; raises OstrakaError with its refusal."""
         return admin_call(self.site.folder, call)
 
     def now_ms(self) -> int:
@@ -182,13 +182,13 @@ class Console:
 
 
 def console_of(request: Request) -> Console:
-    """Return the console that a request came to."""
+    """Return the console that received a request."""
     console: Console = request.app.state.console
     return console
 
 
 def page(request: Request, template: str, /, *, status: int = 200, **values: Any) -> Response:
-    """Return the page that a template makes of `values`."""
+    """Return the page that a template renders from `values`."""
     console = console_of(request)
     shared = {
         "federation": console.site.federation,

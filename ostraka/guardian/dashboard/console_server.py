@@ -28,7 +28,7 @@ from ostraka.guardian.dashboard.app import make_app
 from ostraka.guardian.dashboard.console import Console
 
 Tell = Callable[[str], object]
-"""Says a URL to whoever started the console, and to nobody else."""
+"""Shows a URL to the person who started the console, and to nobody else."""
 
 
 def serve(
@@ -44,7 +44,7 @@ def serve(
     """Serve the console of the administrator's folder `folder` until SIGTERM or SIGINT.
 
     Raises:
-        OstrakaError: as `running`.
+        OstrakaError: as for `running`.
     """
     stop = stop_on_signal()
     shown = running(folder, listen, tls=tls, allow_changes=allow_changes, tell=tell, ledger_key=ledger_key)
@@ -71,11 +71,11 @@ def running(
     Args:
         folder: an administrator's site folder.
         listen: host:port; port 0 lets the system choose.
-        tls: serve whoever shows an administrator's certificate; else who was told a token, on loopback.
-        allow_changes: offer what changes something.
-        tell: is given each URL that opens the console.
-        clock: tells now.
-        ledger_key: file of the ledger's key, to show what votes cost; without one nothing of that is shown.
+        tls: admit visitors with an administrator's certificate; else visitors with a token, on loopback.
+        allow_changes: offer operations that change something.
+        tell: called with each URL that opens the console.
+        clock: the source of the current time.
+        ledger_key: file of the ledger's key, to show data-dependent costs; without it they are not shown.
 
     Raises:
         OstrakaError: `server.insecure_refused`, `server.port_in_use`, `config.invalid`, `identity.*`.
@@ -121,11 +121,11 @@ def _check(credentials: Credentials, clock: Clock, listen: str, tls: bool) -> No
 
 
 MAX_HEADERS_BYTES = 16 << 10
-"""Bytes that the headers of a request may have."""
+"""Largest size of a request's headers in bytes."""
 
 
 def bind(listen: str) -> socket.socket:
-    """Open a socket that holds `listen` (host:port); raises `server.port_in_use`."""
+    """Open a socket bound to `listen` (host:port); raises `server.port_in_use`."""
     host, port = split_address(listen)
     taken: socket.socket | None = None
     try:
@@ -146,15 +146,15 @@ def bind(listen: str) -> socket.socket:
 
 
 def address_of(listen: str, taken: socket.socket) -> str:
-    """host:port as `listen` named the host and the system chose the port."""
+    """host:port, with the host of `listen` and the port that the system chose."""
     return f"{listen.rpartition(':')[0]}:{taken.getsockname()[1]}"
 
 
 def origins(address: str, certificate_pem: bytes | None) -> frozenset[str]:
-    """Every origin that a browser may call the console at `address` by.
+    """Every origin under which a browser may call the console at `address`.
 
-    Without a certificate these are names of loopback; with one the names in it, and the address itself unless
-    that stands for all of the machine's.
+    Without a certificate these are the names of loopback. With one they are the names in it and the address
+    itself, unless the address is a wildcard for all addresses of the machine.
     """
     host, _, port = address.rpartition(":")
     if certificate_pem is None:
@@ -164,7 +164,7 @@ def origins(address: str, certificate_pem: bytes | None) -> frozenset[str]:
 
 
 def config(app: ASGIApp, credentials: Credentials | None) -> uvicorn.Config:
-    """How `app` is served; with `credentials` under TLS that wants a certificate of the client's, too."""
+    """How `app` is served; with `credentials` under TLS that also requires a client certificate."""
     tls: dict[str, Any] = {}
     if credentials is not None:
         folder: Path = credentials.folder
@@ -192,7 +192,7 @@ def config(app: ASGIApp, credentials: Credentials | None) -> uvicorn.Config:
 
 
 class _WithCertificate(H11Protocol):
-    """HTTP whose requests carry the client's certificate, as ASGI's TLS extension names it."""
+    """HTTP whose requests carry the client's certificate, under the name of ASGI's TLS extension."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)

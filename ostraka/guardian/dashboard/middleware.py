@@ -14,10 +14,10 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.dashboard.access import Door, Visitor
 
 MAX_BODY_BYTES = 1 << 20
-"""Bytes that a request may have."""
+"""Largest size of a request's body in bytes."""
 
 OPEN = ("/static/", "/enter")
-"""What is shown to whom nobody let in."""
+"""Paths that are shown without a login."""
 
 HEADERS = {
     "content-security-policy": (
@@ -27,18 +27,18 @@ HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "cache-control": "no-store",
-    # Not no-referrer, under which browsers send forms without their origin.
+    # Not no-referrer: browsers would then send forms without their origin.
     "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
 
 Refuse = Callable[[Request, int, str], Response]
-"""Makes the page of a refusal: its status, and one sentence."""
+"""Makes the page of a refusal from its status and one sentence."""
 
 
 class ConsoleMiddleware:
-    """Stands before the whole application: host, origin, visitor, size of bodies, headers of answers."""
+    """Wraps the whole application: host, origin, visitor, size of bodies, headers of answers."""
 
     def __init__(self, app: ASGIApp, door: Door, origins: frozenset[str], refuse: Refuse) -> None:
         self._app = app
@@ -47,7 +47,7 @@ class ConsoleMiddleware:
         self._refuse = refuse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; what goes wrong with it is logged, and its connection just ends."""
+        """Answer one request; an error is logged, and the connection just ends."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -64,7 +64,7 @@ class ConsoleMiddleware:
             log.error("console.internal", error=type(error).__name__, path=request.url.path)
 
     def _refusal(self, request: Request) -> Response | None:
-        """Return what a request is refused with before any page sees it, if it is."""
+        """Return the refusal of a request before any page sees it, or None."""
         origin = f"{request.scope['scheme']}://{request.headers.get('host', '')}"
         if origin not in self._origins:
             return self._refuse(request, 421, "The console is not served under this name; open its own URL.")
@@ -109,7 +109,7 @@ def check_form(request: Request, csrf: object) -> None:
 
 
 def _with_headers(send: Send) -> Send:
-    """Answers with the headers that every one has."""
+    """Add the common headers to every answer."""
 
     async def answering(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -122,7 +122,7 @@ def _with_headers(send: Send) -> Send:
 
 
 def _limit(receive: Receive) -> Receive:
-    """Bodies of at most `MAX_BODY_BYTES` bytes, whatever length they claim."""
+    """Limit bodies to `MAX_BODY_BYTES` bytes, whatever length they claim."""
     taken = 0
 
     async def receive_some() -> Any:

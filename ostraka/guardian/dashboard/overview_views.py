@@ -1,4 +1,4 @@
-"""Parties and what they have spent, one party, the policy, sessions, and what votes cost."""
+"""Pages of parties and their spending, one party, the policy, sessions, and data-dependent costs."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -24,10 +24,10 @@ from ostraka.guardian.policy import parse_policy
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
 EXPIRY_DAYS = 30
-"""Days before a certificate's end from which on it is worth a warning."""
+"""Days before the end of a certificate from which a warning is shown."""
 
 LOW = 0.1
-"""Share of a budget that may be left before it is worth a warning."""
+"""Fraction of a budget below which a warning is shown."""
 
 
 def warnings(
@@ -111,20 +111,20 @@ def _budget_warnings(budgets: Sequence[admin_pb2.Budget]) -> Iterator[str]:
             )
 
 
-# A plot in pixels: as wide as the page's column.
+# The plot's size in pixels: as wide as the page's column.
 WIDTH = 960
-# A quarter of the width: low enough that several units show on one screen.
+# A quarter of the width: low enough to show several units on one screen.
 HEIGHT = 240
-# The left margin holds the numbers of the axis of epsilon.
+# The left margin shows the numbers of the epsilon axis.
 LEFT = 56
-# Half of a time's text would go beyond a narrower one.
+# Half of a time's text would extend beyond a narrower margin.
 RIGHT = 16
-TOP = 16  # as the right one
-# The lower margin holds the times.
+TOP = 16  # the same as the right margin
+# The lower margin shows the times.
 BOTTOM = 32
-# Parts of the time axis: five times, written out, fit beside each other.
+# Parts of the time axis: five times fit side by side.
 TIMES = 4
-# Parts of the other axis at most: its numbers need room for one line each.
+# Largest number of parts of the other axis: each number needs one line.
 AMOUNTS = 5
 
 DAY_MS = 86_400_000
@@ -140,14 +140,14 @@ class Tick:
 
 @dataclass(frozen=True)
 class Plot:
-    """Worst-case epsilon spent, and the budget's epsilon, as steps over time.
+    """Worst-case epsilon spent, and the budget's epsilon, as step functions of time.
 
     Attributes:
-        spent: path of what was spent.
+        spent: path of the spent epsilon.
         area: the same, closed along the axis.
         budget: path of the budget.
         times: marks of the time axis.
-        amounts: marks of the axis of epsilon.
+        amounts: marks of the epsilon axis.
     """
 
     spent: str
@@ -166,7 +166,7 @@ class Plot:
 def draw(events: Sequence[admin_pb2.BudgetEvent], now_ms: int) -> Plot:
     """Return the plot of a unit's `events`, oldest first, up to now."""
     begin = events[0].time_unix_ms
-    # A minute at least, and the last event whatever this machine's clock says: a plot needs some width.
+    # A minute at least, and up to the last event whatever this machine's clock says: a plot needs some width.
     end = max(now_ms, begin + 60_000, events[-1].time_unix_ms)
     largest = max(max(event.epsilon, event.epsilon_worst_case) for event in events)
     step = _step(largest)
@@ -197,7 +197,7 @@ def _steps(times: Sequence[float], values: Sequence[float], end: float) -> str:
 
 
 def _step(largest: float) -> float:
-    """Return the smallest of 1, 2, 2.5 and 5 times a power of ten of which `AMOUNTS` reach `largest`."""
+    """Return the least of 1, 2, 2.5 and 5 times a power of ten such that `AMOUNTS` steps reach `largest`."""
     least = max(largest, 1e-6) / AMOUNTS
     power = 10.0 ** math.floor(math.log10(least))
     return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= least * (1 - 1e-9))
@@ -215,7 +215,7 @@ def _time(time_ms: float, span_ms: int) -> str:
 
 
 EVENTS = 500
-"""Events of a unit that are listed, the newest ones; `ostraka guardian budget history` has all."""
+"""Number of a unit's newest events on the page; `ostraka guardian budget history` lists all."""
 
 
 @dataclass(frozen=True)
@@ -228,9 +228,9 @@ class PartyUnits:
 
 @dataclass(frozen=True)
 class UnitHistory:
-    """A unit with the newest of what happened to it, how much that was, and a plot of all of it.
+    """A unit with its newest events, their number, and a plot of all events.
 
-    Beside each event is by how much it raised the worst-case epsilon that is spent.
+    Each event comes with the amount by which it raised the worst-case epsilon spent.
     """
 
     budget: admin_pb2.Budget
@@ -240,7 +240,7 @@ class UnitHistory:
 
 
 def overview(request: Request) -> Response:
-    """Show every party with its budgets, and what needs an administrator's attention."""
+    """Show every party with its budgets, and the warnings for an administrator."""
     console = console_of(request)
     parties, budgets, policy, head = console.ask(_read)
     owned: dict[str, list[admin_pb2.Budget]] = {info.site: [] for info in parties}
@@ -271,7 +271,7 @@ def party(request: Request) -> Response:
 
 
 def policy(request: Request) -> Response:
-    """Show the policy in force, and which consent level every unit has."""
+    """Show the policy in force, and the consent level of every unit."""
     console = console_of(request)
     reply, budgets, applied = console.ask(
         lambda stub: (
@@ -325,7 +325,7 @@ def _history(stub: admin_pb2_grpc.AdminStub, budget: admin_pb2.Budget, now_ms: i
 
 
 def with_charges(events: Sequence[admin_pb2.BudgetEvent]) -> list[tuple[admin_pb2.BudgetEvent, float]]:
-    """Return events, oldest first, each with what it added to the epsilon that is spent at worst."""
+    """Return events, oldest first, each with the worst-case epsilon that it added."""
     spent = [0.0, *(event.epsilon_worst_case for event in events)]
     return [(event, after - before) for event, before, after in zip(events, spent, spent[1:], strict=False)]
 
@@ -356,7 +356,7 @@ def session(request: Request) -> Response:
 
 
 def confidential(request: Request) -> Response:
-    """Show every unit's data-dependent total, marked; refused where the console has no key."""
+    """Show every unit's data-dependent total, marked; refused if the console has no key."""
     console = console_of(request)
     cipher = console.cipher
     if cipher is None:

@@ -1,4 +1,4 @@
-"""Data-dependent costs of released batches, computed after their answers left and away from later ones."""
+"""Data-dependent costs of released batches, computed after their answers left and apart from later ones."""
 
 from ostraka.guardian.figures.figures import Figures, Store, computing
 

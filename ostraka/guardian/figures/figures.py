@@ -1,4 +1,4 @@
-"""Data-dependent figures of released batches, on a public schedule."""
+"""Data-dependent costs of released batches, stored on a public schedule."""
 
 from __future__ import annotations
 
@@ -18,25 +18,26 @@ from ostraka.guardian.ledger import Charge, UnitKey
 from ostraka.guardian.sessions.data_dependent import DataDependentCosts
 
 PERIOD_S = 600.0
-"""How often figures are stored. A batch has at least so long to be computed, and at most twice as long."""
+"""How often costs are stored. A batch has at least this long to be computed, and at most twice as long."""
 TICK_S = 1.0
-"""How often batches go to the process that computes, by when their answers have left."""
+"""How often batches go to the computing process; their answers have left by then."""
 MAX_COUNTS = 4_000_000
-"""Counts of the histograms that are taken in one period: 32 MB. Further batches keep the worst case."""
+"""Largest number of histogram counts that one period takes: 32 MB. Further batches keep the worst case."""
 
 
 Store = Callable[[str, int, Mapping[UnitKey, int], Mapping[UnitKey, bytes]], None]
-"""Replaces what a released batch, by session and id, is said to have cost on its votes; keeps its totals."""
+"""Replaces the recorded data-dependent cost of a released batch, by session and id; stores its totals."""
 
 
 @contextmanager
 def computing(store: Store, *, finish: bool = False) -> Iterator[Figures]:
-    """Figures of the batches that are added within the block, at whose end they are closed.
+    """Compute costs of batches that are added within the block; close at its end.
 
     With `finish`, the end waits until all are computed.
     """
-    # Whom somebody waits for must not wait itself: on a busy machine the lowest priority gets no processor.
-    # Only a guardian whose times may tell votes finishes, so that nothing is hidden by it there.
+    # With `finish` somebody waits for this process, so it must not have the lowest priority: on a busy
+    # machine that gets no processor. Only a guardian whose times may reveal votes uses `finish`, so the
+    # priority hides nothing there.
     figures = Figures(store, finish=finish, computer=partial(Computer, gives_way=not finish))
     done = threading.Event()
 
@@ -58,7 +59,7 @@ def computing(store: Store, *, finish: bool = False) -> Iterator[Figures]:
 class _ReleasedBatch:
     """A released batch, with the amounts that it was charged.
 
-    `orders` are those of its units' budgets where totals of them are kept, else nothing.
+    `orders` are the orders of its units' budgets if their totals are kept, else empty.
     """
 
     number: int
@@ -68,25 +69,25 @@ class _ReleasedBatch:
     orders: Mapping[UnitKey, float]
 
     def figures(self, known: Mapping[int, Amounts]) -> Mapping[UnitKey, int]:
-        """Return what to store for the batch: what it was charged where nothing is known."""
+        """Return the costs to store for the batch: the charged amounts if nothing is known."""
         if self.number not in known:
             return self.charged
         return dict(zip(self.charged, known[self.number].spent, strict=True))
 
     def totals(self, known: Mapping[int, Amounts]) -> Mapping[UnitKey, bytes]:
-        """Return what to keep of each unit, as long where nothing is known."""
+        """Return the totals to store for each unit, of the same length if nothing is known."""
         totals = [VoteTotal.of_worst_case(order, self.charged[unit]) for unit, order in self.orders.items()]
         found = known[self.number].totals if self.number in known else totals
         return {unit: total.to_bytes() for unit, total in zip(self.orders, found, strict=True)}
 
 
 class Figures:
-    """Takes released batches, has them computed, and stores what they cost on their votes.
+    """Takes released batches, has them computed, and stores their data-dependent costs.
 
-    Nothing that can be noticed outside depends on how long a computation takes. Batches are handed to a
-    process of the lowest priority at whole seconds, and at the end of every period those that were handed
-    over before the period began are stored, all in the same way: the others with the worst case that they
-    were charged. What is not stored by the end keeps the worst case.
+    Nothing that is visible outside depends on the time of a computation. Batches are handed to a process of
+    the lowest priority at whole seconds. At the end of every period, all batches that were handed over before
+    the period began are stored in the same way; a batch that is not computed is stored with its charged worst
+    case. A batch that is not stored by the end keeps the worst case.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class Figures:
         self._monotonic = monotonic
         self._start = computer
         self._computer: Computer | None = None
-        # Releases add batches and counts from their threads while the timer's takes them.
+        # Releases add batches and counts from their threads while the timer's thread takes them.
         self._lock = threading.Lock()
         self._taken = 0
         self._counts = 0
@@ -115,10 +116,10 @@ class Figures:
     def add(
         self, session_id: str, batch_id: int, charges: Sequence[Charge], costs: DataDependentCosts
     ) -> None:
-        """Take a batch that was charged; return at once. Only how much is taken decides what is left out."""
+        """Take a charged batch; return at once. Only the amount taken so far decides what is left out."""
         charged = {charge.unit: charge.data_dependent for charge in charges}
         with self._lock:
-            # Counted whether it is taken or not: what is left out depends on sizes alone.
+            # Counted whether or not it is taken: what is left out depends on sizes alone.
             self._counts += costs.sums.size
             if self._counts > MAX_COUNTS:
                 return
@@ -127,7 +128,7 @@ class Figures:
             self._added.append((batch, costs))
 
     def tick(self) -> None:
-        """Store what is due at the end of a period, and hand over what was added."""
+        """Store the due batches at the end of a period, and hand over new ones."""
         if self._monotonic() >= self._period_ends:
             self._end_period()
         self._hand_over()
@@ -150,7 +151,7 @@ class Figures:
     def _end_period(self) -> None:
         while self._monotonic() >= self._period_ends:
             self._period_ends += PERIOD_S
-        # Only what was handed over before this period began: all of it had a whole period to be computed.
+        # Only batches from before this period began: each had a whole period to be computed.
         self._store_all(self._due, finish=False)
         self._due = self._sent
         self._sent = []
@@ -184,7 +185,7 @@ class Figures:
             return {}
 
     def _lose(self) -> None:
-        """Go on without a process that is gone; the next batch starts another."""
+        """Continue without the lost process; the next batch starts another."""
         structlog.get_logger().error("figures.process_lost")
         if self._computer is not None:
             self._computer.close()
@@ -192,6 +193,6 @@ class Figures:
 
 
 def _orders(costs: DataDependentCosts) -> Mapping[UnitKey, float]:
-    """Return the orders of the budgets of units of which totals are kept, in order of their keys."""
+    """Return the orders of the budgets of units whose totals are kept, in the order of their keys."""
     budgets = [payer.budget for payer in costs.payers] if costs.keeps_totals else []
     return {budget.key: budget.order for budget in sorted(budgets, key=lambda budget: budget.key)}

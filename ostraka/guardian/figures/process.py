@@ -1,4 +1,4 @@
-"""A process that computes what batches cost on their votes."""
+"""A process that computes the data-dependent costs of batches."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ from ostraka.guardian.accounting.smooth_noise import VoteTotal
 from ostraka.guardian.sessions.data_dependent import DataDependentCosts
 
 ANSWERS_S = 10.0
-"""How long the process may take to answer: it computes beside, but others may leave it no processor."""
+"""Time limit for the process's answer: it computes in another thread, but other processes may leave it no
+processor.
+"""
 
 
 class Amounts(NamedTuple):
-    """What a batch cost its units on its votes, in the order of their keys.
+    """The data-dependent cost of a batch to its units, in the order of their keys.
 
-    `totals` are what is kept of each for a later publication; none under other bounds than theorem6.
+    `totals` are stored for a later publication; empty for bounds other than theorem6.
     """
 
     spent: tuple[int, ...]
@@ -33,7 +35,7 @@ class Amounts(NamedTuple):
 
 @dataclass(frozen=True)
 class Job:
-    """A batch whose cost is asked for, under a number that the sender counts up."""
+    """A batch to compute, with a number that the sender counts up."""
 
     number: int
     costs: DataDependentCosts = field(repr=False)
@@ -41,9 +43,9 @@ class Job:
 
 @dataclass(frozen=True)
 class Collect:
-    """Asks for what is known of all jobs up to a number; the others of these are given up.
+    """Asks for all results of jobs up to a number; jobs among them that still wait are dropped.
 
-    With `finish` the reply waits until none is left.
+    With `finish` the reply waits until no job is left.
     """
 
     last: int
@@ -53,11 +55,12 @@ class Collect:
 class Computer:
     """Starts the process and talks to it. Histograms reach it through a pipe and stay in memory.
 
-    It is spawned, not forked: it shares no memory and no interpreter lock with releases, and has no keys.
+    The process is spawned, not forked: it shares no memory and no interpreter lock with releases, and has no
+    keys.
     """
 
     def __init__(self, *, gives_way: bool = True) -> None:
-        """Start the process, at the lowest priority where it `gives_way` to all others."""
+        """Start the process, with `gives_way` at the lowest priority."""
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
         self._process = context.Process(target=compute, args=(theirs, gives_way), name="figures", daemon=True)
@@ -65,14 +68,14 @@ class Computer:
         theirs.close()
 
     def send(self, job: Job) -> None:
-        """Hand a job over; raises OSError where the process is gone."""
+        """Hand over a job; raises OSError if the process is gone."""
         self._connection.send(job)
 
     def collect(self, last: int, *, finish: bool) -> dict[int, Amounts]:
-        """Return what is known by now of jobs up to number `last`.
+        """Return the known results of jobs up to number `last`.
 
         Raises:
-            OSError, EOFError: the process is gone, or does not answer; close it then.
+            OSError, EOFError: if the process is gone or does not answer; close it then.
         """
         self._connection.send(Collect(last, finish))
         if not (finish or self._connection.poll(ANSWERS_S)):
@@ -88,10 +91,10 @@ class Computer:
 
 
 class _Desk:
-    """Jobs that wait and amounts that are known, between the thread that talks and the one that computes."""
+    """Waiting jobs and known amounts, shared by the thread that talks and the thread that computes."""
 
     def __init__(self) -> None:
-        # Guards all below, and wakes whoever waits for a job, or for the last of them.
+        # Guards all attributes below, and wakes whoever waits for a job or for the last job.
         self._changed = threading.Condition()
         self._waiting: deque[Job] = deque()
         self._computing: int | None = None
@@ -103,7 +106,7 @@ class _Desk:
             self._changed.notify_all()
 
     def take(self) -> Job:
-        """Take the next job, once there is one."""
+        """Take the next job as soon as there is one."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting)
             job = self._waiting.popleft()
@@ -131,7 +134,7 @@ def compute(connection: Connection, gives_way: bool) -> None:
     """Compute job after job until the guardian is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if gives_way:
-        # Before the first job: none may run beside releases at their priority.
+        # Before the first job: no job may run at the priority of releases.
         _give_way()
     desk = _Desk()
     threading.Thread(target=_converse, args=(connection, desk), daemon=True).start()
@@ -142,7 +145,7 @@ def compute(connection: Connection, gives_way: bool) -> None:
 
 
 def compute_amounts(costs: DataDependentCosts) -> Amounts:
-    """Return what a batch cost on its votes, and what is kept of them."""
+    """Return a batch's data-dependent costs, and the totals to store."""
     spent = tuple(charge.data_dependent for charge in costs.charges())
     return Amounts(spent, costs.vote_totals() if costs.keeps_totals else ())
 
@@ -161,7 +164,7 @@ def _converse(connection: Connection, desk: _Desk) -> None:
 
 
 def _give_way() -> None:
-    """Run where nothing else wants to, as far as the system lets a process ask for that."""
+    """Run only when nothing else wants the processor, as far as the system allows a process to ask for it."""
     os.nice(19)
     with contextlib.suppress(AttributeError, OSError):
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))

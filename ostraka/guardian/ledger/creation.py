@@ -13,7 +13,7 @@ from ostraka.guardian.ledger.transaction import Transaction
 
 
 def create(tx: Transaction) -> None:
-    """Make all tables, and a ledger without units in them."""
+    """Make all tables, with a ledger that has no units."""
     create_tables(tx.connection)
     ledger_id = secrets.token_bytes(16)
     tx.connection.execute(
@@ -30,7 +30,7 @@ def create(tx: Transaction) -> None:
 
 
 def create_tables(connection: Connection) -> None:
-    """Make all tables, as all migrations after each other would."""
+    """Make all tables, with the same result as all migrations in order."""
     metadata.create_all(connection, checkfirst=False)
     connection.execute(insert(alembic_version).values(version_num=REVISION))
 
@@ -42,7 +42,7 @@ def key_check(view: View) -> tuple[bytes, bytes]:
 
 
 def open_check(cipher: Cipher, ledger_id: bytes, check: bytes) -> None:
-    """Raise `ledger.tampered` unless `cipher` has the key of the ledger that `key_check` is of."""
+    """Raise `ledger.tampered` unless `cipher` has the key of the ledger of this `key_check`."""
     cipher.unseal(check, "key", ledger_id.hex())
 
 

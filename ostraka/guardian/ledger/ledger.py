@@ -24,29 +24,30 @@ from ostraka.guardian.ledger.store.storage import BUSY_TIMEOUT_S, Storage, open_
 from ostraka.guardian.ledger.transaction import CommittedError, Transaction, retry
 
 MAX_RECALLED = 32
-"""Answers that are kept at a time; one of a session with thousands of parties takes a megabyte."""
+"""Number of answers in memory; the answer for a session with thousands of parties takes a megabyte."""
 
 
 class Recall:
-    """Answers of one version of a ledger; threads may share it.
+    """Cached answers about one version of a ledger; threads may share it.
 
-    An answer that is given was true at some moment after the question: as if it had been read then.
+    Every answer was true at some moment after the question, as if it had been read then.
     """
 
     def __init__(self, version: Callable[[], object]) -> None:
         self._version = version
-        # Guards what is kept and of which version; it is not held while anything is read.
+        # Guards the cached answers and their version; it is not held during a read.
         self._lock = threading.Lock()
         self._kept_of: object = None
         self._kept: dict[Hashable, object] = {}
 
     def answer(self, question: Hashable, read: Callable[[], T]) -> T:
-        """Return what `read` returns, or returned to the same question in this version; raises as `read`."""
+        """Return the result of `read`, or the cached one for this question and version; raises as `read`."""
         version = self._version()
         with self._lock:
             if version != self._kept_of:
                 self._kept_of = version
-                # Anew, not cleared: what others read of the version before goes into the old one.
+                # A new dict, not a cleared one: results that other threads read of the old version go into
+                # the old one.
                 self._kept = {}
             kept = self._kept
             if question in kept:
@@ -68,9 +69,9 @@ W = TypeVar("W")
 class Ledger(LedgerReader):
     """A ledger that this process may change; threads may share it.
 
-    What is read and changed is said by functions of this package's modules, which are called with a
-    transaction. Here is what they have in common: it is behind the fence, run again where others undid it,
-    and durable before the call returns. On SQLite there is one such process at a time, on PostgreSQL
+    Functions of this package's modules read and change it; they are called with a transaction. This class
+    adds what they share: every change is behind the fence, runs again if other transactions undid it, and is
+    durable before the call returns. On SQLite there is one such process at a time; on PostgreSQL there may be
     several, each with its own sessions.
     """
 
@@ -108,29 +109,29 @@ class Ledger(LedgerReader):
         lease_s: float = LEASE_S,
         busy_timeout_s: float = BUSY_TIMEOUT_S,
     ) -> Ledger:
-        """Open the ledger at `where`, made if there is none.
+        """Open the ledger at `where`; create it if there is none.
 
-        The tables are compared with the audit log first, as `checkpoints.check` says: from its last
-        checkpoint on, or without one all of it, which takes time in proportion to its length. A SQLite file
-        is taken over from whoever held it; its batches without stored answers become dead, as
-        `endings.bury` says. In a PostgreSQL database that happens to a session when it is next asked
-        for, if its guardian is gone.
+        The tables are first compared with the audit log, as `checkpoints.check` describes: from its last
+        checkpoint on, or without one from its first row, which takes time in proportion to its length. A
+        SQLite file is taken over from its last holder; its batches without stored answers become dead, as
+        `endings.bury` describes. In a PostgreSQL database that happens to a session at its next request, if
+        its guardian is gone.
 
         Args:
             where: a SQLite file, or the URL of a PostgreSQL database (`postgresql+psycopg://...`).
             clock: times of records and leases.
-            cipher: made from the key that belongs to this ledger.
+            cipher: made from this ledger's key.
             sign_head: signs audit heads as the guardian.
             seal: signs and verifies checkpoints.
-            address: where clients reach this guardian; no other guardian may have it.
-            lease_s: for how long others leave this guardian's sessions alone, in seconds. `renew_lease`
+            address: this guardian's address for clients; no other guardian may have it.
+            lease_s: how long other guardians leave this guardian's sessions alone, in seconds. `renew_lease`
                 must be called more often.
             busy_timeout_s: how long to wait for another transaction, in seconds.
 
         Raises:
             OstrakaError: `ledger.newer`, `ledger.older`, `ledger.locked`, `ledger.read_only`,
-                `ledger.unreachable`, `config.invalid`; or `ledger.tampered` for what is no ledger, whose
-                tables contradict its audit log, or with another key.
+                `ledger.unreachable`, `config.invalid`; or `ledger.tampered` if it is not a ledger, its tables
+                contradict its audit log, or the key is another ledger's.
         """
         storage = open_storage(where, busy_timeout_s=busy_timeout_s)
         ledger = cls(storage, clock, cipher, sign_head, seal, lease_s)
@@ -147,7 +148,7 @@ class Ledger(LedgerReader):
         return ledger
 
     def close(self) -> None:
-        """Close every connection; another guardian may go on with this one's sessions at once."""
+        """Close every connection; another guardian may take over this one's sessions at once."""
         self._group_commit.close()
         if self._storage.shared and self._number:
             with suppress(OstrakaError), self._storage.write() as connection:
@@ -157,12 +158,12 @@ class Ledger(LedgerReader):
     def renew_lease(self) -> None:
         """Renew this guardian's lease, and take over the sessions of guardians whose lease has expired.
 
-        Where the audit log has grown by `checkpoints.ROWS`, write its next checkpoint.
+        If the audit log has grown by `checkpoints.ROWS`, write its next checkpoint.
 
         Raises:
-            OstrakaError: `ledger.fenced` where another one took over; stop serving. `ledger.locked` and
-                `ledger.unreachable`: try again before the lease is over. `ledger.tampered` where the log
-                is another than its last checkpoint is of.
+            OstrakaError: `ledger.fenced` if another guardian took over: stop serving. `ledger.locked` and
+                `ledger.unreachable`: try again before the lease ends. `ledger.tampered` if the log does not
+                match its last checkpoint.
         """
         self.write(replicas.renew, self._lease_ms, self._storage.name)
         with self._storage.read() as connection:
@@ -175,11 +176,12 @@ class Ledger(LedgerReader):
     ) -> T:
         """Make a change as one transaction: `ledger.write(budgets.withdraw, key, reason=reason)`.
 
-        It is called with the transaction and the other arguments, again where other transactions undid it.
+        `change` is called with the transaction and the other arguments, and again if other transactions undid
+        it.
 
         Raises:
-            OstrakaError: `ledger.fenced` where another guardian took over, `ledger.locked`,
-                `ledger.read_only`, `ledger.unreachable`, `ledger.tampered`, `storage.full`; and as `change`.
+            OstrakaError: `ledger.fenced` if another guardian took over, `ledger.locked`, `ledger.read_only`,
+                `ledger.unreachable`, `ledger.tampered`, `storage.full`; and as `change`.
         """
 
         def attempt() -> T:
@@ -199,7 +201,8 @@ class Ledger(LedgerReader):
     ) -> T:
         """As `write`, but group concurrent requests: `change` takes all of them in one transaction.
 
-        No two of one `key` come together. Where `change` refuses, it is called again for each alone.
+        No two requests with the same `key` are grouped. If `change` refuses, it is called again for each
+        alone.
         """
         return cast(T, self._group_commit.make(change, key, wanted))
 
@@ -211,7 +214,7 @@ class Ledger(LedgerReader):
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """As `write`, for a session that this guardian holds, or adopts first from one that is gone.
+        """As `write`, for a session that this guardian has, or first adopts from a guardian that is gone.
 
         Raises:
             OstrakaError: `session.unknown`, `session.elsewhere`; and as `write`.
@@ -234,7 +237,7 @@ class Ledger(LedgerReader):
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """As `read`, about a session that this guardian holds, or adopts first from one that is gone.
+        """As `read`, for a session that this guardian has, or first adopts from a guardian that is gone.
 
         Raises:
             OstrakaError: `session.unknown`, `session.elsewhere`; and as `write`.
@@ -247,7 +250,7 @@ class Ledger(LedgerReader):
     def recall(self, question: Callable[Concatenate[View, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """As `read`, but cached in memory until any process commits a change.
 
-        Arguments must be hashable. What is returned is shared with others that ask, and not to be changed.
+        Arguments must be hashable. The result is shared by all callers and must not be changed.
         """
         key = (question, args, tuple(kwargs.items()))
         return self._recall.answer(key, lambda: self.read(question, *args, **kwargs))
@@ -260,7 +263,7 @@ class Ledger(LedgerReader):
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """As `read_session`, from memory as `recall`."""
+        """As `read_session`, with the cache of `recall`."""
         key = (question, session_id, args, tuple(kwargs.items()))
         return self._recall.answer(key, lambda: self.read_session(session_id, question, *args, **kwargs))
 

@@ -1,4 +1,4 @@
-"""Reading a ledger: one state of it, and a ledger without the right to change it."""
+"""Reading a ledger: one state of it, and a ledger without permission to change it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class View:
     """One state of the ledger.
 
     Attributes:
-        connection: where it is read.
-        cipher: of what depends on votes; None for a reader without the ledger's key.
+        connection: the connection to read from.
+        cipher: for values that depend on votes; None for a reader without the ledger's key.
     """
 
     connection: Connection
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 class LedgerReader:
-    """A ledger that may be read, beside a guardian that serves from it or without one."""
+    """A ledger opened for reading, beside a running guardian or without one."""
 
     def __init__(self, storage: Storage, cipher: Cipher | None) -> None:
         """Use `LedgerReader.open_read_only` or `Ledger.open` instead."""
@@ -48,11 +48,11 @@ class LedgerReader:
 
     @classmethod
     def open_read_only(cls, where: Path | str, *, cipher: Cipher | None = None) -> LedgerReader:
-        """Open a file or a database's URL for reading; with its `cipher` data-dependent amounts, too.
+        """Open a file or a database's URL for reading; with its `cipher` also the data-dependent amounts.
 
         Raises:
-            OstrakaError: `ledger.missing`, `ledger.newer`, `ledger.older`, `ledger.tampered` (not a
-                ledger), `ledger.locked` or `ledger.unreachable`.
+            OstrakaError: `ledger.missing`, `ledger.newer`, `ledger.older`, `ledger.tampered` (not a ledger),
+                `ledger.locked` or `ledger.unreachable`.
         """
         storage = open_storage(where, read_only=True)
         try:
@@ -76,9 +76,9 @@ class LedgerReader:
         self.close()
 
     def read(self, question: Callable[Concatenate[View, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what `question` finds in one state of the ledger: `ledger.read(parties.all_parties)`.
+        """Return the result of `question` on one state of the ledger: `ledger.read(parties.all_parties)`.
 
-        It is called with the state and the other arguments. What it returns must not read any more.
+        It is called with the state and the other arguments. Its result must not read any more.
 
         Raises:
             OstrakaError: `ledger.locked`, `ledger.unreachable`, `ledger.tampered`; and as `question`.

@@ -1,15 +1,15 @@
-"""Reconciliation after a loss of history: found by heads that parties kept, mended by their receipts.
+"""Reconciliation after a loss of history: heads that parties kept reveal it, and their receipts repair it.
 
-A receipt says that a party voted on a batch, not whether the batch was released. So a receipt is charged
-wherever its batch may have been released in a history that was lost, and nowhere else:
+A receipt says that a party voted on a batch, not whether the batch was released. So a receipt is charged if
+its batch may have been released in a lost history, and otherwise not:
 
 - the ledger does not know the batch, or knows it as one that never had a ticket;
-- the batch had a ticket and no answers when the backup was made, and died by its restoring;
-- the batch is dead, and the loss was found by a kept head: nobody can say where the lost history began.
+- the batch had a ticket and no answers when the backup was made, and died when it was restored;
+- the batch is dead, and a kept head revealed the loss: nobody can say where the lost history began.
 
-What the ledger released itself is charged already. What died before the backup cost nothing but its check and
-what parties had evaluated of it, which is charged already too. A batch that was checked before the backup and
-whose receipt is charged pays for its check twice: rather too much than too little.
+The ledger's own releases are charged already. A batch that died before the backup cost only its check and the
+parties' evaluations, which are charged already too. A batch that was checked before the backup and whose
+receipt is charged pays for its check twice: too much is better than too little.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 BatchKey = tuple[str, int]
 _RECEIPTS_AT_ONCE = 5000
-"""Receipts whose batches one statement names, with two parameters each; SQLite takes 32,766 of them."""
+"""Receipts whose batches one statement names, with two parameters each; SQLite's limit is 32,766."""
 _UNIT = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
 
 
@@ -57,28 +57,28 @@ def reconcile(
     entered: Collection[str] = (),
     votes_raised_to: int | None = None,
 ) -> int:
-    """Charge, at their worst case, the batches of a party's receipts that a restored ledger forgot.
+    """Charge, at their worst case, the batches in a party's receipts that a restored ledger lost.
 
-    They count as data-dependent costs too, and go beyond the budget where it is too small. From then on
-    the party is reconciled. The same receipts again are charged once.
+    They also count as data-dependent costs, and may exceed a budget that is too small. The party is then
+    reconciled. Repeated receipts are charged once.
 
     Args:
         tx: behind the fence.
         site: the party.
-        owed: what all its receipts say, not a part of them; their signatures are verified.
-        groups: those of its manifest. Where a group that is none of them is charged, its records may be
-            in these now, whose units take over what it has spent.
-        entered: those that its manifest has since the loss (`manifests_before_loss`). Where anything is
-            charged, their units take over what the party's others have spent.
-        votes_raised_to: how many votes one person has in a query, where the party raised that and the
-            ledger may have forgotten it: all is costed again.
+        owed: the contents of all its receipts, not a part of them; their signatures are verified.
+        groups: the groups of its manifest. If a group outside them is charged, its records may now be in
+            these groups, whose units take over its spending.
+        entered: the groups that its manifest gained since the loss (`manifests_before_loss`). If anything is
+            charged, their units take over the spending of the party's other units.
+        votes_raised_to: number of votes of one person in a query, if the party raised it and the ledger may
+            have lost that: all is costed again.
 
     Returns:
-        How many were charged: one for each batch and unit.
+        The number of charges: one for each batch and unit.
 
     Raises:
-        OstrakaError: `party.unknown`, `budget.missing` where a unit that owes has none.
-        ValueError: a unit of another party, or an amount that is negative or no integer.
+        OstrakaError: `party.unknown`, `budget.missing` if a unit that owes has none.
+        ValueError: a unit of another party, or an amount that is negative or not an integer.
     """
     largest = _largest(site, owed)
     party = parties.require(tx.connection, site)
@@ -99,7 +99,7 @@ def reconcile(
 
 
 def manifests_before_loss(view: View, site: str) -> list[bytes]:
-    """Return the manifests that a party registered before the loss that it is to reconcile, in order.
+    """Return the manifests that a party registered before the loss it must reconcile, in order.
 
     Raises `party.unknown`.
     """
@@ -115,7 +115,7 @@ def manifests_before_loss(view: View, site: str) -> list[bytes]:
 
 
 class _Lost:
-    """Which batches may have been released in a history that was lost since a party last reconciled."""
+    """The batches that may have been released in histories lost since a party last reconciled."""
 
     def __init__(self, connection: Connection, reconciled_epoch: int) -> None:
         endings = [row for _, row in _endings(connection) if row["epoch"] > reconciled_epoch]
@@ -125,12 +125,12 @@ class _Lost:
         }
 
     def may_have_released(self, batch: BatchKey, state: str) -> bool:
-        """Whether a batch that is in this state here (empty: never had a ticket) may have been released."""
+        """Whether a batch with this state here (empty: never had a ticket) may have been released."""
         return not state or (state == "dead" and (self._undeclared or batch in self._dead))
 
 
 def _endings(connection: Connection) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield when epochs ended, in Unix milliseconds, and what the log says of it."""
+    """Yield the ends of epochs, in Unix milliseconds, with their log entries."""
     kinds = ("restored", "rollback_found")
     named = [audit.c.payload.contains(f'"kind":"{kind}"', autoescape=True) for kind in kinds]
     for time_unix_ms, text in connection.execute(
@@ -142,7 +142,7 @@ def _endings(connection: Connection) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _largest(site: str, owed: Sequence[Owed]) -> list[Owed]:
-    """One of each batch and unit, the largest, in order."""
+    """One item for each batch and unit, the largest, in order."""
     largest: dict[tuple[BatchKey, UnitKey], Owed] = {}
     for item in owed:
         check_amount("worst_case", item.worst_case)
@@ -171,14 +171,14 @@ def _find_forgotten(connection: Connection, owed: Sequence[Owed], lost: _Lost) -
 
 
 def _states(connection: Connection, keys: Sequence[BatchKey]) -> dict[BatchKey, str]:
-    """States of those batches that had a ticket here."""
+    """States of the batches among these that had a ticket here."""
     columns = (batches.c.session_id, batches.c.batch_id)
     statement = select(*columns, batches.c.state).where(tuple_(*columns).in_(keys), batches.c.size > 0)
     return {(row.session_id, row.batch_id): row.state for row in connection.execute(statement)}
 
 
 def _units_paid(connection: Connection, keys: Sequence[BatchKey]) -> set[tuple[str, int, UnitKey]]:
-    """Units that were charged from a receipt before, or at worst for a batch that died evaluated."""
+    """Units that were charged from a receipt before, or the worst case of a batch that died evaluated."""
     receipted: Select[Any] = (
         select(receipts.c.session_id, receipts.c.batch_id, *_UNIT)
         .join(charges, charges.c.entry == receipts.c.id)
@@ -239,9 +239,9 @@ _HASHES = select(audit.c.sequence, audit.c.hash).where(
 def check(tx: Transaction, kept: Sequence[tuple[str, common_pb2.AuditHead]]) -> None:
     """Check whether the ledger still has the rows of the heads that parties kept.
 
-    That is a backup put back without `restore`, so it is treated as one: a new epoch, unless the party must
-    reconcile anyway. Each lost head counts once, so that one sent again after its party reconciled (because
-    the reply was lost) starts no further epoch.
+    A missing row means that a backup was put back without `restore`. It is treated like a restore: a new
+    epoch begins, unless the party must reconcile anyway. Each lost head counts once: a head that is sent
+    again after its party reconciled (because the reply was lost) starts no further epoch.
     """
     if not kept:
         return

@@ -1,4 +1,4 @@
-"""Registrations: manifests that parties declare, and what follows from them."""
+"""Registrations: manifests that parties declare, and their consequences."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 @dataclass(frozen=True)
 class Registration:
-    """A manifest that a party wants to have registered.
+    """A manifest that a party wants to register.
 
     Attributes:
-        manifest: the serialized Manifest, and the Signed that it came in, its signature verified.
+        manifest: the serialized Manifest, and its Signed envelope with a verified signature.
         kept_head: the latest head that the party kept, its guardian's signature verified.
-        entering: groups that the party's manifest before did not have. Their units take over what
-            the party's others have spent.
-        votes_raised_to: how many votes one person has in a query, where that is more than the manifest
-            before said: what the party's units have spent is costed again.
+        entering: groups that the party's previous manifest did not have. Their units take over the spending
+            of the party's other units.
+        votes_raised_to: number of votes of one person in a query, if it exceeds the previous manifest's: the
+            spending of the party's units is costed again.
     """
 
     manifest: StoredManifest
@@ -41,25 +41,25 @@ class Registration:
 
 
 class Known(NamedTuple):
-    """What the ledger has of a party: its row and its latest manifest, None where it has none."""
+    """The ledger's record of a party: its row and its latest manifest, None for none."""
 
     row: parties.PartyRow | None
     latest: StoredManifest | None
 
     @property
     def state(self) -> str:
-        """Its standing; empty for a party never heard of."""
+        """Its standing; empty for an unknown party."""
         return "" if self.row is None else str(self.row.state)
 
     @property
     def reconciled_epoch(self) -> int:
-        """The epoch that its receipts were last taken in."""
+        """The epoch in which its receipts were last taken."""
         return 0 if self.row is None else int(self.row.reconciled_epoch)
 
 
 def lock_known(tx: Transaction, sites: Sequence[str]) -> dict[str, Known]:
-    """Lock the parties of these sites, and return what the ledger has of each, known or not."""
-    # Parties first: this locks their rows, so that no manifest comes between.
+    """Lock the parties of these sites, and return the ledger's record of each, known or not."""
+    # Parties first: this locks their rows, so no manifest comes in between.
     rows = parties.find_all(tx.connection, sites)
     latest = manifests.latest(tx, sites)
     return {site: Known(rows.get(site), latest.get(site)) for site in sites}
@@ -84,20 +84,20 @@ def register(
 def register_all(
     tx: Transaction, wanted: Sequence[Registration], before: Mapping[str, Known]
 ) -> list[Registered]:
-    """Keep manifests as their parties' latest; the same again adds nothing. Added parties become active.
+    """Store manifests as their parties' latest; repeating one adds nothing. Added parties become active.
 
-    A kept head that is not on this ledger's chain proves that the ledger lost history: unless the party
-    must reconcile anyway, a new epoch begins, in which every open session has ended and every party
-    reconciles before it votes.
+    A kept head that is not on this ledger's chain proves that the ledger lost history. Unless the party must
+    reconcile anyway, a new epoch then begins: every open session has ended, and every party reconciles before
+    it votes.
 
     Args:
         tx: behind the fence.
-        wanted: one of a party at most.
-        before: their parties, as `known` in this transaction.
+        wanted: at most one per party.
+        before: their parties, from `lock_known` in this transaction.
 
     Raises:
-        OstrakaError: `party.removed`; `manifest.daily_limit` for one change too many in 24 hours. Nothing of
-            the others may be kept then either: try each alone.
+        OstrakaError: `party.removed`; `manifest.daily_limit` for one change too many in 24 hours. Then none
+            of the manifests may be stored: try each alone.
     """
     for site, party in before.items():
         if party.state == "removed":
@@ -106,14 +106,14 @@ def register_all(
     if changed:
         _change(tx, changed, before)
     reconcile.check(tx, [(one.site, one.kept_head) for one in wanted if one.kept_head is not None])
-    # After everything that writes to the log, so that the party keeps the head that has its own rows.
+    # After everything that writes to the log, so that the party keeps a head that covers its own rows.
     head = audit.head(tx)
     now = parties.epoch(tx)
     return [Registered(head, now, before[one.site].reconciled_epoch < now) for one in wanted]
 
 
 def _change(tx: Transaction, changed: Sequence[Registration], before: Mapping[str, Known]) -> None:
-    """Store manifests that are new, and what follows from them for their parties and units."""
+    """Store new manifests, and apply their consequences for parties and units."""
     limits.check_manifests(tx, [one.site for one in changed if before[one.site].latest])
     manifests.add(tx, [one.manifest for one in changed])
     parties.add(tx, [one.site for one in changed if not before[one.site].state], "active")

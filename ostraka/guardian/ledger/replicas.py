@@ -1,8 +1,9 @@
 """Guardian processes that share a ledger, and which of them holds which session.
 
-Every open session is pinned to the process that keeps its shares in memory. Whoever changes a session locks
-its row and finds its own number there, so a process that slept while another one adopted the session writes
-nothing. Leases only say how long the others wait: clocks that are apart cost availability, never a budget.
+Every open session is pinned to the process that has its shares in memory. A process that changes a session
+locks its row and must find its own number there, so a process that slept while another one adopted the
+session writes nothing. Leases only determine how long the others wait: clocks that differ cost availability,
+never a budget.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from ostraka.guardian.ledger.store.session_values import StoredSession
 from ostraka.guardian.ledger.transaction import Transaction
 
 _NOBODY = 0
-"""Holds the sessions that a migration left to the next replica."""
+"""The holder of sessions that a migration left to the next replica."""
 _REPLICA = select(replicas).where(replicas.c.number == bindparam("sought"))
-"""Made once: it begins every transaction."""
+"""Built once, because it begins every transaction."""
 
 
 def enter(tx: Transaction, address: str, lease_ms: int, *, shared: bool) -> int:
     """Make the caller a replica, and return its number, larger than every one before.
 
-    It supersedes those whose lease is over and the one of the same address, and on a database that is not
-    `shared` all of them; it adopts their sessions.
+    It supersedes replicas whose lease is over and the one with the same address, and on a database that is
+    not `shared` all of them; it adopts their sessions.
     """
     gone = _lease_is_over(tx) if shared else true()
     if address:
@@ -46,7 +47,7 @@ def enter(tx: Transaction, address: str, lease_ms: int, *, shared: bool) -> int:
 
 
 def renew(tx: Transaction, lease_ms: int, name: str) -> None:
-    """Prolong this replica's lease, and adopt the sessions of those whose lease is over.
+    """Extend this replica's lease, and adopt the sessions of replicas whose lease is over.
 
     Raises:
         OstrakaError: `ledger.fenced` if another replica superseded this one.
@@ -62,12 +63,12 @@ def renew(tx: Transaction, lease_ms: int, name: str) -> None:
 
 
 def leave(connection: Connection, number: int) -> None:
-    """Release a replica's sessions to the replica that is asked for them next."""
+    """Release a replica's sessions to the next replica that gets a request for them."""
     connection.execute(delete(replicas).where(replicas.c.number == number))
 
 
 def fence_all(tx: Transaction) -> int:
-    """Fence every replica, leave all sessions to the next one that enters, and return the new fence."""
+    """Fence every replica, leave all sessions to the next replica that enters, and return the new fence."""
     tx.connection.execute(delete(replicas))
     sessions.change_all(tx, sessions.lock_open(tx.connection), holder=_NOBODY)
     return _raise_fence(tx)
@@ -80,16 +81,17 @@ def require_current(connection: Connection, number: int, name: str) -> None:
 
 
 def is_held(connection: Connection, session_id: str, number: int) -> bool:
-    """Whether a replica may answer for a session as it is."""
+    """Whether a replica may answer for a session in its present state."""
     row = sessions.find_row(connection, session_id)
     return bool(row.state != "open" or row.holder == number)
 
 
 def hold(tx: Transaction, session_id: str) -> StoredSession | None:
-    """Lock a session that this replica holds; or adopt it from one that is gone, and return None.
+    """Lock a session that this replica holds; or adopt it from a replica that is gone, and return None.
 
-    An adoption must be committed before anything else is done, so that nothing undoes it that is said of its
-    batches. A session that is not open is in nobody's memory, and every replica may answer for it.
+    An adoption must be committed before anything else happens, so that nothing undoes what it did to the
+    session's batches. A session that is not open is in no replica's memory, and every replica may answer for
+    it.
 
     Raises:
         OstrakaError: `session.unknown`; `session.elsewhere` (detail `address`) if another replica holds it.
@@ -112,7 +114,7 @@ def _lease_is_over(tx: Transaction) -> ColumnElement[bool]:
 
 
 def _supersede(tx: Transaction, gone: ColumnElement[bool]) -> list[str]:
-    """Remove replicas, lock the open sessions they hold, and return these."""
+    """Remove replicas, lock their open sessions, and return the sessions' ids."""
     numbers = tx.connection.scalars(delete(replicas).where(gone).returning(replicas.c.number)).all()
     return sessions.lock_open(tx.connection, session_table.c.holder.in_([_NOBODY, *numbers]))
 

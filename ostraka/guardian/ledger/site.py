@@ -56,7 +56,7 @@ def ledger_location(folder: Path) -> Path | str:
 
 
 def ledger_address(folder: Path, listen: str) -> str:
-    """Where clients reach the guardian that listens on `listen`; empty where only the system knows.
+    """Return the client address of the guardian that listens on `listen`; empty if only the system knows.
 
     Raises:
         OstrakaError: `config.invalid`.
@@ -66,10 +66,10 @@ def ledger_address(folder: Path, listen: str) -> str:
 
 
 def open_guardian_ledger(folder: Path, credentials: Credentials, clock: Clock, address: str = "") -> Ledger:
-    """Open the ledger of a guardian that is reached at `address`; heads are signed by `credentials`.
+    """Open the ledger of the guardian at `address`; `credentials` sign its heads.
 
-    The ledger and its key `folder`/ledger.key are made at the first call. Guardians that share a database
-    share the key, too: copy it to each of their folders.
+    The first call creates the ledger and its key `folder`/ledger.key. Guardians that share a database also
+    share the key: copy it to each of their folders.
 
     Raises:
         OstrakaError: as `Ledger.open`, `ledger_location` and `load_or_create_key`.
@@ -85,10 +85,10 @@ def open_guardian_ledger(folder: Path, credentials: Credentials, clock: Clock, a
 
 
 def seal_of(credentials: Credentials, clock: Clock) -> Seal:
-    """Return a seal that signs by `credentials`, and believes every guardian of their federation.
+    """Return a seal that signs with `credentials`, and trusts every guardian of their federation.
 
-    Other replicas, and this one before its certificate was renewed, have other keys. Whose certificate has
-    expired or was revoked is not believed.
+    Other replicas have other keys, and so had this one before its certificate was renewed. An expired or
+    revoked certificate is not trusted.
     """
 
     def verify(signed: common_pb2.Signed) -> None:

@@ -1,4 +1,4 @@
-"""The transaction that every change of the ledger is made in."""
+"""The transaction in which every change of the ledger is made."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from ostraka.guardian.ledger.store.cipher import Cipher
 from ostraka.guardian.ledger.store.storage import ConflictError
 
 ATTEMPTS = 5
-"""How often a transaction is tried that others undo. On PostgreSQL locks are taken in one order, so that a
-conflict is rare, and five in a row mean that trying on does not help; on SQLite there is none."""
+"""How often a transaction is tried if others undo it. On PostgreSQL locks are taken in one order, so
+conflicts are rare, and after five in a row another try does not help; on SQLite there are none."""
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Transaction(View):
-    """A write transaction behind the fence, which reads what it changes.
+    """A write transaction behind the fence, which also reads.
 
     Attributes:
-        cipher: of what depends on votes.
+        cipher: for values that depend on votes.
         now_ms: its time, in unix milliseconds.
         sign_head: signs audit heads.
         replica: the number of the guardian process that writes, 0 before it has one.
-        by: the administrator for whom it writes; empty where nobody asked for it.
+        by: the administrator for whom it writes; empty if no administrator asked for it.
     """
 
     cipher: Cipher
@@ -37,7 +37,7 @@ class Transaction(View):
     by: str = ""
 
     def record(self, kind: str, **details: Any) -> None:
-        """Write an audit row that stands or falls with this transaction, after everything it locks."""
+        """Write an audit row that is committed with this transaction, after everything that it locks."""
         self.record_all(kind, [details])
 
     def record_all(self, kind: str, details: Iterable[Mapping[str, Any]]) -> None:
@@ -47,7 +47,7 @@ class Transaction(View):
 
 
 class CommittedError(Exception):
-    """An error that a change ends with although what it wrote is to stand."""
+    """An error at the end of a change whose writes must be committed all the same."""
 
     def __init__(self, error: OstrakaError) -> None:
         super().__init__(error.message)
@@ -55,7 +55,7 @@ class CommittedError(Exception):
 
 
 def retry(attempt: Callable[[], T]) -> T:
-    """Return what one transaction returns; repeat it after conflicts, at most ATTEMPTS times."""
+    """Return the result of one transaction; repeat it after conflicts, at most ATTEMPTS times."""
     for _ in range(ATTEMPTS - 1):
         try:
             return attempt()

@@ -1,4 +1,4 @@
-"""Mechanisms: from a ring sum, of ballots or of anything else, to answers and charges. Pure functions."""
+"""Mechanisms: from a ring sum, of ballots or other values, to answers and charges. Pure functions."""
 
 from ostraka.common.mechanism import (
     L1,

@@ -14,13 +14,13 @@ def noisy_argmax(
 ) -> NDArray[np.int64]:
     """Return the column (Q, 1) with the largest noisy count, ties broken uniformly.
 
-    `sums` are ring values and `draws` lattice steps of noise, both (Q, k). Sums are folded first: whatever
-    offset one carries, a vote then moves it by at most its weight, and no noisy count wraps around the ring,
-    as the worst case needs (docs/accounting-argmax.md).
+    `sums` are ring values and `draws` lattice steps of noise, both (Q, k). Sums are folded first. Then, for
+    any offset of a sum, a vote moves it by at most its weight and no noisy count wraps around the ring, as
+    the worst case requires (docs/accounting-argmax.md).
     """
     noisy = ring.lift(ring.add(ring.fold(sums), ring.wrap(draws)))
     keys = noise.uniform(sums.shape)
     leading = noisy == noisy.max(axis=1, keepdims=True)
-    # Odd keys beat the 0 of classes that do not lead, whatever was drawn.
+    # Odd keys exceed the 0 of classes that do not lead, for any draw.
     winners: NDArray[np.int64] = np.where(leading, keys | np.uint64(1), np.uint64(0)).argmax(axis=1)
     return winners[:, None]

@@ -1,6 +1,6 @@
 """Binary: each label with more noisy votes for it than against it (Dziedzic et al. 2023, section 3.1).
 
-tau and L1 clipping are the same on ballots that were scaled down before they were shared.
+tau and L1 clipping work the same way, on ballots that were scaled down before they were shared.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from ostraka.guardian.mechanisms.rule import Answers, ChargeTerms, DataDependent
 
 
 class PerLabelRule(DataDependentRule[PerLabel]):
-    """Binary, tau and L1: labels are answered; with a check, those that pass it."""
+    """Binary, tau and L1: labels are answered; with a check, the labels that pass it."""
 
     def release(self, mechanism: PerLabel, sums: Sums, noise: NoiseSource) -> Answers:
         """Answer every label of the sums, which are the positives.
 
-        Positives and negatives (the totals less the positives) each get their own noise. Only the difference
-        of the two is lifted: whatever offset a sum carries, a label then has two outcomes that the noise
-        decides. A label on which nobody votes is not answered.
+        Positives and negatives (the totals minus the positives) each get their own noise. Only their
+        difference is lifted: for any offset of a sum, a label then has two outcomes, and the noise decides. A
+        label without any vote is not answered.
         """
         values = sums.values
         totals = sums.totals
@@ -48,7 +48,7 @@ class PerLabelRule(DataDependentRule[PerLabel]):
         yes, no = noise.gaussian(mechanism.sigma, (2, *values.shape))
         noisy = ring.add(ring.add(values, values), ring.wrap(yes - no - weights))
         difference = ring.lift(noisy)
-        # Both are drawn whatever the votes are: a coin tossed for ties alone would tell of ties by its time.
+        # Both are drawn whatever the votes are: a coin tossed only for ties would reveal ties by its time.
         coins = noise.uniform(values.shape) >= np.uint64(2**63)
         return Answers.where(answered, (difference > 0) | ((difference == 0) & coins))
 
@@ -67,13 +67,14 @@ class PerLabelRule(DataDependentRule[PerLabel]):
         return rdp[:, 0]
 
     def vote_terms(self, mechanism: PerLabel, tally: Tally, moves: Moves, worst: WorstCase) -> list[Term]:
-        """Return the term of each label's bit, an argmax of two counts, and with a check that of each check.
+        """Return the term of each label's bit, an argmax of two counts, and with a check that check's term.
 
-        A neighbour moves every label at once, by no more than one entry of a ballot. None where shifted sums
-        could wrap around (docs/accounting-smooth.md).
+        A neighbour moves every label at once, by no more than one entry of a ballot. The list is empty if
+        shifted sums could wrap around (docs/accounting-smooth.md).
         """
         sigma = mechanism.sigma
-        # Sums shifted by half the votes or less double to a difference of 2 most; sqrt 2 12 deviations is 17.
+        # Sums shifted by at most half the votes double to a difference of at most 2 most; sqrt 2 12
+        # deviations is 17.
         if not fits_ring(3 * moves.most + 17 * sigma):
             return []
         own = moves.of_ballots(min(1.0, mechanism.ballot.l2_radius))

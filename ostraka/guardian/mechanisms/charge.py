@@ -1,4 +1,4 @@
-"""Charge of a unit for one released batch, and the batch's total that can be published with noise."""
+"""The charge of a released batch to a unit, and the batch's total for a publication with noise."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from ostraka.guardian.mechanisms.rule import ChargeTerms, DataDependentRule, rul
 def charge(
     tally: Tally, order: float, bound: BOUND, influence: Influence = ONE_VOTE, *, lattice: float
 ) -> float:
-    """Return the rdp at `order` that one released batch costs a unit; never above what was reserved for it.
+    """Return the rdp at `order` that one released batch costs a unit; never above its reservation.
 
-    Under a Gaussian filter everything costs the worst case, of which alone it is proved what adds up.
-    A query whose sums no ballots of these teachers add up to (an offset or random sum) is charged the worst
-    case, because the other bounds assume such ballots; so is one for which `exact` would take too long, or
-    whose cost is not a number. Nothing that the votes do is told by an exception or a warning.
+    Under a Gaussian filter everything costs the worst case, the only charge that is proved to add up. A query
+    is also charged the worst case if no ballots of these teachers add up to its sums (an offset or random
+    sum), because the other bounds assume such ballots; if `exact` would take too long; or if its cost is not
+    a number. No exception or warning reveals anything about the votes.
 
     Args:
         tally: what was released.
@@ -39,7 +39,7 @@ def charge(
         lattice: step of the noise in votes (`ostraka.guardian.noise.LATTICE`).
 
     Raises:
-        InputError: where an argument other than the votes is malformed.
+        InputError: if an argument other than the votes is malformed.
     """
     return math.fsum(charges(tally, order, bound, influence, lattice=lattice).tolist())
 
@@ -47,9 +47,9 @@ def charge(
 def largest_charge(
     tally: Tally, order: float, bound: BOUND, influence: Influence = ONE_VOTE, *, lattice: float
 ) -> float:
-    """Return the largest `charge` of these votes over all answers that could have been given.
+    """Return the largest `charge` of these votes over all possible answers.
 
-    A filter that releases a batch only where this fits keeps its promise (docs/accounting.md).
+    A filter that releases a batch only if this amount fits keeps its guarantee (docs/accounting.md).
     """
     return math.fsum(largest_charges(tally, order, bound, influence, lattice=lattice).tolist())
 
@@ -57,9 +57,9 @@ def largest_charge(
 def charges(
     tally: Tally, order: float, bound: BOUND, influence: Influence = ONE_VOTE, *, lattice: float
 ) -> Floats:
-    """Return what each query adds to `charge` (Q,); a batch of records that vote costs as a whole (1,).
+    """Return what each query adds to `charge` (Q,); a batch of records that vote has one cost (1,).
 
-    A query costs the same whichever others are in the tally beside it.
+    A query's cost does not depend on the other queries in the tally.
     """
     terms = ChargeTerms(bound=check_bound(bound), influence=influence, lattice=lattice)
     return _charges(tally, order, terms)
@@ -83,9 +83,9 @@ def affordable(tally: Tally, influence: Influence = ONE_VOTE) -> NDArray[np.bool
 
 
 def _charges(tally: Tally, order: float, terms: ChargeTerms, *, largest: bool = False) -> Floats:
-    """Return the rdp of each query (Q,), or of the whole batch (1,) where records vote.
+    """Return the rdp of each query (Q,), or of the whole batch (1,) if records vote.
 
-    It is that of the answers given, or the `largest` over all answers.
+    It is the cost of the given answers, or the `largest` over all answers.
     """
     mechanism = tally.mechanism
     rule = rule_of(tally.mechanism)
@@ -95,7 +95,7 @@ def _charges(tally: Tally, order: float, terms: ChargeTerms, *, largest: bool = 
         return rdp
     cost = rule.largest if largest else rule.charges
     proved = _find_proved(tally, terms)
-    # A warning would tell that votes are odd, and a cost that is not a number leaves the worst case (fmin).
+    # A warning would reveal odd votes, and a cost that is not a number leaves the worst case (fmin).
     with np.errstate(all="ignore"):
         if mechanism.by_record:
             return np.fmin(cost(mechanism, tally, order, terms), rdp) if proved.all() else rdp
@@ -106,7 +106,7 @@ def _charges(tally: Tally, order: float, terms: ChargeTerms, *, largest: bool = 
 
 
 def _find_proved(tally: Tally, terms: ChargeTerms) -> NDArray[np.bool_]:
-    """Return which queries (Q,) are charged by the bound, the others costing the worst case."""
+    """Return which queries (Q,) are charged by the bound; the others cost the worst case."""
     match terms["bound"]:
         case "theorem6":
             return tally.plausible()
@@ -116,17 +116,17 @@ def _find_proved(tally: Tally, terms: ChargeTerms) -> NDArray[np.bool_]:
 
 
 def vote_total(tally: Tally, order: float, sensitivity: float, moved: float, kind: bytes) -> VoteTotal:
-    """Return what a batch costs a unit under theorem6, and what one record changes of it, by distance.
+    """Return a batch's cost to a unit under theorem6, and one record's changes of it, by distance.
 
-    The total is a function of the sums whatever they are, honest or shifted, and the changes hold for all of
-    them (docs/accounting-smooth.md). A mechanism without a proof, a Gaussian filter, or parameters without a
-    certificate that the changes are smooth, cost their worst case and change nothing.
+    The total is a function of any sums, honest or shifted, and the changes are valid for all of them
+    (docs/accounting-smooth.md). The worst case is charged and the changes are 0 for a mechanism without a
+    proof, a Gaussian filter, or parameters without a certificate that the changes are smooth.
 
     Args:
         tally: the queries on which the unit votes.
         order: Renyi order of its budget.
         sensitivity: what it can change in one query, in votes.
-        moved: what any unit of the batch can, at least `sensitivity`.
+        moved: what any unit of the batch can change, at least `sensitivity`.
         kind: as `VoteTotal.kind`.
     """
     mechanism = tally.mechanism
@@ -134,7 +134,7 @@ def vote_total(tally: Tally, order: float, sensitivity: float, moved: float, kin
     worst = mechanism.worst_case(order, sensitivity, classes=tally.classes)
     moves = Moves(order, sensitivity, moved, float(tally.total.max(initial=0.0)), 2.0**-FRACTION_BITS)
     if order != GAUSSIAN and isinstance(rule, DataDependentRule):
-        # As in `_charges`: sums far outside must not be told by a warning.
+        # As in `_charges`: no warning may reveal sums far outside.
         with np.errstate(all="ignore"):
             terms = rule.vote_terms(mechanism, _mark_shifted(tally), moves, worst)
             if terms and all(is_certified(term, DISTANCES) for term in terms):
@@ -143,9 +143,9 @@ def vote_total(tally: Tally, order: float, sensitivity: float, moved: float, kin
 
 
 def _mark_shifted(tally: Tally) -> Tally:
-    """Return the tally with counts nowhere in queries whose sums are not those of all votes.
+    """Return the tally with counts set to NOWHERE in queries whose counts do not sum to all votes.
 
-    No neighbour changes whether they are: a moved vote leaves the sum as it is. Votes for labels have none.
+    No neighbour changes whether they do: moving a vote keeps the sum. Votes for labels have no such sum.
     """
     if isinstance(tally.mechanism.ballot, LabelCounts):
         return tally

@@ -1,7 +1,7 @@
 """Noisy checks: is a count far enough from 0 to be answered?
 
-Checks look at circular distances, which one vote moves by at most one whatever offset a ring sum carries.
-So the largest distance may be taken before the noise.
+Checks look at circular distances, which one vote moves by at most one, for any offset of a ring sum. So the
+largest distance may be taken before the noise.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def passes_per_label(
 ) -> NDArray[np.bool_]:
     """Return where max(|V|, |n - V|) + N(0, sigma^2) >= threshold, a check (Q, k) for each of `positives`.
 
-    |.| is the circular distance and n the weight of all votes, `totals` (Q, k) in lattice steps, so a label
+    |.| is the circular distance and n the weight of all votes, `totals` (Q, k) in lattice steps. A label
     passes when the votes for it or the votes against it are many (Dziedzic et al. 2023, Algorithm 2).
     """
     negatives = ring.subtract(ring.wrap(totals), positives)
@@ -51,7 +51,7 @@ def reaches(
 
 
 def threshold_steps(threshold: float) -> np.int64:
-    """Return a threshold in lattice steps; beyond 2^62, the largest distance, all are alike.
+    """Return a threshold in lattice steps, cut at the largest distance, 2^62.
 
     Subtracting a distance, or adding the votes of a query, then cannot overflow.
     """
@@ -59,6 +59,6 @@ def threshold_steps(threshold: float) -> np.int64:
 
 
 def in_steps(threshold: float) -> int:
-    """Return a finite threshold in votes as lattice steps, rounded up, which changes no outcome."""
+    """Return a finite threshold in votes as lattice steps; rounding up changes no outcome."""
     numerator, denominator = threshold.as_integer_ratio()
     return -((-numerator << FRACTION_BITS) // denominator)

@@ -26,21 +26,21 @@ class ConfidentRule(DataDependentRule[Confident]):
     def release(self, mechanism: Confident, sums: Sums, noise: NoiseSource) -> Answers:
         """Answer the queries that pass the check.
 
-        Check and argmax are computed for every query, so that time says nothing about the outcome.
+        Check and argmax are computed for every query, so the time reveals nothing about the outcome.
         """
         passed = passes(sums.values, mechanism.threshold, mechanism.sigma1, noise, sums.ring)
         draws = noise.gaussian(mechanism.sigma2, sums.values.shape)
         return Answers.where(passed[:, None], noisy_argmax(sums.values, draws, noise, sums.ring))
 
     def charges(self, mechanism: Confident, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
-        """Return the rdp (Q,) of a check of each query, and of an argmax where it was answered."""
+        """Return the rdp (Q,) of a check of each query, and of an argmax if it was answered."""
         parameters = mechanism.threshold, mechanism.sigma1, mechanism.sigma2
         answered = tally.answered[:, 0]
         labels = tally.released
         return confident_rdp(tally.votes, *parameters, order, answered, labels=labels, **terms)[:, 0]
 
     def largest(self, mechanism: Confident, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
-        """Return what the dearest outcome of each query would cost (Q,)."""
+        """Return the cost (Q,) of the costliest outcome of each query."""
         if terms["bound"] != "exact":
             return super().largest(mechanism, tally, order, terms)
         parameters = mechanism.threshold, mechanism.sigma1, mechanism.sigma2
@@ -50,9 +50,9 @@ class ConfidentRule(DataDependentRule[Confident]):
         return charges.largest()[:, 0]
 
     def vote_terms(self, mechanism: Confident, tally: Tally, moves: Moves, worst: WorstCase) -> list[Term]:
-        """Return the term of the check of every query, and of the argmax of those that passed.
+        """Return the term of the check of every query, and of the argmax of the queries that passed.
 
-        None where shifted sums, or a threshold above all votes, leave a cost without proof
+        The list is empty if shifted sums, or a threshold above all votes, leave a cost without proof
         (docs/accounting-smooth.md).
         """
         if not fits_ring(2 * moves.most + 12 * mechanism.sigma2):

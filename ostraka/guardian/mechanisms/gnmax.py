@@ -30,7 +30,7 @@ class GnMaxRule(DataDependentRule[GnMax]):
         return gnmax_rdp(tally.votes, mechanism.sigma, order, labels=tally.released, **terms)[:, 0]
 
     def largest(self, mechanism: GnMax, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
-        """Return what the dearest label of each query would cost (Q,)."""
+        """Return the cost (Q,) of the costliest label of each query."""
         if terms["bound"] != "exact":
             return super().largest(mechanism, tally, order, terms)
         influence = terms["influence"]
@@ -39,7 +39,7 @@ class GnMaxRule(DataDependentRule[GnMax]):
         return charges.largest()[:, 0]
 
     def vote_terms(self, mechanism: GnMax, tally: Tally, moves: Moves, worst: WorstCase) -> list[Term]:
-        """Return the term of the argmax of every query; none where shifted sums could wrap around."""
+        """Return the term of the argmax of every query; empty if shifted sums could wrap around."""
         if not fits_ring(2 * moves.most + 12 * mechanism.sigma):
             return []
         return [argmax_term(tally.votes, mechanism.sigma, moves, worst.answer)]

@@ -1,4 +1,4 @@
-"""Interactive GNMax: answers where the votes differ from what a student believes.
+"""Interactive GNMax: answers where the votes differ from a student's prediction.
 
 Papernot et al. 2018, Algorithm 2.
 """
@@ -27,9 +27,9 @@ class InteractiveRule(DataDependentRule[Interactive]):
     def release(self, mechanism: Interactive, sums: Sums, noise: NoiseSource) -> Answers:
         """Answer the queries that pass max_j |n_j + n (1 - p_j)| - n + N(0, sigma1^2) >= threshold.
 
-        |.| is the circular distance and n the weight of all votes: for honest counts the largest n_j - n p_j,
-        as a value that is never negative. n (1 - p_j) is rounded down to the lattice. Where the check fails
-        the querying party decides for itself whether its student is confident.
+        |.| is the circular distance and n the weight of all votes. For honest counts this is the largest n_j
+        - n p_j, written so that the sum is never negative. n (1 - p_j) is rounded down to the lattice. If the
+        check fails, the querying party decides itself whether its student is confident.
 
         Raises:
             ValueError: without scores.
@@ -43,7 +43,7 @@ class InteractiveRule(DataDependentRule[Interactive]):
         return Answers.where(passed[:, None], noisy_argmax(sums.values, draws, noise, sums.ring))
 
     def charges(self, mechanism: Interactive, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
-        """Return the rdp (Q,) of a check of each query, and of an argmax where it was answered."""
+        """Return the rdp (Q,) of a check of each query, and of an argmax if it was answered."""
         if tally.scores is None:
             raise InputError("scores", "must be given for interactive")
         parameters = mechanism.threshold, mechanism.sigma1, mechanism.sigma2
@@ -52,7 +52,7 @@ class InteractiveRule(DataDependentRule[Interactive]):
         return rdp[:, 0]
 
     def largest(self, mechanism: Interactive, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
-        """Return what the dearest outcome of each query would cost (Q,)."""
+        """Return the cost (Q,) of the costliest outcome of each query."""
         if terms["bound"] != "exact" or tally.scores is None:
             return super().largest(mechanism, tally, order, terms)
         parameters = mechanism.threshold, mechanism.sigma1, mechanism.sigma2
@@ -69,8 +69,8 @@ class InteractiveRule(DataDependentRule[Interactive]):
 
 
 def _shares(totals: NDArray[np.int64], parts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return totals times parts of 2^-16, rounded down; whole votes and the rest apart cannot overflow."""
-    # Whole votes and the rest apart: their product in one would overflow 64 bits.
+    """Return totals times parts of 2^-16, rounded down, without overflow."""
+    # Whole votes and the rest separately: one product of both would overflow 64 bits.
     whole = totals >> FRACTION_BITS
     rest = totals & (2**FRACTION_BITS - 1)
     return np.asarray(whole * parts + (rest * parts >> FRACTION_BITS))

@@ -13,7 +13,7 @@ from ostraka.guardian.mechanisms.argmax import noisy_argmax
 from ostraka.guardian.mechanisms.rule import Answers, ChargeTerms, DataDependentRule, Sums
 
 _FARTHEST_DRAW = 750
-"""Scales within which noise lies: e^-750 is not a number any more."""
+"""Scales within which noise lies: e^-750 is below the smallest double."""
 
 
 class LnMaxRule(DataDependentRule[LnMax]):
@@ -29,7 +29,7 @@ class LnMaxRule(DataDependentRule[LnMax]):
         return lnmax_rdp(tally.votes, mechanism.gamma, order, **terms)[:, 0]
 
     def vote_terms(self, mechanism: LnMax, tally: Tally, moves: Moves, worst: WorstCase) -> list[Term]:
-        """Return the term of the argmax of every query; none where shifted sums could wrap around."""
+        """Return the term of the argmax of every query; empty if shifted sums could wrap around."""
         if not fits_ring(2 * moves.most + _FARTHEST_DRAW * mechanism.scale):
             return []
         return [laplace_term(tally.votes, mechanism.gamma, moves, worst.answer)]

@@ -1,4 +1,4 @@
-"""NoiseCluster: GNMax with a row for each cluster and records for votes (Tang et al. 2022, section 4.1)."""
+"""NoiseCluster: GNMax with one row per cluster, and records as votes (Tang et al. 2022, section 4.1)."""
 
 from __future__ import annotations
 

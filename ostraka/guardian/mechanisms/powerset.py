@@ -22,14 +22,14 @@ from ostraka.guardian.mechanisms.rule import Answers, ChargeTerms, DataDependent
 
 
 class PowersetRule(DataDependentRule[Powerset]):
-    """Powerset: every query is answered with a set of labels; with a check, those that pass it."""
+    """Powerset: every query is answered with a set of labels; with a check, the queries that pass it."""
 
     def release(self, mechanism: Powerset, sums: Sums, noise: NoiseSource) -> Answers:
         """Answer every query, or those that pass.
 
-        A check is on the largest count, one a query, and decides about the whole set. Every set has a draw of
-        its own, also those that nobody voted for: how many these are is a fact about the votes, which a
-        shortcut for them would tell by the time that it takes.
+        The check is on the largest count, one per query, and decides about the whole set. Every set has its
+        own draw, even sets without votes. Their number is a fact about the votes, and a shortcut for them
+        would reveal it by its running time.
         """
         values = sums.values
         check = mechanism.check
@@ -41,7 +41,7 @@ class PowersetRule(DataDependentRule[Powerset]):
         return Answers.where(answered[:, None], bits_of(winners[:, 0], sums.classes))
 
     def charges(self, mechanism: Powerset, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
-        """Return the rdp (Q,) of one label set per query; no more sets than voters have votes."""
+        """Return the rdp (Q,) of one label set per query; at most as many sets as voters have votes."""
         counts = tally.largest_counts()
         k = tally.classes
         most = mechanism.max_positives
@@ -56,7 +56,7 @@ class PowersetRule(DataDependentRule[Powerset]):
     def vote_terms(self, mechanism: Powerset, tally: Tally, moves: Moves, worst: WorstCase) -> list[Term]:
         """Return the term of an argmax over all label sets, and of the check of the largest count.
 
-        None where shifted sums, or a threshold above all votes, leave a cost without proof
+        The list is empty if shifted sums, or a threshold above all votes, leave a cost without proof
         (docs/accounting-smooth.md).
         """
         check = mechanism.check

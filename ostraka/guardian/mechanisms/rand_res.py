@@ -1,4 +1,4 @@
-"""RandRes: the most frequent of labels that parties randomised (Tang et al. 2022, section 4.2.1)."""
+"""RandRes: the most frequent label among labels that parties randomised (Tang et al. 2022, section 4.2.1)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ostraka.guardian.mechanisms.rule import Answers, Rule, Sums
 
 
 class RandResRule(Rule[RandRes]):
-    """RandRes: nothing is left to protect, so no noise is drawn, and no votes change the cost."""
+    """RandRes: nothing is left to protect; no noise is drawn and the cost does not depend on votes."""
 
     def release(self, mechanism: RandRes, sums: Sums, noise: NoiseSource) -> Answers:
         """Answer the queries on which any record voted; ties broken uniformly.
 
-        Whatever offset a sum carries, it is a function of labels that were randomised before.
+        Whatever the offset of a sum, it is a function of labels that were randomised before.
         """
         values = sums.values
         ring = sums.ring

@@ -1,4 +1,4 @@
-"""RandResLabels: of each label the more frequent of noes and yeses that parties randomised."""
+"""RandResLabels: for each label the more frequent of noes and yeses that parties randomised."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ostraka.guardian.mechanisms.rule import Answers, Rule, Sums
 
 
 class RandResLabelsRule(Rule[RandResLabels]):
-    """RandResLabels: nothing is left to protect, so no noise is drawn, and no votes change the cost."""
+    """RandResLabels: nothing is left to protect; no noise is drawn and the cost does not depend on votes."""
 
     def release(self, mechanism: RandResLabels, sums: Sums, noise: NoiseSource) -> Answers:
         """Answer the labels to which any record said no or yes; ties broken uniformly.
 
-        Whatever offset a sum carries, it is a function of labels that were randomised before.
+        Whatever the offset of a sum, it is a function of labels that were randomised before.
         """
         queries = len(sums.values)
         ring = sums.ring

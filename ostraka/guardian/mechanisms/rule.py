@@ -1,4 +1,4 @@
-"""The guardian's rule of each mechanism: how sums of ballots become answers, and what these cost."""
+"""The guardian's rule of each mechanism: how sums of ballots become answers, and what the answers cost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.tally import Tally
 
 REFUSED = -1
-"""The label where nothing was answered."""
+"""The label of an unanswered query."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Answers:
 
     Attributes:
         answered: bool (Q, m).
-        labels: int64 (Q, m): a class, or 0 or 1 for each label; -1 where not answered.
+        labels: int64 (Q, m): a class, or 0 or 1 for each label; -1 if not answered.
     """
 
     answered: NDArray[np.bool_] = field(repr=False)
@@ -55,13 +55,13 @@ class Sums:
     """The ballots of one batch summed over all parties and both halves of the shares.
 
     Attributes:
-        values: ring values (Q, mechanism.width(classes)), whatever they are: nothing about them is checked,
-            because a refusal would be an oracle.
+        values: ring values (Q, mechanism.width(classes)). They are not checked, because a refusal would be an
+            oracle.
         ring: the ring of the values.
         classes: number of classes, or of labels for a multi-label mechanism.
-        totals: weight of all votes scheduled for each query, int64 (Q,) in steps of 2^-16 of a vote; where
-            ballots have one count a label also (Q, classes), of those scheduled for each label.
-        scores: a student's probabilities, int64 (Q, classes) in steps of 2^-16, for what takes them.
+        totals: weight of all votes scheduled for each query, int64 (Q,) in steps of 2^-16 of a vote; if
+            ballots have one count per label also (Q, classes), for each label.
+        scores: a student's probabilities, int64 (Q, classes) in steps of 2^-16, for mechanisms that use them.
     """
 
     values: RingArray = field(repr=False)
@@ -80,7 +80,7 @@ class ChargeTerms(TypedDict):
 
 
 class Rule(ABC, Generic[M]):
-    """The release of a mechanism; what it costs is the worst case, whatever the votes are."""
+    """The release of a mechanism whose cost is the worst case, whatever the votes are."""
 
     @abstractmethod
     def release(self, mechanism: M, sums: Sums, noise: NoiseSource) -> Answers:
@@ -88,20 +88,20 @@ class Rule(ABC, Generic[M]):
 
 
 class DataDependentRule(Rule[M]):
-    """A mechanism whose cost can be bounded better than at worst where its votes are known."""
+    """A mechanism whose cost has a better bound than the worst case if its votes are known."""
 
     @abstractmethod
     def charges(self, mechanism: M, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
-        """Return the rdp (Q,) of queries of plausible sums; where records vote, that of the batch (1,)."""
+        """Return the rdp (Q,) of queries with plausible sums; if records vote, the rdp of the batch (1,)."""
 
     def largest(self, mechanism: M, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
-        """Return the largest of `charges` over all answers that could have been given to these votes."""
+        """Return the largest of `charges` over all possible answers to these votes."""
         given = np.ones_like(tally.answered)
         outcomes = (replace(tally, answered=answered, labels=None) for answered in (given, ~given))
         return np.maximum(*(self.charges(mechanism, outcome, order, terms) for outcome in outcomes))
 
     def vote_terms(self, mechanism: M, tally: Tally, moves: Moves, worst: WorstCase) -> list[Term]:
-        """Return what theorem6 makes of a tally, whose smooth sensitivity is known; none where it is not.
+        """Return the terms of a tally's theorem6 cost whose smooth sensitivity is known; empty if it is not.
 
         No query costs more than `worst`, its worst case at the order of `moves`.
         """
@@ -115,7 +115,7 @@ class DataDependentRule(Rule[M]):
 RULES: dict[type[Mechanism], Rule[Any]] = {}
 """How each mechanism is released and charged."""
 INSTALLED_RULES = "ostraka.rules"
-"""The entry points by which packages beside Ostraka register rules, each under its mechanism's `kind`."""
+"""The entry points by which other packages register rules, each under its mechanism's `kind`."""
 
 
 def register(mechanism: type[M], rule: Rule[M]) -> None:
@@ -124,9 +124,9 @@ def register(mechanism: type[M], rule: Rule[M]) -> None:
 
 
 def rule_of(mechanism: Mechanism) -> Rule[Any]:
-    """Return the rule of a mechanism: the guardian's own, or that of an installed package.
+    """Return the rule of a mechanism: the guardian's own, or an installed package's.
 
-    Raises `policy.refused` where there is none, and `config.invalid` where a package registers what is none.
+    Raises `policy.refused` if there is none, and `config.invalid` if a package registers something else.
     """
     if type(mechanism) not in RULES:
         found: type[Rule[Any]] | None = entry_point_class(INSTALLED_RULES, mechanism.kind, Rule)  # type: ignore[type-abstract]
@@ -150,7 +150,7 @@ def release(
     totals: NDArray[np.int64],
     scores: NDArray[np.int64] | None = None,
 ) -> Answers:
-    """Return the answers of one batch; every release draws afresh.
+    """Return the answers of one batch; every release draws new noise.
 
     Args:
         sums: as `Sums.values`.
@@ -162,6 +162,6 @@ def release(
         scores: as `Sums.scores`.
 
     Raises:
-        ValueError: where scores are missing, and for sums that are not votes, which `release_sums` releases.
+        ValueError: if scores are missing, and for sums that are not votes; use `release_sums` for these.
     """
     return rule_of(mechanism).release(mechanism, Sums(sums, ring, classes, totals, scores), noise)

@@ -1,4 +1,4 @@
-"""Sums that a round releases: of what teachers learned (Dodwadmath and Stich 2022), or over records."""
+"""Sums that a round releases: of teachers' learned values (Dodwadmath and Stich 2022), or over records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ostraka.guardian.mechanisms.rule import Answers, Rule, Sums
 
 
 class SumsRule(Rule[Mechanism]):
-    """Mechanisms that answer no query: `release_sums` releases what they sum."""
+    """Mechanisms that answer no query: `release_sums` releases their sums."""
 
     def release(self, mechanism: Mechanism, sums: Sums, noise: NoiseSource) -> Answers:
         """Raise ValueError."""
@@ -25,8 +25,8 @@ def release_sums(
     """Return `sums`, ring values (rounds, width), with noise for each value, in lattice steps.
 
     Each draw of the mechanism covers a block of columns, one after the other. Noise is added in the ring and
-    the result is lifted, whatever the sums are: neither an offset that they carry nor a sum that leaves the
-    ring changes what the noise hides. Ttac adds none.
+    the result is lifted, for any sums: neither an offset nor a sum that leaves the ring changes what the
+    noise hides. Ttac adds none.
     """
     drawn = [ring.wrap(draw.of(noise)) for draw in mechanism.draws(len(sums), 0)]
     return ring.lift(ring.add(sums, np.hstack(drawn)) if drawn else sums)

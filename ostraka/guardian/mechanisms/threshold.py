@@ -1,4 +1,4 @@
-"""Threshold: the second class where its noisy share of the votes reaches a public one."""
+"""Threshold: the second class if its noisy share of the votes reaches a public share."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class ThresholdRule(DataDependentRule[Threshold]):
     def release(self, mechanism: Threshold, sums: Sums, noise: NoiseSource) -> Answers:
         """Return 1 where n_1 + Z_1 - (n_0 + Z_0) >= (2 share - 1) n, else 0; n is the weight of all votes.
 
-        Only the difference of both counts is lifted, as `binary` does: whatever offsets the sums carry, the
-        answer has two outcomes of one noisy number, which a vote moves by twice its weight.
+        Only the difference of both counts is lifted, as in `binary`. For any offsets of the sums, the answer
+        then has two outcomes of one noisy number, which a vote moves by twice its weight.
         """
         ring = sums.ring
         no, yes = sums.values.T

@@ -1,4 +1,4 @@
-"""Releases of votes in the clear: simulated votes, or one's own."""
+"""Releases of votes in the clear: simulated votes, or one's own votes."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ def release_votes(
     teachers: int,
     scores: NDArray[np.float64] | None = None,
 ) -> Answers:
-    """Return the answers to queries whose votes are known, with fresh draws of `noise`, also for parties.
+    """Return the answers to queries with known votes, with new draws of `noise`, also for the parties.
 
     Args:
         mechanism: what to release, and with how much noise.
@@ -31,8 +31,8 @@ def release_votes(
             for each label, or votes for each label set.
         noise: the randomness, in lattice steps; `ExactNoise` is the guardian's.
         classes: number of classes, or of labels for a multi-label mechanism.
-        teachers: how many voted on each query.
-        scores: a student's probabilities, float64 (Q, classes), for what takes them.
+        teachers: number of voters on each query.
+        scores: a student's probabilities, float64 (Q, classes), for mechanisms that use them.
     """
     sums = encode(counts, _RING)
     for draw in (mechanism.relied_on or 0) * mechanism.party_draws(*counts.shape):
@@ -58,9 +58,9 @@ def tally_votes(
     scores: NDArray[np.float64] | None = None,
     labels: NDArray[np.int64] | None = None,
 ) -> Tally:
-    """Return what was released of such votes as the accountant sees it.
+    """Return the release of such votes as the accountant sees it.
 
-    `answered` and, where they are to decide the cost, the released `labels` are (Q, answers).
+    `answered` and, if they should decide the cost, the released `labels` are (Q, answers).
     """
     return Tally(
         mechanism=mechanism,

@@ -1,1 +1,1 @@
-"""What parties declare and tell: manifests, receipts, and their standing."""
+"""What parties declare and report: manifests, receipts, and their standing."""

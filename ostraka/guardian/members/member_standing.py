@@ -13,13 +13,15 @@ from ostraka.guardian.policy import Policies
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
 SESSIONS = 100
-"""The most sessions that are told, the newest of them."""
+"""Largest number of sessions in a reply, the newest ones."""
 STEPS = 100
-"""Parts of a budget that a party sees amounts in: what a batch cost tells how many of it were answered."""
+"""Parts of a budget to which a party's amounts are rounded: the cost of a batch reveals how many of its
+queries were answered.
+"""
 
 
 class MemberStanding:
-    """Tells a caller of itself alone. Nothing that depends on votes is told, whatever the policy enforces."""
+    """Tells a caller only about itself. Nothing in it depends on votes, whatever the policy enforces."""
 
     def __init__(self, ledger: LedgerReader, policies: Policies, clock: Clock) -> None:
         self._ledger = ledger
@@ -27,7 +29,7 @@ class MemberStanding:
         self._clock = clock
 
     def of(self, caller: Identity) -> guardian_pb2.StandingReply:
-        """Return the standing of `caller`: a party's state and units, and any sessions the caller opened."""
+        """Return the standing of `caller`: a party's state and units, and any sessions it opened."""
         reply = guardian_pb2.StandingReply(sessions=self._sessions(caller))
         if caller.role is Role.PARTY:
             found = self._ledger.read(parties.all_parties, caller.site)

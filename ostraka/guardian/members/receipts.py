@@ -1,4 +1,4 @@
-"""Costs that parties' receipts show a restored ledger to owe, computed by the guardian itself."""
+"""Costs that a restored ledger lost and parties' receipts show, computed by the guardian itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ostraka.guardian.ledger.units import balances
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 MAX_RECEIPTS = 500_000
-"""More than this is no journal of a party."""
+"""A party's journal has no more receipts than this."""
 
 
 def read_receipts(
@@ -32,7 +32,7 @@ def read_receipts(
     credentials: Credentials,
     clock: Clock,
 ) -> common_pb2.Receipts:
-    """All that a stream tells, each message signed by `party` and checked before the next is read.
+    """All receipts of a stream; each message is signed by `party` and checked before the next is read.
 
     Raises:
         OstrakaError: `message.invalid`, `message.too_large`, `identity.*`.
@@ -52,7 +52,7 @@ def read_receipts(
         if part.site != party.site:
             raise _invalid(f"are of site {part.site!r}")
         told.MergeFrom(part)
-        # Counted before they are looked at: a stream makes no more work than its limit.
+        # Counted before they are checked: a stream makes no more work than its limit.
         if max(len(told.receipts), len(told.declared_votes)) > MAX_RECEIPTS:
             raise too_large(f"There are more than {MAX_RECEIPTS} receipts", MAX_RECEIPTS)
         for receipt in part.receipts:
@@ -61,9 +61,10 @@ def read_receipts(
 
 
 def worst_cases(view: View, site: str, receipts: Iterable[common_pb2.Receipt]) -> list[Owed]:
-    """Return the worst-case cost of each receipt to each unit its batch is charged to, at the unit's order.
+    """Return the worst-case cost of each receipt to each unit that its batch charges, at the unit's order.
 
-    What nobody knows at a Gaussian filter is beyond any budget: nothing is left, and no promise holds.
+    A cost that is unknown under a Gaussian filter exceeds any budget: nothing is left, and no guarantee is
+    kept.
 
     Raises:
         OstrakaError: `message.invalid` for a mechanism or classes that have no cost, `budget.missing` for a
@@ -105,7 +106,7 @@ def worst_cases(view: View, site: str, receipts: Iterable[common_pb2.Receipt]) -
 
 
 def _units(site: str, receipt: common_pb2.Receipt) -> Iterator[UnitKey]:
-    """Yield the units that a receipt charges: a record's charge debits its label budget too."""
+    """Yield the units that a receipt charges: a record's charge also debits its label budget."""
     yield UnitKey(site, receipt.group, receipt.adjacency)
     if receipt.adjacency == "record":
         yield UnitKey(site, receipt.group, "label")

@@ -1,4 +1,4 @@
-"""Registers what a party declares about its records and teachers within limits, and takes its receipts."""
+"""Registers what a party declares about its records and teachers, within limits, and takes its receipts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def groups_of(manifest: bytes) -> set[str]:
 
 
 def votes_of(manifest: bytes) -> int:
-    """Return how many votes one person has in a query by a serialized manifest."""
+    """Return the number of votes of one person in a query, from a serialized manifest."""
     return int(common_pb2.Manifest.FromString(manifest).max_votes_per_person)
 
 
@@ -114,26 +114,26 @@ def _problem_of_mixed(manifest: common_pb2.Manifest) -> str | None:
 
 
 def find_raise(declared: Sequence[int]) -> int | None:
-    """Return the largest number that came after a smaller one; None where there is none."""
+    """Return the largest number that followed a smaller one; None if there is none."""
     return max((after for before, after in pairwise(declared) if after > before), default=None)
 
 
 def find_unknown_raise(known: Sequence[int], declared: Sequence[int]) -> int | None:
-    """Return the largest number that a party raised its votes to without a restored ledger's knowledge.
+    """Return the largest number of votes that a party raised to and a restored ledger does not know.
 
-    A number that was raised and lowered again leaves no trace in the manifests that are left, so what the
-    party kept counts. It may have kept numbers that never reached a guardian, or, where its journal is
-    younger than the ledger, not all that the ledger knows: rather too much is raised than too little.
+    A number that was raised and lowered again leaves no trace in the manifests that are left, so the party's
+    own records count. These may include numbers that never reached a guardian or, if its journal is younger
+    than the ledger, lack numbers that the ledger knows. Raising too much is better than too little.
 
     Args:
-        known: what its manifests before the loss said, in order.
-        declared: what the party kept, in order.
+        known: the numbers in its manifests before the loss, in order.
+        declared: the numbers that the party recorded, in order.
     """
     return find_raise([*known[-1:], *_after(known, declared)])
 
 
 def _after(known: Sequence[int], declared: Sequence[int]) -> Sequence[int]:
-    """Return what was declared after all that is known, or everything where it lacks something known."""
+    """Return what was declared after everything known, or all if it lacks something known."""
     rest = iter(declared)
     changes = [votes for votes, _ in groupby(known)]
     if all(votes in rest for votes in changes):
@@ -146,7 +146,7 @@ _Wanted = tuple[StoredManifest, common_pb2.AuditHead | None]
 
 
 class Registrar:
-    """Checks what parties signed and keeps it in the ledger."""
+    """Checks what parties signed and stores it in the ledger."""
 
     def __init__(self, ledger: Ledger, credentials: Credentials, policies: Policies, clock: Clock) -> None:
         self._ledger = ledger
@@ -155,17 +155,17 @@ class Registrar:
         self._clock = clock
 
     def register(self, party: Identity, request: guardian_pb2.RegisterRequest) -> Registered:
-        """Keep `party`'s manifest; a new one resets no budget.
+        """Store `party`'s manifest; a new one resets no budget.
 
         A head that the party kept, and that this ledger's log does not have, proves a lost history.
 
         Raises:
-            OstrakaError: `policy.refused`, `party.removed`, `manifest.daily_limit`; `message.too_large`
-                for lists and texts beyond their limits; `manifest.invalid` where signature, site or
-                contents are wrong; `message.invalid` for a head that this guardian did not sign.
+            OstrakaError: `policy.refused`, `party.removed`, `manifest.daily_limit`; `message.too_large` for
+                lists and texts beyond their limits; `manifest.invalid` if signature, site or contents are
+                wrong; `message.invalid` for a head that this guardian did not sign.
         """
         signed = request.manifest
-        # The signature comes first: what nobody signed is not even parsed.
+        # The signature comes first: unsigned bytes are not even parsed.
         self._verify(signed, MANIFEST_CONTEXT, Role.PARTY, party.site, ErrorCode.MANIFEST_INVALID)
         problem = problem_of(signed.payload, party.site)
         if problem is not None:
@@ -178,7 +178,7 @@ class Registrar:
         return self._ledger.write_grouped(self._register, party.site, (manifest, kept))
 
     def _register(self, tx: Transaction, wanted: Sequence[_Wanted]) -> list[Registered]:
-        """Register manifests of parties that the policy lets in, as what they change of those before."""
+        """Register manifests of admitted parties, as changes of their previous ones."""
         before = registrations.lock_known(tx, [manifest.site for manifest, _ in wanted])
         if self._policies.of(policies.in_force(tx)).admission == "added":
             for site, party in before.items():
@@ -188,20 +188,20 @@ class Registrar:
         return registrations.register_all(tx, changes, before)
 
     def newer_revocations(self, number: int) -> bytes:
-        """Return the revocation list in force (PEM) where newer than a party's `number`; else empty."""
+        """Return the revocation list in force (PEM) if newer than a party's `number`; else empty."""
         current = self._credentials.revocations.current
         return current.pem if current.number > number else b""
 
     def reconcile(
         self, party: Identity, requests: Iterable[guardian_pb2.ReconcileRequest]
     ) -> guardian_pb2.ReconcileReply:
-        """Charge what a restored ledger forgot of `party`'s batches, once its whole stream is in.
+        """Charge what a restored ledger lost of `party`'s batches, after its whole stream has arrived.
 
-        Nothing is read of a party that owes no receipts: a retry after a lost reply charges nothing.
+        Nothing is read from a party that owes no receipts: a retry after a lost reply charges nothing.
 
         Raises:
             OstrakaError: `party.unknown`; `message.invalid` for receipts that `party` did not sign or that
-                say nothing, `message.too_large`, `budget.missing`.
+                are empty, `message.too_large`, `budget.missing`.
         """
         charged = 0
         if self._owes_receipts(party.site):

@@ -1,4 +1,4 @@
-"""The noise source that a guardian's site.toml names, tested before it serves."""
+"""The noise source that a guardian's site.toml names, tested before the guardian serves."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ostraka.common.noise.source import NoiseSource
 
 
 def open_noise(name: NoiseName) -> NoiseSource:
-    """Return the noise source called `name` once it has passed its self-test.
+    """Return the noise source called `name` after it has passed its self-test.
 
     Raises:
-        OstrakaError: `noise.self_test`; `config.invalid` where OpenDP is not installed.
+        OstrakaError: `noise.self_test`; `config.invalid` if OpenDP is not installed.
     """
     if name == "opendp":
         source = _opendp()

@@ -1,4 +1,4 @@
-"""Noise that is ready at times which it does not decide, drawn between a batch's ticket and its release."""
+"""Noise drawn between a batch's ticket and its release, ready at times that do not depend on its values."""
 
 from __future__ import annotations
 
@@ -19,28 +19,27 @@ from ostraka.common.mechanism import Draw
 from ostraka.common.noise.source import NoiseSource
 
 _CALL_S = 5e-3
-"""Seconds of a slot besides those of its values: room for a call's own time, which few values overrun."""
+"""Seconds of a slot besides those of its values: room for a call's own time, which few values exceed."""
 _MIN_VALUE_S = 2e-7
-"""A floor under the measured time, so that a clock too coarse to see blank draws leaves slots that hold
-some."""
+"""A lower bound on the measured time: with a clock too coarse for blank draws, slots are still not empty."""
 _MARGIN = 2.0
-"""A slot holds twice what blank draws take: a longer one delays every answer, a shorter one overruns more
+"""A slot lasts twice as long as blank draws: a longer one delays every answer, a shorter one overruns more
 often."""
 _BLANK_DRAWS = 3
-"""Blank draws, of which the median counts: one that is interrupted changes nothing."""
+"""Blank draws whose median is used: one interrupted draw changes nothing."""
 _BLANK_VALUES = 4000
-"""Values of a blank draw: enough that a call's own time hardly counts; with Ostraka's sampler they take a
+"""Values of a blank draw: enough to make a call's own time negligible; with Ostraka's sampler they take a
 millisecond or two, with OpenDP's 50."""
 _BLANK_SCALE = 97 / 3
-"""Their scale uses all bits of a float, which takes OpenDP longest, and lies just above a power of two, where
-Ostraka takes the fewest candidates for Laplace noise."""
+"""The scale of blank draws uses all bits of a float, the slowest case for OpenDP, and lies just above a power
+of two, where Ostraka takes the fewest candidates for Laplace noise."""
 
 
 def calibrate(source: NoiseSource, processor_s: Callable[[], float] = time.thread_time) -> float:
-    """Return the seconds of a slot for each value: twice what blank draws take here, which are dropped.
+    """Return the seconds of a slot per value: twice the time of blank draws here, which are dropped.
 
-    Their processor time counts, so that slots follow from the machine and not from what else it did, and of
-    the two laws the slower one.
+    Their processor time counts, so slots depend on the machine and not on its other work. The slower one of
+    the two distributions counts.
     """
 
     def took(draw: Callable[[float, tuple[int, ...]], object]) -> float:
@@ -56,9 +55,9 @@ def calibrate(source: NoiseSource, processor_s: Callable[[], float] = time.threa
 class ScheduledNoise:
     """Draws of a source, each ready at the end of a public time slot.
 
-    How long an exact sampler takes depends on what it draws. A draw is ready one slot after it began, and
-    where it took longer after two, four, eight and so on: an overrun, on a slow or busy machine or in a rare
-    long draw, tells its length within a factor of two. Threads may share it.
+    The time of an exact sampler depends on its draw. A draw is ready one slot after it began; if it took
+    longer, after two, four, eight slots and so on. An overrun, on a slow or busy machine or in a rare long
+    draw, reveals the draw's duration within a factor of two. Threads may share it.
     """
 
     def __init__(
@@ -68,9 +67,9 @@ class ScheduledNoise:
         monotonic: Callable[[], float],
         sleep: Callable[[float], None],
     ) -> None:
-        """`value_s` is what `calibrate` says; `monotonic` tells seconds that never run back.
+        """Take `value_s` from `calibrate`; `monotonic` returns seconds that never run back.
 
-        `sleep` waits for so many seconds at least.
+        `sleep` waits for at least so many seconds.
         """
         self._source = source
         self._value_s = value_s
@@ -78,7 +77,7 @@ class ScheduledNoise:
         self._sleep = sleep
 
     def slot_s(self, values: int) -> float:
-        """Return the seconds of the slot that so many values are drawn in."""
+        """Return the seconds of the slot for this many values."""
         return _CALL_S + values * self._value_s
 
     def gaussian(self, sigma: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
@@ -92,7 +91,7 @@ class ScheduledNoise:
             return self._source.laplace(scale, shape)
 
     def uniform(self, shape: tuple[int, ...]) -> NDArray[np.uint64]:
-        """Return uniform uint64 values at once: these take the same time whatever they are."""
+        """Return uniform uint64 values at once: their time does not depend on the values."""
         return self._source.uniform(shape)
 
     @contextmanager
@@ -109,14 +108,14 @@ class ScheduledNoise:
 _Futures = deque[Future[NDArray[np.int64]]]
 
 MAX_VALUES = 4_000_000
-"""Prepared numbers kept at once: 32 MB."""
+"""Largest number of prepared values at once: 32 MB."""
 
 
 class NoisePrefetcher:
-    """A few threads that draw from `source` what open batches will need. Thread-safe.
+    """A few threads that draw in advance, from `source`, what open batches will need. Thread-safe.
 
-    At most `most` numbers are prepared at a time; draws that do not fit are left to the moment of release.
-    Batches that are gone no longer count. Sources let other threads run while they draw.
+    At most `most` numbers are prepared at a time; draws that do not fit happen at the release. Batches that
+    are gone no longer count. Sources let other threads run while they draw.
     """
 
     def __init__(self, source: NoiseSource, *, most: int = MAX_VALUES, threads: int = 2) -> None:
@@ -125,11 +124,11 @@ class NoisePrefetcher:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="noise")
         self._batches: WeakSet[DrawnNoise] = WeakSet()
         self._closed = False
-        # Two batches must not both take what is free, and none may begin once the pool is shut.
+        # Two batches must not both take the free room, and none may begin after the pool is shut.
         self._lock = threading.Lock()
 
     def prepare(self, draws: Sequence[Draw]) -> DrawnNoise:
-        """Return the noise source of one batch and start on its draws; once closed, it draws on demand."""
+        """Return the noise source of one batch and start its draws; after `close`, it draws on demand."""
         futures: dict[Draw, _Futures] = defaultdict(deque)
         with self._lock:
             free = 0 if self._closed else self._most - sum(batch.values for batch in self._batches)
@@ -142,30 +141,30 @@ class NoisePrefetcher:
         return noise
 
     def close(self) -> None:
-        """Finish the draws under way, cancel those not begun and stop the threads."""
+        """Finish the draws under way, cancel the others and stop the threads."""
         with self._lock:
             self._closed = True
         self._pool.shutdown(cancel_futures=True)
 
 
 class DrawnNoise:
-    """The noise source of one batch: hands out each prepared draw once, and draws everything else afresh.
+    """The noise source of one batch: hands out each prepared draw once, and draws everything else anew.
 
-    Prepared draws of one kind, scale and shape come in the order they were asked for; one that failed, or
-    still waits for a thread, is drawn on the spot. What is not used is dropped, and never seen by another
-    batch.
+    Prepared draws of one kind, scale and shape come in the order in which they were requested; a draw that
+    failed, or still waits for a thread, is made on the spot. Unused draws are dropped, and no other batch
+    ever sees them.
     """
 
     def __init__(self, source: NoiseSource, futures: Mapping[Draw, _Futures]) -> None:
         """Hand out the results of `futures`; `source` draws the rest."""
         self._source = source
         self._futures = dict(futures)
-        # A draw that two releases were handed would be the same noise twice.
+        # If two releases received the same draw, their noise would be equal.
         self._lock = threading.Lock()
 
     @property
     def values(self) -> int:
-        """How many prepared numbers it still keeps."""
+        """Number of prepared values that it still holds."""
         with self._lock:
             return sum(draw.values * len(waiting) for draw, waiting in self._futures.items())
 
@@ -182,7 +181,7 @@ class DrawnNoise:
         return self._source.uniform(shape)
 
     def drop(self) -> None:
-        """Forget what was not handed out, and cancel what is not drawn yet: its batch is dead."""
+        """Discard everything not handed out, and cancel what is not drawn yet: its batch is dead."""
         with self._lock:
             unused = [future for waiting in self._futures.values() for future in waiting]
             self._futures.clear()

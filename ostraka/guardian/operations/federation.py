@@ -41,7 +41,7 @@ class AddParty(Operation):
 
 
 class PartyChange(ConsoleOperation):
-    """A change of a party's state, with what to think of before."""
+    """A change of a party's state, with a warning."""
 
     request: ClassVar[admin_pb2.SetPartyRequest]
     warning: ClassVar[str]

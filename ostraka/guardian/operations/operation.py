@@ -1,4 +1,4 @@
-"""Description of administrative operations, and readers of the files that administrators hand in."""
+"""Description of administrative operations, and readers of the files that administrators submit."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -23,18 +23,17 @@ MaybeReason = Annotated[
 
 
 class Operation(BaseModel):
-    """A change by an administrator: a subclass is a kind of change, an instance one that is asked for.
+    """A change by an administrator: a subclass is a kind of change, an instance one request.
 
     The docstring of a subclass is its command's help. Each field is an option or argument of the command and,
     by its name or serialization alias, a field of the request.
 
     Attributes:
         command: the words after `ostraka guardian`: a group and a verb, or a verb alone.
-        request: the message that is sent, with values of the fields that nobody is asked for. Its type names
-            the RPC.
-        final: what can never be undone, with fields in braces; the command then insists on `--yes`.
-        names_party: whether a party that the guardian does not know is probably misspelt; the command then
-            insists on `--new`.
+        request: the message to send, with values of the fields that are not options. Its type determines the
+            RPC.
+        final: what can never be undone, with fields in braces; the command then requires `--yes`.
+        names_party: whether an unknown party is probably misspelt; the command then requires `--new`.
     """
 
     command: ClassVar[str]
@@ -51,7 +50,7 @@ class Operation(BaseModel):
 
 @dataclass(frozen=True)
 class Form:
-    """How the console offers an operation: its name in URLs, its title, and a sentence for afterwards."""
+    """An operation in the console: its name in URLs, its title, and the sentence after it is done."""
 
     name: str
     title: str
@@ -60,13 +59,13 @@ class Form:
 
 @dataclass(frozen=True)
 class Preview:
-    """What would change.
+    """The changes that an operation would make.
 
     Attributes:
-        about: what it happens to.
-        steps: what is altered, before and after.
-        warning: what to think of before.
-        back: the page that shows it.
+        about: what is changed.
+        steps: each change, with the value before and after.
+        warning: what to consider first.
+        back: the page that shows the result.
     """
 
     about: str
@@ -76,13 +75,13 @@ class Preview:
 
 
 class ConsoleOperation(Operation):
-    """An operation that the console offers as well, in a form with every field that has a title."""
+    """An operation that the console also offers, in a form with every field that has a title."""
 
     form: ClassVar[Form]
 
     @abstractmethod
     def preview(self, stub: Stub) -> Preview:
-        """Return what would change; raises OstrakaError for what the guardian would refuse."""
+        """Return what would change; raises OstrakaError if the guardian would refuse it."""
 
 
 def invalid(problem: str) -> OstrakaError:
@@ -91,7 +90,7 @@ def invalid(problem: str) -> OstrakaError:
 
 
 def utf8(content: bytes, name: str) -> str:
-    """Return a file's text; raises `data.unreadable` where it is not text."""
+    """Return a file's text; raises `data.unreadable` if it is not text."""
     try:
         return content.decode()
     except UnicodeDecodeError as exc:
@@ -99,7 +98,7 @@ def utf8(content: bytes, name: str) -> str:
 
 
 def parse_signed(content: bytes, name: str) -> common_pb2.Signed:
-    """Return what a party signed, its signature not yet checked; raises `data.unreadable`."""
+    """Return a party's signed message, its signature not yet checked; raises `data.unreadable`."""
     try:
         return common_pb2.Signed.FromString(content)
     except DecodeError:

@@ -44,7 +44,7 @@ Filter = Annotated[
 
 
 class UnitFields(BaseModel):
-    """A unit, as administrators name it."""
+    """A unit, as an administrator names it."""
 
     party: str = Field(title="Party", description="Site name of the party.")
     group: Group = "all"
@@ -69,7 +69,7 @@ class UnitFields(BaseModel):
 
 
 def require_filter(asked: str, reply: admin_pb2.SetBudgetReply) -> None:
-    """Raise `message.invalid` where a guardian that knows no filters made a Renyi budget all the same."""
+    """Raise `message.invalid` if a guardian that knows no filters made a Renyi budget instead."""
     if asked and (reply.budget.filter or FILTERS[0]) != asked:
         raise OstrakaError(
             ErrorCode.MESSAGE_INVALID,
@@ -104,7 +104,7 @@ class SetBudget(UnitFields, ConsoleOperation):
     reason: MaybeReason = ""
 
     def send(self, stub: Stub) -> admin_pb2.SetBudgetReply:
-        """Set the budget; raises `message.invalid` where an older guardian gave it another filter."""
+        """Set the budget; raises `message.invalid` if an older guardian gave it another filter."""
         reply: admin_pb2.SetBudgetReply = super().send(stub)
         require_filter(self.filter, reply)
         return reply
@@ -167,7 +167,7 @@ class GrantBudget(ConsoleOperation):
     reason: Reason
 
     def preview(self, stub: Stub) -> Preview:
-        """Return what a party signed: more epsilon, or consent again. The guardian checks the signature."""
+        """Return what a party signed: more epsilon, or new consent. The guardian checks the signature."""
         try:
             agreed = common_pb2.Agreement.FromString(self.agreement.payload)
         except DecodeError:
@@ -188,7 +188,7 @@ class GrantBudget(ConsoleOperation):
 
 
 class UnitChange(UnitFields, ConsoleOperation):
-    """A change of a unit's state: the state after it, and what to think of before."""
+    """A change of a unit's state: the new state, and a warning."""
 
     after: ClassVar[str]
     warning: ClassVar[str] = "It takes part in nothing from the next batch on. What it spent stays spent."

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class CandidateOptions(FrozenModel):
-    """The federation that would ask, and the budget of its parties."""
+    """The federation that asks, and the budget of its parties."""
 
     classes: int | None = Field(
         default=None,
@@ -69,14 +69,14 @@ class CandidateOptions(FrozenModel):
 
     @property
     def labels(self) -> int:
-        """Classes, or labels, of a task that is voted on; raises `config.invalid` where nobody says."""
+        """Classes, or labels, of a task that is voted on; raises `config.invalid` if unknown."""
         if self.classes is None:
             raise OstrakaError(ErrorCode.CONFIG_INVALID, "The number of classes is missing: give --classes.")
         return self.classes
 
     @property
     def voters(self) -> int | None:
-        """Teachers of all parties, if that is known."""
+        """Number of teachers of all parties, if known."""
         return None if self.teachers is None else self.parties * self.teachers
 
 
@@ -160,7 +160,7 @@ def _plan(
 def _plan_sums(
     asked: CandidateOptions, sums: "RecordSums", votes: Path | None, plot: Path | None, json: str | None
 ) -> None:
-    """Plan sums over records, by epsilon up to that of the budget."""
+    """Plan sums over records, for epsilons up to the budget's."""
     from ostraka.common.planning.plot import draw
     from ostraka.guardian.planning.sums import plan_sums, show
 

@@ -45,22 +45,22 @@ class Limit:
 
     @property
     def rdp(self) -> float:
-        """What may be spent, as rdp at the order."""
+        """The limit as rdp at the order."""
         return budget_rdp(self.epsilon, self.delta, self.order)
 
     def fits(self, candidate: Candidate, *, answered: bool = True) -> int | None:
-        """How many queries it pays for, all answered or none; None: any number in one batch."""
+        """Return how many queries it pays for, all answered or none; None: any number in one batch."""
         cost = candidate.cost(self.order)
         answers = candidate.answers_given(cost, answered=answered)
         return fits(cost, answers, budget_amount(self.rdp))
 
     def epsilon_of(self, rdp: float) -> float:
-        """Return the epsilon that `rdp` at this order comes to."""
+        """Return the epsilon of `rdp` at this order."""
         return epsilon(rdp, self.order, self.delta)
 
 
 def worst_figures(candidate: Candidate, limit: Limit, queries: int) -> dict[str, Any]:
-    """Return the cost of one query, how many fit, and the cost of `queries`, in JSON's types."""
+    """Return the cost of one query, the number that fits, and the cost of `queries`, in JSON's types."""
     cost = candidate.cost(limit.order)
     none, every = (candidate.answers_given(cost, answered=answered) for answered in (False, True))
     return {
@@ -76,7 +76,7 @@ def worst_figures(candidate: Candidate, limit: Limit, queries: int) -> dict[str,
 
 
 def alternatives(candidate: Candidate) -> Mapping[str, Candidate]:
-    """Mechanisms that answer the same task with the same noise, by a name for a plot."""
+    """Mechanisms for the same task with the same noise, by a name for a plot."""
     return {
         name: replace(candidate, mechanism=mechanism)
         for name, mechanism in _others(candidate.mechanism, candidate.classes)
@@ -109,9 +109,9 @@ def _possible(mechanism: Mechanism, classes: int) -> bool:
 
 BOUNDS: Sequence[BOUND] = get_args(BOUND)
 _PIECES = 40
-"""Points of a drawn line: enough for a picture, each of them one more charge under every bound."""
+"""Points of a drawn line: enough for a picture; each costs one more charge under every bound."""
 _SAMPLE = 200
-"""Queries that the best order is found with, of which every one is charged at every order searched."""
+"""Number of queries for finding the best order; each is charged at every searched order."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Expected:
     Attributes:
         answers: what was released.
         queries: numbers of queries, ascending; the last is all of them.
-        spent: rdp that the first so many queries cost under each bound, at the budget's order.
+        spent: rdp of that many first queries under each bound, at the budget's order.
         best: the order at which the budget would pay for the most such queries under each bound.
     """
 
@@ -134,7 +134,7 @@ class Expected:
 def simulate(candidate: Candidate, votes: Votes, limit: Limit, noise: NoiseSource) -> Expected:
     """Release the simulated votes once, and charge them at the budget's order under every bound.
 
-    A batch that costs the same whatever its size is charged whole.
+    A batch whose cost does not depend on its size is charged as a whole.
     """
     answers = release_votes(
         candidate.mechanism,
@@ -225,18 +225,18 @@ def _charge(
 
 
 def influence(sensitivity: float) -> Influence:
-    """Return the votes that may differ: more than one where one of weight 1 does not change as much."""
+    """Return the votes that may differ: more than one if a single vote of weight 1 changes less."""
     votes = math.ceil(sensitivity)
     return Influence(votes, sensitivity / votes)
 
 
 QUERIES = 1000
-"""Queries that a plan is about where nobody says how many."""
+"""Default number of queries of a plan."""
 
 
 @dataclass(frozen=True)
 class Planned:
-    """What is printed, in JSON's types, and what is drawn."""
+    """The figures to print, in JSON's types, and the curves to draw."""
 
     figures: dict[str, Any]
     curves: Sequence[Curve]
@@ -254,9 +254,9 @@ def plan(
 ) -> Planned:
     """Plan `queries` of a mechanism under a budget, at the one of `orders` that pays for the most.
 
-    Simulated `votes`, of which the first `queries` are taken, say what to expect; they alone ask for `noise`.
-    Raises `budget.too_small` where the budget pays for nothing at any order, and ValueError for an epsilon,
-    delta out of range.
+    Simulated `votes` predict the result, from their first `queries`; only they need `noise`. Raises
+    `budget.too_small` if the budget pays for nothing at any order, and ValueError for an epsilon or delta out
+    of range.
     """
     proposed = propose_order(candidate, epsilon, delta)
     limit = Limit(epsilon, delta, propose_order(candidate, epsilon, delta, orders))

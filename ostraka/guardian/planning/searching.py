@@ -1,4 +1,4 @@
-"""`ostraka guardian plan --search`: what a new budget buys at most, and the commands for it."""
+"""`ostraka guardian plan --search`: the most that a new budget buys, and the commands for it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -36,20 +36,20 @@ from ostraka.guardian.noise import LATTICE
 from ostraka.guardian.planning.plan import influence
 
 QUERIES = 1000
-"""Queries that a search is about where nobody says how many."""
+"""Default number of queries of a search."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is searched: a budget of every party, and who would answer how many queries.
+    """The terms of a search: every party's budget, the voters, and the number of queries.
 
     Attributes:
-        budget: that is to be set.
+        budget: the budget to set.
         classes: classes, or labels.
-        teachers: of all parties, where that is known.
-        queries: how many may be asked; None: as many as there are votes, else QUERIES.
+        teachers: of all parties, if known.
+        queries: number of queries; None: as many as there are votes, else QUERIES.
         kind: the one mechanism to search, else all.
-        bound: in force.
+        bound: the bound in force.
         adjacency: unit of privacy.
     """
 
@@ -71,8 +71,8 @@ def search(
 ) -> dict[str, Any]:
     """Return what was found, in JSON's types, and draw the frontier.
 
-    Raises `config.invalid` for what does not go together, `data.*` for the votes, `plan.invalid` for a
-    mechanism that is not searched, and `budget.too_small` where no setting gives a label.
+    Raises `config.invalid` for options that do not fit together, `data.*` for the votes, `plan.invalid` for a
+    mechanism that is not searched, and `budget.too_small` if no setting gives a label.
     """
     if plot is not None:
         check_picture(plot)
@@ -114,7 +114,7 @@ def _search_by(bound: BOUND, forecaster: Forecaster, queries: int, least: float)
 def _points(
     wanted: Wanted, found: Search, tried: Sequence[Family], on_step: Callable[[int, int], None]
 ) -> list[Point]:
-    """Return the frontier. What is slow to charge begins where theorem6, which is not, is best."""
+    """Return the frontier. A bound that is slow to compute starts from the best settings of fast theorem6."""
     begin: dict[int, Place] = {}
     if wanted.bound == "exact":
         quick = replace(
@@ -147,19 +147,19 @@ def _commands(wanted: Wanted, best: Outcome, queries: int) -> list[list[str]]:
 
 
 ADVISE = ("ostraka", "advise", "RECORDS", "--label", "LABEL", "--parties", "N", "--epsilon", "E")
-"""What says what labels are worth to whoever has own records."""
+"""The command that estimates the value of labels for a party with its own records."""
 CHARGED: dict[BOUND, int] = {"theorem6": 100, "exact": 40}
-"""Queries of a sample that settings are compared by, fewer where each takes longer."""
+"""Number of sample queries by which settings are compared, smaller for slower bounds."""
 REPORTED = 400
-"""Queries that the settings which were found are charged by: few settings, so many more queries each."""
+"""Number of queries by which the settings found are charged: few settings, so more queries each."""
 _SEED = 0
-"""Any fixed one: a search that is run again finds the same."""
+"""Any fixed value: repeating a search gives the same result."""
 
 
 def data_dependent_rates(forecaster: Forecaster, bound: BOUND, charged: int) -> Rates:
-    """Return what queries of the forecaster's sample cost on average under `bound`.
+    """Return the average cost of queries of the forecaster's sample under `bound`.
 
-    So many as `charged` are charged, at outcomes of checks that are drawn once, so that settings compare.
+    `charged` queries are charged, at outcomes of checks that are drawn once, so that settings are comparable.
     """
     sample = forecaster.sample.thin(charged)
     few = Forecaster(sample)

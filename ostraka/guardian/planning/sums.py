@@ -1,4 +1,4 @@
-"""A plan of sums: the noise that an epsilon pays for, and what that takes of a budget."""
+"""A plan of sums: the noise that an epsilon pays for, and the part of a budget that it takes."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,11 +24,11 @@ from ostraka.common.privacy.filters import GAUSSIAN, filter_name, filter_option,
 from ostraka.guardian.planning.plan import Planned
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
-"""Of a model, beside the whole budget: from where little is learned to where noise hardly matters."""
+"""Epsilons to plan besides the whole budget: from hardly any learning to hardly any effect of noise."""
 STEPS = 60
-"""Halvings by which the noise of an epsilon is found: to the last digit."""
+"""Halvings to find the noise of an epsilon to the last digit."""
 PLOTTED_ROUNDS = 50
-"""Rounds that a plot reaches to where fewer are asked for."""
+"""Number of rounds in a plot, if fewer are requested."""
 
 
 def plan_sums(
@@ -39,17 +39,17 @@ def plan_sums(
     rounds: int,
     persons: float,
 ) -> Planned:
-    """Plan so many rounds of sums, each epsilon's with all noise in the proportion that `sums` has it.
+    """Plan rounds of sums for each epsilon, with all noise in the proportions of `sums`.
 
     Args:
-        sums: what is asked for; its noise says only how that of its blocks relates.
+        sums: the requested sums; only the ratios of their blocks' noise count.
         epsilon_budget: of every party's budget.
-        delta: of it.
-        orders: that the budget may have; a Gaussian filter is taken where it is among them.
-        rounds: one after the other.
+        delta: of the budget.
+        orders: orders that the budget may have; a Gaussian filter is used if it is among them.
+        rounds: number of rounds, one after the other.
         persons: records of one person that count.
 
-    Raises `budget.too_small` where no order leaves anything to spend.
+    Raises `budget.too_small` if no order leaves anything to spend.
     """
     candidate = Candidate(sums, 1, persons)
     order = GAUSSIAN if GAUSSIAN in orders else propose_order(candidate, epsilon_budget, delta, orders)
@@ -72,7 +72,7 @@ def plan_sums(
 
 
 def _scale(candidate: Candidate, wanted: float, delta: float, rounds: int) -> Candidate:
-    """Return the candidate with the least noise of which so many rounds alone cost no more than `wanted`."""
+    """Return the candidate with the least noise for which that many rounds cost at most `wanted`."""
     sums = candidate.mechanism
     assert isinstance(sums, RecordSums)  # noqa: S101 - `plan_sums` made it of them
 
@@ -96,7 +96,7 @@ def _scale(candidate: Candidate, wanted: float, delta: float, rounds: int) -> Ca
 def _row(
     wanted: float, found: Candidate, budget: float, delta: float, order: float, rounds: int
 ) -> dict[str, Any]:
-    """Return what the budget's own filter counts of sums that cost `wanted` by themselves."""
+    """Return what the budget's own filter counts for sums that cost `wanted` by themselves."""
     available = budget_rdp(budget, delta, order)
     noise = {name: value for name, value in parameters_of(found.mechanism).items() if name in NOISE}
     each = found.cost(order)
@@ -121,7 +121,7 @@ def _curves(
 
 
 def show(figures: Mapping[str, Any]) -> None:
-    """Print what `plan_sums` found."""
+    """Print the result of `plan_sums`."""
     console = Screen()
     budget = figures["budget"]
     rounds = figures["rounds"]

@@ -1,4 +1,4 @@
-"""A plan's figures as people read them."""
+"""A plan's figures as tables for people."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from ostraka.common.privacy.filters import filter_option, filter_text
 
 
 def show(figures: Mapping[str, Any]) -> None:
-    """Print what `plan` found."""
+    """Print the result of `plan`."""
     console = Screen()
     worst = figures["worst_case"]
     budget = figures["budget"]

@@ -24,8 +24,8 @@ class Votes:
 
     Attributes:
         counts: sums of ballots as the mechanism counts them, float64 (queries, width).
-        teachers: how many voted.
-        scores: what an interactive plan's student believes, float64 (queries, classes).
+        teachers: number of voters.
+        scores: the prediction of an interactive plan's student, float64 (queries, classes).
     """
 
     counts: NDArray[np.float64]
@@ -33,16 +33,16 @@ class Votes:
     scores: NDArray[np.float64] | None = None
 
     def first(self, queries: int) -> "Votes":
-        """Return the votes on the first `queries`, or on all there are."""
+        """Return the votes on the first `queries`, or on all if there are fewer."""
         scores = None if self.scores is None else self.scores[:queries]
         return replace(self, counts=self.counts[:queries], scores=scores)
 
 
 def read_votes(path: Path, candidate: Candidate, teachers: int | None) -> Votes:
-    """Votes of a .npy file, or of `votes` and `scores` in an .npz.
+    """Votes of a .npy file, or `votes` and `scores` of an .npz file.
 
-    Single-label histograms say themselves how many teachers voted. Raises `data.*` for a file that cannot
-    be read or whose shape or contents do not fit the mechanism.
+    Single-label histograms imply the number of teachers. Raises `data.*` for a file that cannot be read or
+    whose shape or contents do not fit the mechanism.
     """
     arrays = read_arrays(path)
     mechanism = candidate.mechanism

@@ -1,4 +1,4 @@
-"""Metrics of the guardian: sessions, batches and queries by kind, and worst-case budgets left."""
+"""Metrics of the guardian: sessions, batches and queries by kind, and the rest of worst-case budgets."""
 
 import math
 from collections import Counter as Tallied
@@ -15,9 +15,9 @@ from ostraka.guardian.ledger.sessions import sessions
 from ostraka.guardian.ledger.units import balances
 
 UNITS = 1000
-"""Units whose budget is told; those with the least left, where there are more."""
+"""Largest number of units with a budget metric, those with the least left."""
 STEPS = 100
-"""What is left is told in whole hundredths, rounded down: a charge of less than one mostly does not show."""
+"""The rest of a budget is reported in whole hundredths, rounded down, which hides most smaller charges."""
 
 
 class GuardianMetrics:
@@ -71,14 +71,14 @@ class GuardianMetrics:
         self._held.set(held)
 
     def watch(self, ledger: Ledger, under_way: Callable[[], int]) -> None:
-        """Tell of budgets and open sessions, as the ledger has them, and of batches under way here."""
+        """Report budgets and open sessions from the ledger, and batches under way in this process."""
         budgets = Fresh(lambda: ledger.read(balances.all_budgets))
         opened = Fresh(lambda: ledger.read(sessions.count_open))
         self._registry.register(Scraped(lambda: _state(budgets, opened, under_way)))
 
 
 def remaining(budget: Budget) -> float:
-    """Return what part of a budget is neither spent nor reserved in the worst case, in whole hundredths."""
+    """Return the part of a budget neither spent nor reserved in the worst case, in whole hundredths."""
     return math.floor(STEPS * budget.available / budget.budget) / STEPS if budget.budget else 0.0
 
 

@@ -41,9 +41,11 @@ from ostraka.protos.ostraka.v1 import admin_pb2_grpc, guardian_pb2_grpc
 
 LOCK_FILE = "guardian.lock"
 NEEDED_BY_CALLS = ("dp_accounting.rdp", "scipy.special")
-"""What the accounting of a call imports, and commands do not: a second, which the first budget waited for."""
+"""Imports that the accounting of a call needs and commands do not: a second, for which the first budget would
+otherwise wait.
+"""
 IDLE_S = 2.0
-"""A party calls once a batch; were its connection kept in between, thousands would hold 0.08 MB each."""
+"""A party calls once per batch; thousands of connections kept open in between would take 0.08 MB each."""
 
 
 def serve(
@@ -53,10 +55,10 @@ def serve(
 
     Args:
         folder: the provisioned site; the ledger is `ledger.db` in it, or where its table `[ledger]` says.
-        ready_file: where to write {"address": ...} once requests are taken.
+        ready_file: where to write {"address": ...} when the server accepts requests.
         insecure: no TLS; loopback only.
         votes_may_tell: whether stops and times may depend on votes. Policies that enforce data-dependent
-            costs are then served, and the end waits until what every batch cost on its votes is computed.
+            costs are then served, and the shutdown waits until every batch's data-dependent cost is computed.
 
     Raises:
         OstrakaError: `config.invalid`, `ledger.*`, `noise.self_test`, `policy.stops_tell_votes`,
@@ -64,7 +66,7 @@ def serve(
     """
     stop = stop_on_signal()
     with running(folder, insecure=insecure, votes_may_tell=votes_may_tell, superseded=stop.set) as address:
-        gc.freeze()  # What serving needs is no garbage: looking through it took 70 ms each time.
+        gc.freeze()  # Nothing that serving needs is garbage: each collection took 70 ms.
         structlog.get_logger().info("guardian.serving", address=address)
         if ready_file is not None:
             write_ready(ready_file, address)
@@ -83,12 +85,12 @@ def running(
     superseded: Callable[[], object] = lambda: None,
     registry: CollectorRegistry | None = None,
 ) -> Iterator[str]:
-    """Run a guardian that has recovered its ledger and serves within the block, and yield its address.
+    """Run a guardian with a recovered ledger, serve within the block, and yield its address.
 
-    `sleep` waits out the rest of the time slots that noise is drawn in. `superseded` is called when another
-    guardian took over; from then on the ledger refuses every request. Linear algebra keeps to one thread, so
-    that the time it takes does not depend on who else is busy. Metrics are kept in `registry`, or in a new
-    one. `votes_may_tell` is as for `serve`.
+    `sleep` waits for the rest of a noise draw's time slot. `superseded` is called when another guardian takes
+    over; from then on the ledger refuses every request. Linear algebra uses one thread, so that its time does
+    not depend on other work. Metrics are registered in `registry`, or in a new one. `votes_may_tell` is as
+    for `serve`.
     """
     clock = clock or SystemClock()
     preload()
@@ -113,7 +115,7 @@ def running(
         in_force = PolicyInForce(
             lambda: ledger.read(policies.in_force), policy, votes_may_tell=votes_may_tell
         )
-        # A policy that this guardian may not serve is refused before anybody can reach it.
+        # A policy that this guardian may not serve is refused before anybody can reach the guardian.
         in_force.current()
         coordinator = Coordinator(ledger, credentials, in_force, clock, ahead, figures, metrics)
         metrics.watch(ledger, lambda: coordinator.under_way)
@@ -147,7 +149,7 @@ def running(
 
 
 def preload() -> None:
-    """Import what calls need, so that none of them waits for that."""
+    """Import what calls need, so that no call waits for an import."""
     for module in NEEDED_BY_CALLS:
         import_module(module)
 
@@ -165,7 +167,7 @@ def _storing(ledger: Ledger) -> Store:
 def _alone(folder: Path) -> Iterator[None]:
     """Keep a second guardian from taking over the file of one that still serves from `folder`.
 
-    In a database guardians keep apart by themselves.
+    In a database guardians are separated anyway.
     """
     if isinstance(ledger_location(folder), str):
         yield

@@ -25,12 +25,12 @@ from ostraka.guardian.sessions import Coordinator
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc
 
 ANSWERS_PER_MESSAGE = 100_000
-"""An answer takes ten bytes or so, and a message of gRPC 4 MiB."""
+"""An answer takes about ten bytes, and the limit of a gRPC message is 4 MiB."""
 _SERVICE = "/ostraka.v1.Guardian/"
 _PARTY = frozenset({Role.PARTY})
 _QUERY = frozenset({Role.QUERY})
 _ASKING = _QUERY | _PARTY
-"""Who opens sessions: querying parties, and parties that lead a training."""
+"""Roles that open sessions: querying parties, and parties that lead a training."""
 ROLES: Mapping[str, frozenset[Role]] = {
     f"{_SERVICE}{method}": roles
     for methods, roles in (
@@ -59,7 +59,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
     ) -> None:
         """Take the session machinery and the ledger whose audit head every acknowledgement carries.
 
-        `registered` is told of every party that did.
+        `registered` is called with every party that registered.
         """
         self._registered = registered
         self._latest = LatestCalls()
@@ -71,7 +71,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
     def Register(
         self, request: guardian_pb2.RegisterRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.RegisterReply:
-        """Keep a party's signed manifest."""
+        """Store a party's signed manifest."""
         party = peer_identity(context)
         kept = self._registrar.register(party, request)
         self._registered(party.site)
@@ -92,7 +92,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
     def Plan(
         self, request: guardian_pb2.PlanRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.PlanReply:
-        """Say what a plan would cost."""
+        """Return the cost of a plan."""
         return self._coordinator.plan(peer_identity(context), request.plan)
 
     def OpenSession(
@@ -118,7 +118,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
     def RecordEvaluation(
         self, request: guardian_pb2.RecordEvaluationRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.RecordEvaluationReply:
-        """Keep that a party answers encrypted queries, whose worst cost stands from now on."""
+        """Record that a party answers encrypted queries; from now on their cost is due."""
         self._coordinator.ballots.record_evaluation(
             peer_identity(context), request.session_id, request.batch_id
         )
@@ -127,13 +127,13 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
     def SubmitBallots(
         self, request_iterator: Iterator[guardian_pb2.SubmitBallotsRequest], context: grpc.ServicerContext
     ) -> guardian_pb2.SubmitBallotsReply:
-        """Keep a party's share."""
+        """Hold a party's share."""
         return self._submit_ballots(*read_stream(request_iterator), context)
 
     def SubmitBallotsWhole(
         self, request: guardian_pb2.SubmitBallotsWholeRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.SubmitBallotsReply:
-        """Keep a party's share that is one message."""
+        """Hold a party's share that is one message."""
         return self._submit_ballots(*read_whole(request), context)
 
     def _submit_ballots(
@@ -160,13 +160,13 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
     def SubmitProof(
         self, request_iterator: Iterator[guardian_pb2.SubmitProofRequest], context: grpc.ServicerContext
     ) -> guardian_pb2.SubmitProofReply:
-        """Keep a party's answer to its challenge."""
+        """Hold a party's answer to its challenge."""
         return self._submit_proof(*read_stream(request_iterator), context)
 
     def SubmitProofWhole(
         self, request: guardian_pb2.SubmitProofWholeRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.SubmitProofReply:
-        """Keep a party's answer that is one message."""
+        """Hold a party's answer that is one message."""
         return self._submit_proof(*read_whole(request), context)
 
     def _submit_proof(
@@ -209,7 +209,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
     def AttestBallots(
         self, request: guardian_pb2.AttestBallotsRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.AttestBallotsReply:
-        """Keep what a party says of its refused ballots."""
+        """Record a party's attestation of its refused ballots."""
         lied = self._coordinator.attestations.attest(peer_identity(context), request.attestation)
         return guardian_pb2.AttestBallotsReply(audit_head=self._ledger.read(audit.head), party_lied=lied)
 
@@ -284,7 +284,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
     def OpenCheck(
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
     ) -> guardian_pb2.OpenCheckReply:
-        """Say what passed the check."""
+        """Return what passed the check."""
         blind = self._coordinator.blind
         header = read_header(request_iterator)
         step = blind.step(peer_identity(context), StepId.of(header))
@@ -295,7 +295,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
     def SettleBatch(
         self, request: guardian_pb2.SettleBatchRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.SettleBatchReply:
-        """Say what became of a batch, for good."""
+        """Return the final state of a batch."""
         stored = self._coordinator.settle(peer_identity(context), request.session_id, request.batch_id)
         if stored is None:
             return guardian_pb2.SettleBatchReply(released=False)
@@ -305,7 +305,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
     def ReleasedUpdate(
         self, request: guardian_pb2.SettleBatchRequest, context: grpc.ServicerContext
     ) -> Iterator[common_pb2.Chunk]:
-        """Say again what a round of sums released."""
+        """Return the released sum of a round again."""
         asker = peer_identity(context)
         yield from split(self._coordinator.released_update(asker, request.session_id, request.batch_id))
 

@@ -1,4 +1,4 @@
-"""Reads shares and sums of ballots as they come over the wire."""
+"""Reads shares and sums of ballots in the form of the wire."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -30,7 +30,7 @@ def read_share(
     """Ring values of a batch of `size` queries, and the scores that follow them in an interactive release.
 
     Raises:
-        OstrakaError: `message.invalid` for another shape than the plan's, `message.too_large`.
+        OstrakaError: `message.invalid` for a shape other than the plan's, `message.too_large`.
     """
     width = _check_shape(plan, size, header)
     scored = isinstance(header, guardian_pb2.ReleaseHeader) and plan.mechanism.takes_scores
@@ -46,7 +46,7 @@ def read_share(
     expected = split + size * score_width * SCORE_BYTES
     data = join(chunks, expected=expected, sha256=header.sha256)
     values = ring.from_bytes(data[:split], size, width)
-    # Batch and plan say how the bytes are read, so that the digest of the bytes is the share's.
+    # Batch and plan determine how the bytes are read, so the digest of the bytes is the share's digest.
     return Share(values, header.sha256, _scores(data[split:], size) if scored else None)
 
 
@@ -65,7 +65,7 @@ def read_submission(
 
 
 def read_proof(header: guardian_pb2.ProofHeader, chunks: Iterable[bytes], layouts: Sequence[Layout]) -> bytes:
-    """Return what a party answers its challenge; raises as `read_share`."""
+    """Return a party's answer to its challenge; raises as `read_share`."""
     return join(chunks, expected=sum(layout.proof_bytes for layout in layouts), sha256=header.sha256)
 
 
@@ -74,16 +74,16 @@ def read_verification(
     told_of: Iterable[guardian_pb2.PartyVerification],
     sizes: Mapping[str, int],
 ) -> Verification:
-    """Return what the querying party has of the proofs of a batch.
+    """Return the querying party's part of the proofs of a batch.
 
     Args:
-        header: what names the batch.
-        told_of: each party, as it comes.
+        header: identifies the batch.
+        told_of: each party, as it arrives.
         sizes: bytes of a verifier share, by site of the ticket.
 
     Raises:
         OstrakaError: `message.invalid` for a seed of another length, a party named twice or without a ticket,
-            or a commitment or share of another length. Nothing more is read then.
+            or a commitment or share of another length. Then nothing more is read.
     """
     if len(header.point_seed) != SEED_BYTES:
         raise OstrakaError(
@@ -107,7 +107,7 @@ def read_row_sums(request: guardian_pb2.PrepareRequest) -> RowSums:
     """Return the digests of the row sums of the querying party's shares, or none.
 
     Raises:
-        OstrakaError: `message.invalid` unless there are none or one of each party, under a key.
+        OstrakaError: `message.invalid` unless there is none, or one for each party under a key.
     """
     digests = list(request.row_sums)
     key = request.row_sum_key

@@ -1,6 +1,4 @@
-"""What a guardian does on timers: renews its lease, ends old batches, drops old answers, takes newer
-revocation lists.
-"""
+"""Timers of a guardian: renew its lease, end old batches, drop old answers, take newer revocation lists."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ INTERVAL_S = LEASE_S / 3
 
 @contextmanager
 def _repeat(name: str, interval_s: float, act: Callable[[], bool]) -> Iterator[None]:
-    """Call `act` in a thread every `interval_s` seconds within the block, as long as it says True."""
+    """Call `act` in a thread every `interval_s` seconds within the block, as long as it returns True."""
     done = threading.Event()
 
     def run() -> None:
@@ -47,9 +45,9 @@ def beating(
     interval_s: float = INTERVAL_S,
     told: Callable[[bool], object] = lambda held: None,
 ) -> AbstractContextManager[None]:
-    """Renew the lease every `interval_s` seconds within the block; call `superseded` once it is lost.
+    """Renew the lease every `interval_s` seconds within the block; call `superseded` when it is lost.
 
-    `told` is told each time whether the lease was renewed.
+    `told` is called each time with whether the lease was renewed.
     """
 
     def beat() -> bool:
@@ -62,7 +60,7 @@ def beating(
 
 
 def _renew(ledger: Ledger, told: Callable[[bool], object]) -> bool:
-    """Whether the lease may still be this guardian's; a database that is away may come back."""
+    """Return whether this guardian may still have the lease; an unavailable database may come back."""
     log = structlog.get_logger()
     try:
         ledger.renew_lease()
@@ -83,7 +81,7 @@ SWEEP_INTERVAL_S = 5.0
 def sweeping(
     expire: Callable[[], object], *, interval_s: float = SWEEP_INTERVAL_S
 ) -> AbstractContextManager[None]:
-    """Call `expire` every `interval_s` seconds within the block; a ledger that is away is tried again."""
+    """Call `expire` every `interval_s` seconds within the block; an unavailable ledger is tried again."""
 
     def sweep() -> bool:
         try:
@@ -96,13 +94,13 @@ def sweeping(
 
 
 FORGET_INTERVAL_S = 3600.0
-"""Answers are kept for days."""
+"""Rare, because answers are kept for days."""
 
 
 class Forgetter:
-    """Drops answers that the policy keeps no longer, looking at each time of the past once.
+    """Drops answers after the policy's retention time; it looks at each past time once.
 
-    A clock that was ahead for a while, and is right again, has it look again from the right time on.
+    After a clock ran ahead and is right again, it starts again from the right time.
     """
 
     def __init__(self, ledger: Ledger, policies: Policies, clock: Clock) -> None:
@@ -112,7 +110,7 @@ class Forgetter:
         self._since_ms = 0
 
     def forget(self) -> None:
-        """Drop what is old enough now."""
+        """Drop the answers that are old enough now."""
         kept_ms = self._policies.current().keep_answers_ms
         if kept_ms is None:
             return
@@ -125,7 +123,7 @@ class Forgetter:
 def forgetting(
     forget: Callable[[], object], *, interval_s: float = FORGET_INTERVAL_S
 ) -> AbstractContextManager[None]:
-    """Call `forget` every `interval_s` seconds within the block; a ledger that is away is tried again."""
+    """Call `forget` every `interval_s` seconds within the block; an unavailable ledger is tried again."""
 
     def act() -> bool:
         try:
@@ -141,7 +139,7 @@ FOLLOW_INTERVAL_S = 5.0
 
 
 class Follower:
-    """Puts into force what the audit log holds, reading each of its rows once."""
+    """Puts into force the revocation lists in the audit log, reading each of its rows once."""
 
     def __init__(self, ledger: LedgerReader, revocations: Revocations) -> None:
         self._ledger = ledger
@@ -149,7 +147,7 @@ class Follower:
         self._row = 0
 
     def follow(self) -> None:
-        """Take every list that is new there; one that is older, or of a former CA, changes nothing."""
+        """Take every new list; one that is older, or from a former CA, changes nothing."""
         applied = self._ledger.read(applied_revocations.after, self._row)
         for pem in applied.pems:
             self._take(pem)
@@ -167,7 +165,7 @@ def following(
 ) -> AbstractContextManager[None]:
     """Take lists at once, and every `interval_s` seconds within the block."""
     follower = Follower(ledger, revocations)
-    # Before anybody is served: a certificate that was revoked elsewhere must not be let in once more.
+    # Before the server starts: a certificate that was revoked elsewhere must not be admitted again.
     follower.follow()
 
     def follow() -> bool:

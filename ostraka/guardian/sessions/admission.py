@@ -38,10 +38,10 @@ class Admitted:
     """The parties of a plan that may become a session.
 
     Attributes:
-        participants: as a grant names them, by site in the plan's order.
-        manifests: what they declared.
+        participants: in the form of a grant, by site in the plan's order.
+        manifests: their declarations.
         cohorts: their teachers, by cohort in the order of the participants.
-        budgets: everything that the plan's releases would be charged to.
+        budgets: all budgets that the plan's releases would charge.
     """
 
     participants: dict[str, common_pb2.Participant]
@@ -171,7 +171,7 @@ def find_revoked(manifests: Mapping[str, StoredManifest], revocations: Revocatio
 
 
 def check_signers(manifests: Mapping[str, StoredManifest], revocations: Revocations) -> None:
-    """Raise `party.suspended` for a party whose manifest has no valid signer any more."""
+    """Raise `party.suspended` for a party whose manifest no longer has a valid signer."""
     for site in sorted(find_revoked(manifests, revocations)):
         raise OstrakaError(
             ErrorCode.PARTY_SUSPENDED,

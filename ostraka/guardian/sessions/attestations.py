@@ -1,4 +1,4 @@
-"""Refused ballots, and what their parties attest of them: who lied, where that can be told."""
+"""Refused ballots, and their parties' attestations: who lied, if that can be decided."""
 
 import hmac
 import threading
@@ -20,19 +20,19 @@ from ostraka.protos.ostraka.v1 import common_pb2
 M = TypeVar("M", bound=Message)
 
 MAX_ASKED = 16
-"""Refused batches that a party is asked about, the latest; as many as `RegisterReply` names."""
+"""Largest number of refused batches about which a party is asked, the latest; the `RegisterReply` limit."""
 DIGEST_BYTES = 32
-"""Bytes of an attestation."""
+"""Length of an attestation in bytes."""
 
 
 @dataclass(frozen=True)
 class RefusedBallot:
-    """What is held against a party's ballots, and what the querying party sent of them.
+    """The evidence against a party's ballots, and what the querying party sent about them.
 
     Attributes:
         evaluation: session, batch and point seed, as the querying party signed them.
-        commitment: what the party committed to, before its challenge.
-        sent_commitment: to the seed that the querying party says it got.
+        commitment: the party's commitment, from before its challenge.
+        sent_commitment: the commitment to the seed that the querying party reports.
         sent_digest: `share_digest` of the verifier share that it sent.
     """
 
@@ -42,7 +42,7 @@ class RefusedBallot:
     sent_digest: bytes
 
     def proves_lie(self, attested: bytes) -> bool:
-        """Whether the party proved to have lied, by the digest that it attests; else one of two sides did.
+        """Whether the attested digest proves that the party lied; else one of the two sides did.
 
         An honest party attests the share that its seed implies. If the querying party sent that share, and
         the commitment to that seed, these ballots would have been accepted.
@@ -51,7 +51,7 @@ class RefusedBallot:
         return hmac.compare_digest(attested, self.sent_digest) and committed
 
     def findings(self, attested: bytes) -> dict[str, str]:
-        """Return what the audit log says of it once it is attested."""
+        """Return the audit log's entry for an attested ballot."""
         return {
             "proved": "party lied" if self.proves_lie(attested) else "one of two lied",
             "evaluation": _hex(self.evaluation),
@@ -63,7 +63,7 @@ class RefusedBallot:
 
 @dataclass
 class _Asked:
-    """One refused batch of one party, and what it attested first. Guard `attested` by `lock`."""
+    """One refused batch of one party, and its first attestation. Guard `attested` by `lock`."""
 
     key: tuple[str, int]
     ends_at: float
@@ -73,25 +73,25 @@ class _Asked:
 
 
 class Attestations:
-    """Asks parties, when they register, about the ballots that were refused; safe to use from many threads.
+    """Asks parties, when they register, about their refused ballots; safe to use from many threads.
 
-    It forgets batches of sessions that are over, and all of them when the process ends: such refusals stay
+    It forgets batches of finished sessions, and all batches when the process ends: such refusals stay
     unproved.
     """
 
     def __init__(self, ledger: Ledger, credentials: Credentials, clock: Clock) -> None:
-        """Take the ledger, what signatures are verified against, and what tells when a session is over."""
+        """Take the ledger, the credentials that verify signatures, and the clock that ends sessions."""
         self._ledger = ledger
         self._credentials = credentials
         self._clock = clock
-        # Guards the lists of `_asked`; what was attested of a batch has a lock of its own, held over a write.
+        # Guards the lists of `_asked`; each batch's attestation has its own lock, held over a write.
         self._lock = threading.Lock()
         self._asked: dict[str, deque[_Asked]] = defaultdict(lambda: deque(maxlen=MAX_ASKED))
 
     def evaluation(
         self, signed: common_pb2.Signed, querier: str, expected: common_pb2.Evaluation
     ) -> common_pb2.Signed:
-        """Return what a querying party, named by its URI, signed, and nothing that it added.
+        """Return what a querying party, named by its URI, signed, without any additions.
 
         Raises:
             OstrakaError: `message.invalid` or `identity.*` unless it is `expected`.
@@ -105,23 +105,23 @@ class Attestations:
         return _bare(signed)
 
     def ask(self, key: tuple[str, int], ends_at: float, refused: Mapping[str, RefusedBallot]) -> None:
-        """Have the parties of refused ballots asked about a batch until its session is over; each once."""
+        """Ask the parties of refused ballots about a batch until its session is over; each once."""
         with self._lock:
             for site, ballot in refused.items():
                 if not any(asked.key == key for asked in self._asked[site]):
                     self._asked[site].append(_Asked(key, ends_at, ballot))
 
     def pending(self, party: Identity) -> list[common_pb2.Signed]:
-        """Return the signed evaluations that a party which registers is asked about."""
+        """Return the signed evaluations about which a registering party is asked."""
         return [asked.ballot.evaluation for asked in self._of(party) if asked.attested is None]
 
     def attest(self, party: Identity, signed: common_pb2.Signed) -> bool:
-        """Keep what a party signs of refused ballots in the audit log, once; whether it proves that it lied.
+        """Record a party's attestation of refused ballots in the audit log, once; return whether it lied.
 
         Raises:
-            OstrakaError: `identity.*`, `message.invalid` for what is no attestation of the party's,
-                `batch.out_of_order` where it is not asked for one, `batch.altered` for another than the
-                first, and as `Ledger.write_session`.
+            OstrakaError: `identity.*`, `message.invalid` if it is not an attestation of the party,
+                `batch.out_of_order` if the party was not asked, `batch.altered` if it differs from the first,
+                and as `Ledger.write_session`.
         """
         told = self._read(signed, ATTESTATION_CONTEXT, common_pb2.Attestation(), party)
         if len(told.sha256) != DIGEST_BYTES:
@@ -144,7 +144,7 @@ class Attestations:
             return asked.ballot.proves_lie(told.sha256)
 
     def _read(self, signed: common_pb2.Signed, context: bytes, message: M, signer: Identity) -> M:
-        """Return what exactly `signer` signed; refuse fields that nobody knows, since they would be kept."""
+        """Return exactly what `signer` signed; refuse unknown fields, because they would be stored."""
         read = read_signed(
             signed,
             context,
@@ -173,7 +173,7 @@ class Attestations:
         )
 
     def _of(self, party: Identity) -> list[_Asked]:
-        """Return what is not over of a party's refused batches, and forget the others."""
+        """Return a party's refused batches of unfinished sessions, and forget the others."""
         now = self._clock.now()
         with self._lock:
             kept = [asked for asked in self._asked.pop(party.site, ()) if asked.ends_at >= now]

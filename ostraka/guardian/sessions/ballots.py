@@ -1,4 +1,4 @@
-"""What a guardian takes before a batch is frozen: evaluations, shares, proofs and their verification."""
+"""What a guardian accepts before a batch is frozen: evaluations, shares, proofs and their verification."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -26,18 +26,18 @@ class Ballots:
     def __init__(
         self, ledger: Ledger, batches: OpenBatches, attestations: Attestations, clock: Clock
     ) -> None:
-        """Take the ledger, the batches that this process has open, and who asks about refused ballots."""
+        """Take the ledger, this process's open batches, and the attestations of refused ballots."""
         self._ledger = ledger
         self._batches = batches
         self._attestations = attestations
         self._clock = clock
 
     def record_evaluation(self, party: Identity, session_id: str, batch_id: int) -> None:
-        """Keep that `party` answers a batch's encrypted queries; what that costs it stands from now on.
+        """Record that `party` answers a batch's encrypted queries; from now on their cost to it is due.
 
         Raises:
-            OstrakaError: `ticket.invalid` if the party is not scheduled, `batch.dead`, `batch.frozen` where
-                the party set is frozen without it, `session.*`, `grant.expired`, and as `evaluations.record`.
+            OstrakaError: `ticket.invalid` if the party is not scheduled, `batch.dead`, `batch.frozen` if the
+                party set is frozen without it, `session.*`, `grant.expired`, and as `evaluations.record`.
         """
         session = load_session(self._ledger, session_id)
         session.check_open(self._clock.now())
@@ -53,7 +53,7 @@ class Ballots:
             self._ledger.write_session(session_id, evaluations.record, batch_id, party.site, worst)
 
     def batch_to_submit(self, party: Identity, session_id: str, batch_id: int) -> TicketedBatch:
-        """Return the batch that `party` may send a share of, before a byte of it is read.
+        """Return the batch for which `party` may send a share, before a byte of it is read.
 
         Raises:
             OstrakaError: `ticket.invalid` if the batch has no ticket or the party is not scheduled,
@@ -65,13 +65,13 @@ class Ballots:
         return ticketed
 
     def submit(self, party: Identity, ticketed: TicketedBatch, share: Share) -> None:
-        """Keep one party's share of a batch until release; see `Batch.submit` for refusals."""
+        """Hold one party's share of a batch until its release; see `Batch.submit` for refusals."""
         self._batches.require(*ticketed.key).submit(party.site, share)
 
     def submit_verified(
         self, party: Identity, ticketed: TicketedBatch, submission: Callable[[Sequence[Layout]], Submission]
     ) -> bytes:
-        """Keep the ballots that one party is to prove, and return its challenge.
+        """Hold the ballots that one party must prove, and return its challenge.
 
         `submission` reads them by their layouts. Raises as `VerifiedBallots.submit`.
         """
@@ -82,7 +82,7 @@ class Ballots:
     def submit_proof(
         self, party: Identity, ticketed: TicketedBatch, proof: Callable[[Sequence[Layout]], bytes]
     ) -> None:
-        """Keep what one party answers its challenge; raises as `VerifiedBallots.prove`."""
+        """Hold one party's answer to its challenge; raises as `VerifiedBallots.prove`."""
         batch = self._batches.require(*ticketed.key)
         layouts = batch.require_verified().layouts(party.site)
         batch.prove(party.site, proof(layouts))
@@ -90,14 +90,13 @@ class Ballots:
     def verify(
         self, ticketed: TicketedBatch, verification: Callable[[Mapping[str, int]], Verification]
     ) -> frozenset[str]:
-        """Verify the ballots that came, and return whose are refused; the audit log names them first.
+        """Verify the received ballots, and return the refused parties; the audit log names them first.
 
-        Their parties are asked what their seeds imply when they register next.
-
-        `verification` reads it by the bytes of each party's verifier share.
+        When these parties register next, they are asked what their seeds imply. `verification` reads its
+        message by the bytes of each party's verifier share.
 
         Raises:
-            OstrakaError: `batch.altered` for another verification than the first, `batch.dead`;
+            OstrakaError: `batch.altered` if the verification differs from the first, `batch.dead`;
                 `message.invalid` or `identity.*` for an evaluation that its querying party did not sign.
         """
         batch = self._batches.require(*ticketed.key)
@@ -116,5 +115,5 @@ class Ballots:
         )
 
     def note_refused(self, session_id: str, batch_id: int, sites: Sequence[str]) -> None:
-        """Name in the audit log whose ballots are refused."""
+        """Name the parties of refused ballots in the audit log."""
         self._ledger.write_session(session_id, refused_ballots.record, batch_id, sites)

@@ -1,8 +1,8 @@
-"""One open batch in memory, as a machine of states (docs/architecture.md#a-batch-at-the-guardian).
+"""One open batch in memory, as a state machine (docs/architecture.md#a-batch-at-the-guardian).
 
-`Collecting` becomes `Frozen`. Where the guardian sums, it becomes `Summed` by the querying party's sum,
-`Drawn` once noise is added, and `Released` once the ledger has the answers; a blind tally makes it `Tallied`
-and `ReleasedBlindly`. From any state before its release it may become `Dead`.
+`Collecting` becomes `Frozen`. If the guardian sums, it becomes `Summed` by the querying party's sum, `Drawn`
+when noise is added, and `Released` when the ledger has the answers; a blind tally makes it `Tallied` and
+`ReleasedBlindly`. From any state before its release it may become `Dead`.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 @dataclass(frozen=True)
 class Share:
-    """One sender's ring elements (rows x width), a student's scores if they came along, and their digest."""
+    """One sender's ring elements (rows x width), a student's scores if there are any, and their digest."""
 
     values: RingArray = field(repr=False)
     sha256: bytes
@@ -54,19 +54,19 @@ class Share:
         return hmac.compare_digest(self.sha256, other.sha256)
 
     def drop_values(self) -> "Share":
-        """Return what tells a retry of it from another share, and holds nothing of it."""
+        """Return what distinguishes a retry from another share, without the share's values."""
         return Share(self.values[:0, :0].copy(), self.sha256)
 
 
 @dataclass
 class Collecting:
-    """Shares come in.
+    """Shares arrive.
 
     Attributes:
-        shares: what came, by site.
-        refused: whose ballots are not votes.
-        noted: those of them whom the audit log names.
-        rows_checked: of whose ballots the row sums were checked.
+        shares: the received shares, by site.
+        refused: sites whose ballots are not votes.
+        noted: refused sites that the audit log names.
+        rows_checked: sites whose ballots' row sums were checked.
     """
 
     shares: dict[str, Share] = field(default_factory=dict, repr=False)
@@ -77,13 +77,12 @@ class Collecting:
 
 @dataclass(frozen=True)
 class Frozen:
-    """The party set is fixed; no sum has come.
+    """The party set is fixed; no sum has arrived.
 
     Attributes:
-        parties: whose shares are summed.
-        shares: what came by then, also of others, by site; of those that are not to be summed, or no more,
-            their digests alone.
-        refused: whose ballots are not votes; the audit log names them all.
+        parties: sites whose shares are summed.
+        shares: all shares received by then, by site; only digests of those that are not summed, or no longer.
+        refused: sites whose ballots are not votes; the audit log names them all.
     """
 
     parties: frozenset[str]
@@ -98,33 +97,33 @@ class Frozen:
 
 @dataclass(frozen=True)
 class Summed(Frozen):
-    """The one sum came that the querying party may send."""
+    """The one sum that the querying party may send has arrived."""
 
     request: Share = field(repr=False)
 
 
 @dataclass(frozen=True)
 class Drawn(Summed):
-    """Noise was added: a retry gets the same, whether the ledger has it by now or not."""
+    """Noise was added: a retry gets the same outcome, whether or not the ledger has it yet."""
 
     outcome: Outcome = field(repr=False)
 
 
 @dataclass(frozen=True)
 class Released(Drawn):
-    """The ledger has answers and charges, and their costs are handed on."""
+    """The ledger has answers and charges, and their costs were handed on."""
 
 
 @dataclass(frozen=True)
 class Tallied(Frozen):
-    """It is tallied blindly: nobody here sees the histogram."""
+    """The tally is blind: nobody here sees the histogram."""
 
     tally: BlindTally = field(repr=False)
 
 
 @dataclass(frozen=True)
 class ReleasedBlindly(Tallied):
-    """The answers of its blind tally are charged, so that only retries are to come."""
+    """The answers of its blind tally are charged, so only retries can follow."""
 
 
 @dataclass(frozen=True)
@@ -133,11 +132,11 @@ class Dead:
 
 
 State = Collecting | Frozen | Dead
-"""`Frozen` stands for all that follow it."""
+"""`Frozen` includes all states that follow it."""
 
 
 def _keep_values(shares: Mapping[str, Share], *, among: frozenset[str]) -> Mapping[str, Share]:
-    """Return shares with the values of these sites alone: what nobody sums any more need not be kept."""
+    """Return shares with values only for these sites; unsummed shares need no values."""
     return {site: share if site in among else share.drop_values() for site, share in shares.items()}
 
 
@@ -145,21 +144,20 @@ def _keep_values(shares: Mapping[str, Share], *, among: frozenset[str]) -> Mappi
 class Batch:
     """One batch of a session; its shares never leave memory. Safe to use from many threads.
 
-    What callers hand in to be done with a step, such as a write to the ledger, is done under the batch's
-    lock: steps of one batch come one after the other, and none sees it dead or released before the ledger
-    does. It must not call the batch.
+    Callbacks of a step, such as a write to the ledger, run under the batch's lock. Steps of one batch
+    therefore come one after the other, and none sees it dead or released before the ledger does. Callbacks
+    must not call the batch.
 
     Attributes:
         plan: of its session.
         ticket: the signed ticket's contents.
         attendance: who votes on which query by the ticket.
         noise: the randomness of its release, drawn ahead.
-        units: those that its release is charged to, if their parties are frozen.
+        units: the units that its release charges, if their parties are frozen.
         release_by: Unix seconds after which it is dead although its party set is frozen.
         ends_at: Unix seconds after which nothing of its session is answered.
-        verified: where the plan has ballots verified, those that are yet to be.
-        state: what has happened to it. One state takes another's place under the lock, so that whoever reads
-            it sees one of them whole.
+        verified: the ballots to verify, if the plan requires verified ballots.
+        state: its present state. States are replaced under the lock, so every reader sees a complete one.
     """
 
     plan: Plan
@@ -172,7 +170,7 @@ class Batch:
     verified: VerifiedBallots | None = None
     state: State = field(default_factory=Collecting, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
-    """Held for the whole of a step: guards `state`, what it consists of, `verified` and the tally."""
+    """Held for a whole step: guards `state` and its contents, `verified` and the tally."""
 
     @property
     def is_released(self) -> bool:
@@ -181,7 +179,7 @@ class Batch:
 
     @property
     def dies_at(self) -> float:
-        """Unix seconds after which it is dead, or after its release no longer kept for retries."""
+        """Unix seconds after which it is dead or, if released, no longer kept for retries."""
         match self.state:
             case Collecting():
                 return self.ticket.expires_unix_ms / 1000
@@ -203,18 +201,18 @@ class Batch:
             raise OstrakaError(ErrorCode.TICKET_INVALID, f"Site {site} is not scheduled for this batch.")
 
     def check_awaited(self, site: str) -> None:
-        """Raise `batch.frozen` where the party set is frozen without `site`, `batch.dead`."""
+        """Raise `batch.frozen` if the party set is frozen without `site`, or `batch.dead`."""
         with self._lock:
             state = self._live()
             if isinstance(state, Frozen) and site not in state.parties:
                 raise _too_late()
 
     def submit(self, site: str, share: Share) -> None:
-        """Keep `site`'s share; the same bytes again are accepted.
+        """Hold `site`'s share; repeating the same bytes is accepted.
 
         Raises:
-            OstrakaError: `ticket.invalid` if the site is not scheduled, `batch.altered` for other
-                bytes, `batch.frozen` when the party set is frozen without this site, `batch.dead`.
+            OstrakaError: `ticket.invalid` if the site is not scheduled, `batch.altered` for different bytes,
+                `batch.frozen` if the party set is frozen without this site, `batch.dead`.
         """
         self.check_scheduled(site)
         with self._lock:
@@ -232,7 +230,7 @@ class Batch:
                 state.shares[site] = share
 
     def require_verified(self) -> VerifiedBallots:
-        """Return the ballots that are to be verified; raise `batch.out_of_order` where its plan has none."""
+        """Return the ballots to verify; raise `batch.out_of_order` if its plan has none."""
         if self.verified is None:
             raise OstrakaError(
                 ErrorCode.BATCH_OUT_OF_ORDER,
@@ -241,7 +239,7 @@ class Batch:
         return self.verified
 
     def submit_ballots(self, site: str, submission: Submission) -> bytes:
-        """Keep the ballots that `site` is to prove, and return its challenge.
+        """Hold the ballots that `site` must prove, and return its challenge.
 
         Raises as `VerifiedBallots.submit`, and `batch.dead`.
         """
@@ -251,7 +249,7 @@ class Batch:
             return ballots.submit(site, submission)
 
     def prove(self, site: str, proof: bytes) -> None:
-        """Keep what `site` answers its challenge; raises as `VerifiedBallots.prove`, and `batch.dead`."""
+        """Hold `site`'s answer to its challenge; raises as `VerifiedBallots.prove`, and `batch.dead`."""
         ballots = self.require_verified()
         with self._lock:
             self._live()
@@ -264,12 +262,12 @@ class Batch:
         note: Callable[[Sequence[str]], object],
         attest: Callable[[Mapping[str, RefusedBallot]], object],
     ) -> frozenset[str]:
-        """Verify the ballots that came, and return whose are refused.
+        """Verify the received ballots, and return the refused sites.
 
         Args:
-            verification: what the querying party has of them.
-            note: names sites in the audit log whose ballots are refused; each is handed to it once.
-            attest: has parties asked what their seeds imply; called again for a retry.
+            verification: the querying party's part of the proofs.
+            note: names sites with refused ballots in the audit log; called once for each.
+            attest: asks parties what their seeds imply; called again for a retry.
 
         Raises:
             OstrakaError: as `VerifiedBallots.verify` and `note`, and `batch.dead`.
@@ -282,7 +280,7 @@ class Batch:
                 attest(ballots.attestable)
                 return state.refused
             state.refused = frozenset(refused)
-            # Shares count only once the log names whom they lack: a retry makes up for a write that failed.
+            # Shares count only after the log names the refused sites: a retry repeats a failed write.
             self._note(state, note)
             attest(ballots.attestable)
             state.shares = {site: Share.of(values) for site, values in accepted.items()}
@@ -297,22 +295,22 @@ class Batch:
         note: Callable[[Sequence[str]], object] = lambda _: None,
         bury: Callable[[], object] = lambda: None,
     ) -> Frozen | None:
-        """Freeze the parties whose shares both sides hold, or None while others may still come.
+        """Freeze the parties whose shares both sides hold, or return None while others may still come.
 
-        Where the plan says so, parties whose two shares do not sum to their votes are refused first.
+        If the plan says so, parties whose two shares do not sum to their votes are refused first.
 
         Args:
             held: sites whose shares the querying party holds.
             row_sums: digests of the row sums of those shares.
             due: whether the ticket's freeze time has come.
-            note: as of `verify`.
+            note: as for `verify`.
             bury: makes the batch dead in the ledger.
 
         Raises:
-            OstrakaError: `quorum.lost` when the time has come and on some query, or some label that any of
-                them votes on, fewer parties vote than the quorum: the batch is dead then.
-                `batch.out_of_order` where ballots are yet to be verified; once they are nothing more can
-                come, and the time has. `batch.dead`.
+            OstrakaError: `quorum.lost` if the time has come and some query, or some label with any vote, has
+                votes of fewer parties than the quorum: the batch is then dead. `batch.out_of_order` before
+                ballots are verified; after that nothing more can come, and the time counts as come.
+                `batch.dead`.
         """
         with self._lock:
             state = self._live()
@@ -340,17 +338,17 @@ class Batch:
         draw: Callable[[RingArray, Attendance], Outcome],
         commit: Callable[[Outcome], bytes],
     ) -> bytes:
-        """Return the answers to the one sum that the querying party sends; to the same again, the same.
+        """Return the answers to the querying party's one sum; repeating it returns the same answers.
 
         Args:
             request: the sum of its shares of the frozen parties.
-            draw: makes the outcome of the sum of all shares and of who voted among the frozen parties. It is
-                called once; when it fails, again for the same sum.
+            draw: makes the outcome from the sum of all shares and the attendance of the frozen parties. It is
+                called once; if it fails, again for the same sum.
             commit: stores an outcome, hands its costs on, and returns the stored answers. It is called for
                 every retry, and returns what it stored first.
 
         Raises:
-            OstrakaError: `batch.not_frozen`, `batch.dead`, `batch.altered` for another sum than the first.
+            OstrakaError: `batch.not_frozen`, `batch.dead`, `batch.altered` for a sum other than the first.
         """
         with self._lock:
             summed = self._sum(request)
@@ -361,7 +359,7 @@ class Batch:
                 outcome = draw(total, self.attendance.of(summed.parties))
                 digests = _keep_values(summed.shares, among=frozenset())
                 drawn = Drawn(summed.parties, digests, summed.refused, request.drop_values(), outcome)
-            # Kept before it is stored: the ledger may have stored it although its answer was lost.
+            # Kept before it is stored: the ledger may have stored it although its reply was lost.
             self.state = drawn
             answers = commit(drawn.outcome)
             self.state = Released(**vars(replace(drawn, outcome=replace(drawn.outcome, costs=None))))
@@ -369,7 +367,7 @@ class Batch:
 
     @contextmanager
     def tallying(self) -> Iterator[Tallied]:
-        """Hold the batch for a step of its blind tally; one whose transfers or labels are forged is dead.
+        """Hold the batch for a step of its blind tally; forged transfers or labels make it dead.
 
         Raises:
             OstrakaError: `batch.not_frozen`, `batch.dead`.
@@ -378,13 +376,13 @@ class Batch:
             try:
                 yield self._tally()
             except OstrakaError as error:
-                # Another try would tell a little of the guardian's words.
+                # Another try would reveal a little of the guardian's words.
                 if error.code is ErrorCode.CRYPTO_REFUSED:
                     self.state = Dead()
                 raise
 
     def note_blind_release(self) -> None:
-        """Note, within `tallying`, that the answers of the blind tally are charged."""
+        """Record, within `tallying`, that the answers of the blind tally are charged."""
         self.state = ReleasedBlindly(**vars(self._tally()))
 
     def settle(self, settle: Callable[[], bytes | None]) -> bytes | None:
@@ -396,7 +394,7 @@ class Batch:
             return answers
 
     def expire(self, now: float, bury: Callable[[], object]) -> None:
-        """Have the batch buried if its time is over at `now`, unless it is in use: nobody waits for it."""
+        """Bury the batch if its time is over at `now`, unless it is in use: nobody waits for it."""
         if self._lock.acquire(blocking=False):
             try:
                 if self.dies_at < now:
@@ -461,7 +459,7 @@ class Batch:
         return both
 
     def _check_rows(self, state: Collecting, row_sums: RowSums) -> None:
-        """Refuse parties whose two shares do not sum, on each query, to their votes; each is checked once."""
+        """Refuse parties whose two shares do not sum, on each query, to their votes; check each once."""
         now = frozenset(row_sums.digests).intersection(state.shares) - state.rows_checked
         state.rows_checked |= now
         state.refused |= {site for site in now if not self._has_rows(site, state.shares[site], row_sums)}

@@ -1,4 +1,4 @@
-"""Opens batches: who takes part in which query, what is held back for it, and the ticket that says so."""
+"""Opens batches: who votes on which query, what is reserved, and the ticket that says so."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 @dataclass(frozen=True)
 class Eligibility:
-    """What decides who takes part in a batch.
+    """The data that decide who votes in a batch.
 
     Attributes:
         parties: the federation's parties by site.
         budgets: of all units that may pay.
         unavailable: sites that the querying party cannot reach, or whose certificate is revoked.
         exhausted: units whose data-dependent budget is used up.
-        withdrawn: parties' groups whose consent is withdrawn, under whatever adjacency.
+        withdrawn: parties' groups with withdrawn consent, under any adjacency.
     """
 
     parties: Mapping[str, StoredParty]
@@ -49,7 +49,7 @@ class Eligibility:
 
     @classmethod
     def now(cls, view: View, budgets: Mapping[UnitKey, Budget], unavailable: Collection[str]) -> Eligibility:
-        """As the ledger has it; data-dependent exhaustion is looked up only where it is enforced."""
+        """Read them from the ledger; data-dependent exhaustion is looked up only if it is enforced."""
         sealed = [key for key, budget in budgets.items() if budget.enforce == "data_dependent"]
         exhausted = balances.units_without_budget(view, sealed) if sealed else set()
         known = {party.site: party for party in parties.all_parties(view)}
@@ -57,12 +57,12 @@ class Eligibility:
 
 
 def willing(plan: Plan, attendance: Attendance, standing: Eligibility) -> Attendance:
-    """Those whose party answers and none of whose units is withdrawn or frozen."""
+    """Cohorts whose party answers and whose units are neither withdrawn nor frozen."""
     return _without(plan, attendance, {c for c in attendance.cohorts if not _willing(plan, c, standing)})
 
 
 def solvent(plan: Plan, attendance: Attendance, standing: Eligibility) -> Attendance:
-    """Those all of whose units can pay for one query more."""
+    """Cohorts whose units can all pay for one query more."""
     return _without(plan, attendance, {c for c in attendance.cohorts if not _solvent(plan, c, standing)})
 
 
@@ -86,7 +86,7 @@ def _solvent(plan: Plan, cohort: Cohort, standing: Eligibility) -> bool:
 
 
 def _find_withdrawn(view: View, keys: Iterable[UnitKey]) -> set[tuple[str, str]]:
-    """Consent is to the use of records, so that no other adjacency goes on without it."""
+    """Return groups with withdrawn consent: it covers the use of records, so under both adjacencies."""
     either = {key._replace(adjacency=adjacency) for key in keys for adjacency in ("record", "label")}
     found = balances.find_budgets(view, either)
     return {(key.party, key.group) for key, budget in found.items() if budget.state == "withdrawn"}
@@ -98,9 +98,9 @@ def _budgets(plan: Plan, cohort: Cohort, standing: Eligibility) -> dict[UnitKey,
 
 
 def _without(plan: Plan, attendance: Attendance, out: Collection[Cohort]) -> Attendance:
-    """Without the cohorts that are `out`; a party's counts and updates are of all its records or of none.
+    """Remove the cohorts that are `out`; counts and updates cover all records of a party or none.
 
-    Sums over records are of each group's apart.
+    Sums over records are separate for each group.
     """
     whole = (plan.mechanism.by_record or plan.is_training) and not plan.mechanism.sums_records
     sites = {cohort.site for cohort in out} if whole else set()
@@ -108,12 +108,12 @@ def _without(plan: Plan, attendance: Attendance, out: Collection[Cohort]) -> Att
 
 
 ATTEMPTS = 3
-"""How often a batch is put together while other sessions take the budgets that it counted on."""
+"""How often a batch is put together if other sessions take the budgets that it counted on."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A batch that a querying party asks for, which cannot reach the `unavailable` parties."""
+    """A batch that a querying party asks for; it cannot reach the `unavailable` parties."""
 
     session: Session
     batch_id: int
@@ -123,7 +123,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Opened:
-    """A batch's signed ticket, who votes by it, and the units that pay."""
+    """A batch's signed ticket, its voters, and the units that pay."""
 
     signed: common_pb2.SignedList
     ticket: common_pb2.Ticket
@@ -132,7 +132,7 @@ class Opened:
 
 
 class Opening:
-    """Puts batches together from what the ledger holds, and stores them."""
+    """Assembles batches from the ledger's data, and stores them."""
 
     def __init__(self, ledger: Ledger, credentials: Credentials, policies: Policies, clock: Clock) -> None:
         self._ledger = ledger
@@ -141,7 +141,7 @@ class Opening:
         self._clock = clock
 
     def open(self, asked: Asked) -> Opened:
-        """Store the batch with its reservations and return its ticket; the same again gets the same ticket.
+        """Store the batch with its reservations and return its ticket; a repetition returns the same ticket.
 
         Raises:
             OstrakaError: `policy.refused`, `policy.daily_limit`, `manifest.changed`, `plan.invalid`,
@@ -207,10 +207,11 @@ class Opening:
         unavailable: Collection[str],
         policy: Policy,
     ) -> Attendance:
-        """Who takes part, of the parties that are not `unavailable`.
+        """Return who votes, among the parties that are not `unavailable`.
 
-        Where the used up are left out, a quorum lost by that is a budget used up. Where the session stops at
-        the first, a data-dependent one ends it here; a worst-case one is found when the batch is stored.
+        If used-up units vanish and that loses the quorum, the budget counts as used up. If the session stops
+        at the first used-up unit, a data-dependent budget ends it here; a worst-case budget is found when the
+        batch is stored.
         """
         plan = asked.session.plan
         session = asked.session
@@ -233,7 +234,7 @@ class Opening:
         return paying
 
     def _end(self, session: Session) -> OstrakaError:
-        """End a session because a data-dependent budget is used up, and say no more than that it ended."""
+        """End a session because a data-dependent budget is used up, and say only that it ended."""
         self._ledger.write_session(session.session_id, endings.end)
         return session_ended()
 
@@ -273,7 +274,7 @@ def _find_without_budget(
 
 
 def _was_spent_meanwhile(error: OstrakaError, policy: Policy) -> bool:
-    """Whether a unit was used up after it was looked at, whose cohort is now to be left out."""
+    """Whether a unit was used up after it was checked, so its cohort must now be left out."""
     nothing = error.code is ErrorCode.BUDGET_TOO_SMALL and error.details.get("fits") == "0"
     return nothing and policy.on_exhaustion == "vanish"
 
@@ -281,7 +282,7 @@ def _was_spent_meanwhile(error: OstrakaError, policy: Policy) -> bool:
 def _read_opened(
     plan: Plan, stored: bytes, cohorts: tuple[Cohort, ...], budgets: dict[UnitKey, Budget]
 ) -> Opened:
-    """Return what the stored ticket says; it may be of an earlier request that other parties could answer."""
+    """Return the stored ticket's contents; it may be from an earlier request with other parties."""
     signed = common_pb2.SignedList.FromString(stored)
     ticket = read_ticket(stored)
     attendance = Attendance.of_ticket(ticket, cohorts)

@@ -1,8 +1,8 @@
-"""Blind tallies of frozen batches: steps in their order, each stage charged before its tables leave.
+"""Blind tallies of frozen batches: steps in order, each stage charged before its tables leave.
 
-The check's cost is charged when its tables are asked for, the answers' when theirs are, in the ledger's
-release of the batch: it stores which answers were given, and never what they were. Once charged, a charge
-stands; what was charged for nothing is lost with the batch.
+The check's cost is charged when its tables are requested. The cost of the answers is charged when theirs are
+requested, in the ledger's release of the batch: it stores which answers were given, never the answers. A
+charge is final; a charge without a result is lost with the batch.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ STAGES = frozenset({common_pb2.STAGE_CHECK, common_pb2.STAGE_ANSWERS})
 
 @dataclass(frozen=True)
 class BlindStep:
-    """A step of a blind tally with its session: what a call loads once and then works with."""
+    """A step of a blind tally with its session: what a call loads once and then uses."""
 
     session: Session
     id: StepId
@@ -41,7 +41,7 @@ class BlindStep:
 
 @dataclass(frozen=True)
 class _Tallied:
-    """A step of a batch with its session, while the batch is held for it."""
+    """A step of a batch with its session, while the batch is held for the step."""
 
     session: Session
     batch: Batch
@@ -71,8 +71,8 @@ class BlindTallies:
         """Return the step that `querier` may take, before more than its header is read.
 
         Raises:
-            OstrakaError: `session.*`; `batch.out_of_order` where the tally is not blind, `message.invalid`
-                where it has no such stage.
+            OstrakaError: `session.*`; `batch.out_of_order` if the tally is not blind, `message.invalid` if it
+                has no such stage.
         """
         session = load_session_of(self._ledger, querier, step.session_id)
         if session.plan.tally != "blind":
@@ -82,7 +82,7 @@ class BlindTallies:
         return BlindStep(session, step)
 
     def begin(self, step: BlindStep, point: bytes) -> bytes:
-        """Return the base transfers' reply; empty if no query passed: the batch is released without answers.
+        """Return the base transfers' reply; empty if no query passed, and the batch is released unanswered.
 
         Raises:
             OstrakaError: `session.*`, `batch.dead`, `batch.not_frozen`, `batch.out_of_order`,
@@ -101,7 +101,7 @@ class BlindTallies:
             return tallied.tally.stage(tallied.stage).sizes
 
     def garble(self, step: BlindStep, extension: bytes) -> Iterator[bytes]:
-        """Return the garbled circuits of a stage, which is charged by now; raises as `begin`."""
+        """Return the garbled circuits of a stage that is now charged; raises as `begin`."""
         with self._open(step) as tallied:
             stage = tallied.tally.stage(tallied.stage)
             self._charge(tallied, stage, stage.accept(extension))
@@ -120,7 +120,7 @@ class BlindTallies:
             return tallied.tally.open_check(returned)
 
     def _charge(self, tallied: _Tallied, stage: Stage, digest: bytes) -> None:
-        """Commit what a stage costs, once; nothing of it has left yet."""
+        """Commit a stage's cost, once, before anything of it leaves."""
         if stage.charged:
             return
         tallied.session.check_open(self._clock.now())
@@ -156,13 +156,13 @@ class BlindTallies:
 
     @contextmanager
     def _open(self, step: BlindStep) -> Iterator[_Tallied]:
-        """Hold a batch for a step; one whose transfers or labels are forged is dead from then on."""
+        """Hold a batch for a step; forged transfers or labels make it dead from then on."""
         session = step.session
         session_id = step.id.session_id
         batch_id = step.id.batch_id
         batch = self._batches.require(session_id, batch_id)
         with self._batches.forgetting(session_id, batch_id), batch.tallying() as state:
-            # It may have been forgotten while this call waited for another one's step.
+            # It may have been forgotten while this call waited for another call's step.
             self._batches.require(session_id, batch_id, batch)
             try:
                 yield _Tallied(session, batch, state, step.id.stage)

@@ -1,4 +1,4 @@
-"""Cohorts: teachers of one party that take part together, which of them vote on which query, and who pays."""
+"""Cohorts: teachers of one party that vote together, on which queries they vote, and who pays."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Cohort:
 
     Attributes:
         site: the party.
-        groups: whose records they were trained on, each with what one record or person changes in a query.
-        voters: how many they are; the records where these vote themselves, and where gradients of
-            records are summed how many of these there are.
+        groups: the groups of their training records, each with what one record or person changes in a query.
+        voters: number of teachers; the number of records if records vote themselves, or if gradients of
+            records are summed.
         weight: of each vote, in steps of 2^-16 vote.
-        abstains: labels on which they do not vote, by their place among those that the plan asks about.
+        abstains: labels on which they do not vote, by their index among the plan's labels.
     """
 
     site: str
@@ -50,16 +50,16 @@ class Cohort:
         return {UnitKey(self.site, group, adjacency): influence for group, influence in self.groups}
 
     def payers(self, adjacency: str) -> dict[UnitKey, Influence]:
-        """Return the units that its votes are charged to: a record's charge debits its label budget too."""
+        """Return the units that its votes are charged to: a record's charge also debits its label budget."""
         if adjacency == "label":
             return self.units("label")
         return self.units("record") | self.units("label")
 
 
 def cohort_messages(manifest: common_pb2.Manifest, mechanism: Mechanism) -> list[common_pb2.Cohort]:
-    """Return the cohorts of a party's manifest, each vote weighing one: mixed teachers are one cohort.
+    """Return the cohorts of a party's manifest with votes of weight one; mixed teachers are one cohort.
 
-    Sums over records are of each group's apart, whichever teachers had them; no teacher takes part.
+    Sums over records are separate for each group, whichever teachers had them, and use no teacher.
     """
     if mechanism.sums_records:
         return [_message([group], 0, mechanism) for group in manifest.groups]
@@ -76,8 +76,7 @@ def cohorts_of(
 ) -> tuple[Cohort, ...]:
     """Return a participant's cohorts in its message's order; they do not vote on labels it `abstains` from.
 
-    What a record changes is its copies, times what a person's records change in one vote. Records that vote
-    themselves do so once.
+    A record's influence is its copies times the votes per person. Records that vote themselves count once.
     """
     groups = {group.name: group for group in manifest.groups}
 
@@ -108,7 +107,7 @@ def _voters(cohort: common_pb2.Cohort, groups: Mapping[str, common_pb2.Group], m
 
 
 def _records(group: common_pb2.Group, mechanism: Mechanism) -> int:
-    """Return how many of its records take part: a party may sum over some of each person's alone."""
+    """Return how many of its records count: a party may sum over only some records of each person."""
     return group.summed_records or group.records if mechanism.sums_records else group.records
 
 
@@ -130,7 +129,7 @@ class Attendance:
 
     @classmethod
     def of_ticket(cls, ticket: common_pb2.Ticket, cohorts: Iterable[Cohort]) -> Attendance:
-        """Return what a ticket says about those of `cohorts` whose parties it names, in its order."""
+        """Return a ticket's attendance for the `cohorts` whose parties it names, in its order."""
         by_site: dict[str, list[Cohort]] = defaultdict(list)
         for cohort in cohorts:
             by_site[cohort.site].append(cohort)
@@ -143,11 +142,11 @@ class Attendance:
         return {self.cohorts[row].site for row in np.flatnonzero(self.present.any(axis=1))}
 
     def of(self, sites: Collection[str]) -> Attendance:
-        """Return the same with no vote from any party other than `sites`."""
+        """Return the same with votes only from the parties in `sites`."""
         return self.without({cohort for cohort in self.cohorts if cohort.site not in sites})
 
     def without(self, absent: Collection[Cohort]) -> Attendance:
-        """Return the same with no vote from the cohorts that are `absent`."""
+        """Return the same without votes from the cohorts that are `absent`."""
         kept = np.array([cohort not in absent for cohort in self.cohorts])
         return Attendance(self.cohorts, self.present & kept[:, None])
 
@@ -156,24 +155,24 @@ class Attendance:
         return np.array([c.total for c in self.cohorts], dtype=np.int64) @ self.present.astype(np.int64)
 
     def totals_of(self, site: str) -> NDArray[np.int64]:
-        """Return the part of `totals` that is one party's; zeros for one that has no cohort here."""
+        """Return one party's part of `totals`; zeros for a party without a cohort here."""
         rows = self._rows.get(site, [])
         return np.array([self.cohorts[row].total for row in rows], dtype=np.int64) @ self.present[rows]
 
     def totals_by_label(self, labels: int) -> NDArray[np.int64]:
-        """Return `totals` per label of each query, int64 (Q, labels): abstainers count for neither answer."""
+        """Return `totals` per label of each query, int64 (Q, labels); abstainers count for no answer."""
         weights = np.repeat([[cohort.total] for cohort in self.cohorts], labels, axis=1)
         for row, cohort in enumerate(self.cohorts):
             weights[row, list(cohort.abstains)] = 0
         return self.present.T.astype(np.int64) @ weights.astype(np.int64)
 
     def voters(self) -> int:
-        """Return the most teachers (or records) that vote on one query."""
+        """Return the largest number of teachers (or records) that vote on one query."""
         each = np.array([c.voters for c in self.cohorts], dtype=np.int64)
         return int((each @ self.present.astype(np.int64)).max(initial=0))
 
     def fewest_parties(self) -> int:
-        """How many parties vote on the query with the fewest, or on the label of it on which any votes."""
+        """Return the smallest number of parties that vote on a query, or on a label with any vote."""
         fewest = int(self._parties().min())
         for label in {label for cohort in self.cohorts for label in cohort.abstains}:
             parties = self._parties(label)
@@ -181,7 +180,7 @@ class Attendance:
         return fewest
 
     def schedule(self, participants: Iterable[common_pb2.Participant]) -> list[common_pb2.Schedule]:
-        """Return a ticket's messages for those of `participants` that vote, whose cohorts are all here."""
+        """Return a ticket's messages for the voting `participants`, whose cohorts are all here."""
         rows = iter(self.present)
         voting = self.sites
         messages = [
@@ -192,14 +191,14 @@ class Attendance:
 
     @cached_property
     def _rows(self) -> dict[str, list[int]]:
-        """Places of each party's cohorts."""
+        """Row indices of each party's cohorts."""
         rows: dict[str, list[int]] = defaultdict(list)
         for row, cohort in enumerate(self.cohorts):
             rows[cohort.site].append(row)
         return dict(rows)
 
     def _parties(self, label: int | None = None) -> NDArray[np.int64]:
-        """How many parties vote on each query, int64 (Q,), or on one label of it."""
+        """Return how many parties vote on each query, int64 (Q,), or on one label of it."""
         parties = np.zeros(self.present.shape[1], dtype=np.int64)
         for own in self._rows.values():
             voting = [row for row in own if label not in self.cohorts[row].abstains]

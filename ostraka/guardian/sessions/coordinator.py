@@ -1,9 +1,8 @@
 """The guardian's side of a session: open, ticket, ballots, freeze, release, settle, close.
 
-Order of a release (docs/architecture.md#a-batch-at-the-guardian): shares are summed with the querying
-party's sum, noise that was drawn since the ticket is added, and answers and charges become durable in one
-transaction; only then are the answers returned. What the votes cost is left to `figures`, where a session
-asks for it.
+Order of a release (docs/architecture.md#a-batch-at-the-guardian): shares are added to the querying party's
+sum, noise drawn since the ticket is added, and answers and charges become durable in one transaction; only
+then are the answers returned. If a session asks for data-dependent costs, `figures` computes them.
 """
 
 import secrets
@@ -50,22 +49,22 @@ from ostraka.guardian.sessions.verified_ballots import VerifiedBallots
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 POLL_MS = 200
-"""When a querying party is to ask again whether the set is frozen: a batch waits so much longer at most, for
-five calls a second."""
+"""After how long a querying party asks again whether the set is frozen: a batch waits at most that much
+longer, for five calls a second."""
 
 
 class Watch(Protocol):
-    """Receives every opened session and batch once."""
+    """Is called once for every opened session and batch."""
 
     def session_opened(self, plan: Plan) -> None:
-        """Note that a session got its grant."""
+        """Record that a session got its grant."""
 
     def batch_opened(self, plan: Plan, queries: int) -> None:
-        """Note that a batch got its ticket."""
+        """Record that a batch got its ticket."""
 
 
 class FigureQueue(Protocol):
-    """Computes what released batches cost on their votes, after their answers."""
+    """Computes the data-dependent costs of released batches, after their answers."""
 
     def add(
         self, session_id: str, batch_id: int, charges: Sequence[Charge], costs: DataDependentCosts
@@ -77,9 +76,9 @@ class Coordinator:
     """Runs every session of one guardian process; all durable state is in the ledger.
 
     Attributes:
-        ballots: what parties send before a release, and the querying party's verification of it.
-        attestations: what parties say of ballots that were refused.
-        blind: what takes the place of `release` where the tally is blind.
+        ballots: the parties' messages before a release, and the querying party's verification.
+        attestations: the parties' attestations of refused ballots.
+        blind: replaces `release` if the tally is blind.
     """
 
     def __init__(
@@ -92,7 +91,7 @@ class Coordinator:
         figures: FigureQueue,
         watch: Watch | None = None,
     ) -> None:
-        """Take what the guardian needs; nothing is read before the first call."""
+        """Take the guardian's parts; nothing is read before the first call."""
         self._watch = watch
         self._ledger = ledger
         self._credentials = credentials
@@ -108,7 +107,7 @@ class Coordinator:
 
     @property
     def under_way(self) -> int:
-        """Batches whose shares this process holds."""
+        """Number of batches whose shares this process holds."""
         return self._batches.under_way
 
     def open_session(self, querier: Identity, plan_bytes: bytes) -> common_pb2.SignedList:
@@ -155,14 +154,14 @@ class Coordinator:
         return reissue_grant(self._credentials, record.grant)
 
     def terms(self, plan_bytes: bytes, grant: common_pb2.SignedList) -> list[guardian_pb2.UnitTerms]:
-        """Return at which order and delta the budgets are kept that a granted plan is charged to."""
+        """Return the order and delta of the budgets that a granted plan charges."""
         granted = read_grant(grant.SerializeToString())
         return self._ledger.read(unit_terms, Plan.parse(plan_bytes), granted.participants)
 
     def plan(self, querier: Identity, plan_bytes: bytes) -> guardian_pb2.PlanReply:
-        """Return what a plan would cost each party in the worst case; refused as `open_session` refuses it.
+        """Return a plan's worst-case cost to each party; refused as by `open_session`.
 
-        A party is told of no balance but its own.
+        A party learns no balance but its own.
         """
         plan = Plan.parse(plan_bytes)
         policy = self._policies.current()
@@ -200,10 +199,10 @@ class Coordinator:
         return TicketedBatch.of(session, batch_id, stored)
 
     def batch_to_release(self, querier: Identity, session_id: str, batch_id: int) -> TicketedBatch:
-        """Return the batch that `querier` may send a sum of, before a byte of it is read.
+        """Return the batch for which `querier` may send a sum, before a byte of it is read.
 
         Raises:
-            OstrakaError: as `batch_to_verify`, and `batch.out_of_order` where the tally is blind.
+            OstrakaError: as `batch_to_verify`, and `batch.out_of_order` if the tally is blind.
         """
         ticketed = self.batch_to_verify(querier, session_id, batch_id)
         if ticketed.plan.tally == "blind":
@@ -213,11 +212,11 @@ class Coordinator:
     def prepare(
         self, querier: Identity, session_id: str, batch_id: int, held: Sequence[str], row_sums: RowSums
     ) -> guardian_pb2.PrepareReply:
-        """Freeze the party set, or say when to ask again; the audit log names whom it refuses first.
+        """Freeze the party set, or say when to ask again; the audit log names refused parties first.
 
         Raises:
-            OstrakaError: `quorum.lost`; the batch is then dead, and its reservation void but for parties that
-                evaluated it. `batch.out_of_order` where ballots are yet to be verified.
+            OstrakaError: `quorum.lost`: the batch is then dead, and its reservation void except for parties
+                that evaluated it. `batch.out_of_order` before ballots are verified.
         """
         self._session(querier, session_id)
         self.expire()
@@ -235,9 +234,9 @@ class Coordinator:
         return guardian_pb2.PrepareReply(frozen=sorted(frozen.parties), refused=sorted(frozen.refused))
 
     def release(self, ticketed: TicketedBatch, request: Share) -> bytes:
-        """Return the serialized answers of a batch: noised, charged and stored before they are returned.
+        """Return the serialized answers of a batch: with noise, charged and stored before they are returned.
 
-        The same sum again gets the stored bytes, uncharged.
+        Repeating the sum returns the stored bytes without a charge.
 
         Raises:
             OstrakaError: `batch.altered`, `batch.dead`, `batch.not_frozen`, `session.ended`, `policy.refused`
@@ -265,7 +264,7 @@ class Coordinator:
         return stored
 
     def _check_still_allowed(self, ticketed: TicketedBatch, policy: Policy) -> None:
-        """Raise for a round that a policy forbids which was applied after its ticket; it is dead then."""
+        """Raise for a round that a policy applied after its ticket forbids; the round is then dead."""
         try:
             check_still_allowed(ticketed.plan, ticketed.session.grant, policy)
         except OstrakaError:
@@ -317,8 +316,8 @@ class Coordinator:
         """Return the sum that a round of a training released, little-endian int64 in lattice steps.
 
         Raises:
-            OstrakaError: `session.unknown`, `batch.out_of_order` where none was released, `batch.forgotten`
-                where it is dropped.
+            OstrakaError: `session.unknown`, `batch.out_of_order` if none was released, `batch.forgotten` if
+                it was dropped.
         """
         _, stored = load_batch_of(self._ledger, lead, session_id, batch_id)
         if stored is None or stored.answers is None:
@@ -357,7 +356,7 @@ class Coordinator:
                 self._watch.batch_opened(session.plan, stored.size)
 
     def expire(self) -> None:
-        """End the batches that were not frozen, or not released, in time; nobody waits for one in use."""
+        """End the batches that were not frozen, or not released, in time; skip batches in use."""
         now = self._clock.now()
         for session_id, batch_id, batch in self._batches.find_expired(now):
             batch.expire(now, partial(self._bury_expired, session_id, batch_id))
@@ -370,7 +369,7 @@ class Coordinator:
         try:
             self._bury(session_id, batch_id)
         except OstrakaError as exc:
-            # Another replica took the session over, and with it the batch: it is no concern of this call.
+            # Another replica took over the session, and the batch with it: it no longer concerns this call.
             if exc.code is not ErrorCode.SESSION_ELSEWHERE:
                 raise
             self._batches.drop(session_id, batch_id)

@@ -1,5 +1,7 @@
-"""Data-dependent cost of a released batch. Its time tells about votes: never taken before an answer leaves,
-unless the federation holds budgets to such costs.
+"""Data-dependent cost of a released batch.
+
+Its running time reveals votes: never compute it before an answer leaves, unless the federation's budgets are
+data-dependent.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from ostraka.guardian.sessions.payers import Alike, Payer, alike, worst_cost
 
 @dataclass(frozen=True)
 class DataDependentCosts:
-    """A released batch whose cost is still to be computed. It holds the histogram: keep it in memory alone.
+    """A released batch whose cost is still to be computed. It contains the histogram: keep it in memory only.
 
     Attributes:
         plan: of the session.
@@ -37,7 +39,7 @@ class DataDependentCosts:
         scores: the student's probabilities of an interactive plan, (Q, classes) in units of 2^-16.
         totals: weight of all votes scheduled for each query, int64 (Q,) or by label (Q, labels), in steps of
             2^-16 vote.
-        voters: the most teachers scheduled for one query.
+        voters: the largest number of teachers scheduled for one query.
         answered: which answers were given, bool (Q, answers).
         labels: the answers (Q, answers).
     """
@@ -54,17 +56,17 @@ class DataDependentCosts:
 
     @property
     def keeps_totals(self) -> bool:
-        """Whether totals are kept for a later publication: under theorem6 alone is one proved."""
+        """Whether totals are stored for a later publication; it is proved only for theorem6."""
         return self.bound == "theorem6"
 
     def charges(self) -> tuple[Charge, ...]:
-        """Return what each unit pays, and for what other answers it needed room, in order of unit keys."""
+        """Return what each unit pays, and the largest cost of any answers, in order of unit keys."""
         released = self._tally()
         charged = [charge for group in alike(self.payers) for charge in self._alike(released, group)]
         return tuple(sorted(charged, key=lambda charge: charge.unit))
 
     def vote_totals(self) -> tuple[VoteTotal, ...]:
-        """Return what to keep of each unit for a later publication, in order of unit keys."""
+        """Return the total to store of each unit for a later publication, in order of unit keys."""
         released = self._tally()
         moved = max(payer.influence.sensitivity for payer in self.payers)
         known: dict[bytes, VoteTotal] = {}
@@ -91,7 +93,7 @@ class DataDependentCosts:
         )
 
     def _alike(self, released: Tally, group: Alike) -> list[Charge]:
-        """Return what each unit of `group` pays; other answers' cost only where budgets are held to it."""
+        """Return what each unit of `group` pays; other answers' cost only for data-dependent budgets."""
         own = released.rows(group.queries).without(group.abstains)
         spent = charges(own, group.order, self.bound, group.influence, lattice=LATTICE)
         most = np.zeros_like(spent)
@@ -114,7 +116,7 @@ class DataDependentCosts:
         return result
 
     def _amount(self, each: NDArray[np.float64], rows: NDArray[np.bool_]) -> int:
-        """Return the amount of those queries (Q,); records that vote cost as a batch (1,), on all queries."""
+        """Return the amount of those queries (Q,); records that vote have one cost (1,) for all queries."""
         own = each if self.plan.mechanism.by_record else each[rows]
         return amount(math.fsum(own.tolist()))
 

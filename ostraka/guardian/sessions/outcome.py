@@ -21,9 +21,9 @@ from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 @dataclass(frozen=True)
 class Outcome:
-    """Answers as stored and sent, how many there are, and the charges that go with them.
+    """Answers as stored and sent, their number, and their charges.
 
-    `costs` are what is computed once the answers have left, where the session asks what its votes cost.
+    `costs` are computed after the answers have left, if the session asks for data-dependent costs.
     """
 
     answers: bytes = field(repr=False)
@@ -43,15 +43,15 @@ def tally(
 ) -> Outcome:
     """Release one batch from its ring sum and charge every unit for the queries that its cohort voted on.
 
-    Nothing but the mechanism looks at the sums, and its work is the same whatever they are: units are charged
-    the worst case of the answers. The exception is a batch of budgets that are held to data-dependent costs.
+    Only the mechanism looks at the sums, and its work does not depend on them: units are charged the worst
+    case of the answers. The exception is a batch of data-dependent budgets.
 
     Args:
         plan: the session's plan.
-        total: ring sums of all shares, queries x width; honest or not, they are answered alike.
+        total: ring sums of all shares, queries x width; they are answered in the same way, honest or not.
         scores: the student's probabilities of an interactive plan, queries x classes in units of 2^-16.
         payers: the units to charge; charges come in the order of their keys.
-        attendance: who votes on what among the parties whose shares are in the sum; it makes n.
+        attendance: who votes on what among the parties whose shares are in the sum; it determines n.
         noise: source of discrete noise.
         bound: how the data-dependent charge is computed.
     """
@@ -88,22 +88,22 @@ def tally(
 
 
 def _release_sum(plan: Plan, total: RingArray, payers: Sequence[Payer], noise: NoiseSource) -> Outcome:
-    """Release a round of sums, whose cost nothing in them decides."""
+    """Release a round of sums, whose cost does not depend on their values."""
     released = release_sums(total, plan.mechanism, noise, plan.modulus)
     charged = worst_charges(plan, payers, np.ones((len(total), 1), dtype=np.bool_))
     return Outcome(encode_sum(released), len(total), charged)
 
 
 def encode_sum(released: NDArray[np.int64]) -> bytes:
-    """Return a sum in lattice steps as the serialized reply that is stored; chunks of it are sent."""
+    """Return a sum in lattice steps as the serialized reply to store; it is sent in chunks."""
     update = common_pb2.Chunk(data=released.astype("<i8").tobytes())
     return guardian_pb2.ReleaseReply(update=update).SerializeToString(deterministic=True)
 
 
 def encode(answers: Answers, plan: Plan) -> bytes:
-    """Answers as the serialized reply that is stored and sent, byte for byte the same every time.
+    """Return answers as the serialized reply to store and send, byte for byte the same every time.
 
-    Its length is a function of the plan and the number of queries alone.
+    Its length depends only on the plan and the number of queries.
     """
     longest = guardian_pb2.Answer(answered=True, label=plan.classes - 1).ByteSize()
     one = _labels if plan.multi_label else partial(_class, longest=longest)
@@ -115,12 +115,12 @@ def encode(answers: Answers, plan: Plan) -> bytes:
 
 
 def encode_answered(answered: NDArray[np.bool_], plan: Plan) -> bytes:
-    """Which answers (Q, answers) a blind tally gave, as `encode` says it; 0 for what nobody here knows."""
+    """Return which answers (Q, answers) a blind tally gave, as `encode` does; 0 for unknown labels."""
     return encode(Answers.where(answered, np.zeros(answered.shape, dtype=np.int64)), plan)
 
 
 def _class(answered: NDArray[np.bool_], labels: NDArray[np.int64], *, longest: int) -> guardian_pb2.Answer:
-    """Return the answer to one query, padded to the `longest` one's bytes."""
+    """Return the answer to one query, padded to the length of the `longest` answer."""
     label = int(labels[0]) if answered[0] else 0
     answer = guardian_pb2.Answer(answered=bool(answered[0]), label=label)
     answer.padding = bytes(longest - answer.ByteSize())

@@ -1,4 +1,4 @@
-"""Payers of a batch: units, their influence and queries, and what a released batch costs them at worst."""
+"""Payers of a batch: units, their influence and queries, and their worst-case cost."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Payer:
     Attributes:
         budget: the unit's.
         influence: what it changes in one query.
-        queries: those (Q,) on which its cohort votes.
+        queries: the queries (Q,) on which its cohort votes.
         abstains: labels on which its cohort does not vote and which cost it nothing, as `Cohort.abstains`.
     """
 
@@ -78,15 +78,15 @@ def reservation(plan: Plan, payer: Payer) -> int:
 
 @dataclass(frozen=True)
 class Alike:
-    """Units to which a query on which they vote costs the same.
+    """Units for which each query that they vote on has the same cost.
 
     Attributes:
         order: of their budgets.
         influence: what each changes in one query.
-        enforce: which costs their budgets are held to.
-        abstains: labels that cost none of them anything, by their place in the plan.
+        enforce: which costs count against their budgets.
+        abstains: labels that cost none of them anything, by their index in the plan.
         payers: the units.
-        queries: those (Q,) on which any of them votes.
+        queries: the queries (Q,) on which any of them votes.
     """
 
     order: float
@@ -98,7 +98,7 @@ class Alike:
 
 
 def alike(payers: Iterable[Payer]) -> list[Alike]:
-    """Group the payers of a batch by what decides their costs, so that each cost is computed once."""
+    """Group the payers of a batch by the values that decide their costs, to compute each cost once."""
     groups: dict[tuple[float, Influence, str, tuple[int, ...]], list[Payer]] = defaultdict(list)
     for payer in payers:
         kind = (payer.budget.order, payer.influence, payer.budget.enforce, payer.abstains)

@@ -1,4 +1,4 @@
-"""Voters planned under a plan's variant for each query, before anybody is left out."""
+"""Voters planned for each query under a plan's variant, before anybody is left out."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from ostraka.guardian.sessions.payers import most_answers, worst_cost
 from ostraka.guardian.sessions.weights import is_unlimited, public_balance
 
 MAX_QUERIES = 2**32 - 1
-"""The largest number of queries that is told apart from more."""
+"""The largest number of queries that is distinguished from more."""
 
 
 def often(plan: Plan, cohorts: Sequence[Cohort], budgets: Mapping[UnitKey, Budget]) -> list[Fraction]:
-    """How often each cohort votes: by what its tightest unit has left under vanishing, else on every query.
+    """Return how often each cohort votes: on every query or, under vanishing, by its tightest unit's budget.
 
-    Who abstains from all labels that the plan asks about, or has no teachers to vote, never votes. A function
-    of the plan, the manifests and what of budgets is public.
+    A cohort never votes if it abstains from all labels of the plan or has no teachers. The result depends
+    only on the plan, the manifests and the public part of budgets.
     """
     if plan.variant != "vanishing":
         return [Fraction(_takes_part(plan, cohort)) for cohort in cohorts]
@@ -55,14 +55,14 @@ def plan_voters(
 
 
 def check_planned_quorum(plan: Plan, attendance: Attendance) -> None:
-    """Raise `quorum.lost` where vanishing leaves a query with too few parties although all take part."""
+    """Raise `quorum.lost` if vanishing leaves a query with too few parties although all are available."""
     _check_quorum(
         plan, attendance, "name more parties, ask for a smaller quorum, or choose a variant without vanishing"
     )
 
 
 def check_quorum(plan: Plan, attendance: Attendance) -> None:
-    """Raise `quorum.lost` where some query of a batch is left to fewer parties than the quorum asks for."""
+    """Raise `quorum.lost` if some query of a batch has fewer parties than the quorum."""
     _check_quorum(plan, attendance, "ask again when more of them can")
 
 
@@ -79,10 +79,10 @@ def _check_quorum(plan: Plan, attendance: Attendance, advice: str) -> None:
 def queries_paid(
     plan: Plan, budget: Budget, influence: Influence, available: int, abstains: Collection[int] = ()
 ) -> int:
-    """How many queries like the plan's `available` amounts of a unit pay for, each of them answered.
+    """Return how many of the plan's queries `available` amounts of a unit pay for, each of them answered.
 
-    The labels that its cohort abstains from cost it nothing. A mechanism whose batch costs the same whatever
-    its size fits whole or not at all.
+    The labels that its cohort abstains from cost it nothing. A mechanism whose batch costs the same at any
+    size fits as a whole or not at all.
     """
     cost = worst_cost(plan, budget.order, influence, abstains)
     found = fits(cost, most_answers(plan, abstains), available)
@@ -90,7 +90,7 @@ def queries_paid(
 
 
 def _count_paid(plan: Plan, cohort: Cohort, budgets: Mapping[UnitKey, Budget]) -> int | None:
-    """Return how many queries a cohort's tightest unit pays for; None where no unit of it has a limit."""
+    """Return how many queries a cohort's tightest unit pays for; None if no unit of it has a limit."""
     return min(
         (
             queries_paid(plan, budgets[key], influence, public_balance(budgets[key]), cohort.abstains)
@@ -102,7 +102,7 @@ def _count_paid(plan: Plan, cohort: Cohort, budgets: Mapping[UnitKey, Budget]) -
 
 
 def _takes_part(plan: Plan, cohort: Cohort) -> bool:
-    """Whether a cohort has a vote on any label that the plan asks about: without teachers it has none."""
+    """Whether a cohort has a vote on any label of the plan; without teachers it has none."""
     return cohort.voters > 0 and len(cohort.abstains) < plan.classes
 
 
@@ -111,12 +111,12 @@ _RAW_BITS = 64
 
 
 def frequencies(queries: Sequence[int | None]) -> list[Fraction]:
-    """How often each cohort votes, by how many `queries` its tightest unit pays for at worst.
+    """Return how often each cohort votes, by how many `queries` its tightest unit pays for in the worst case.
 
-    None stands for any number. The one that pays for the most votes on every query, the others in proportion,
-    so that budgets end together; so does one without a limit. Who pays for none keeps turns as if for one:
-    whether a budget that is used up stops a session is the policy's to say. Where none pays for any, all
-    vote, and the budgets refuse the batch.
+    None means any number. The cohort that pays for the most votes on every query, and so does one without a
+    limit; the others vote in proportion, so that budgets end together. A cohort that pays for none is treated
+    as if it paid for one, because the policy decides whether a used-up budget stops a session. If no cohort
+    pays for any, all vote, and the budgets refuse the batch.
     """
     most = max((count for count in queries if count is not None), default=0)
     return [Fraction(max(1, count), most) if most and count is not None else Fraction(1) for count in queries]
@@ -125,22 +125,22 @@ def frequencies(queries: Sequence[int | None]) -> list[Fraction]:
 def timetable(
     often: Sequence[Fraction], queries: int, plan_digest: bytes, batch_id: int
 ) -> NDArray[np.bool_]:
-    """Which cohorts vote on which queries of a batch, bool (cohorts, queries).
+    """Return which cohorts vote on which queries of a batch, bool (cohorts, queries).
 
-    Cohorts that vote equally often form a deck. A query takes cohorts from the top of each deck, as many as
-    its frequency says on average, rounded up or down; what is rounded is shifted from deck to deck, so that
-    the number of cohorts hardly varies. A deck that is used up is shuffled anew: cohorts of the same
-    frequency meet others each time, and none votes a second time before all others of its deck did.
+    Cohorts that vote equally often form a deck. A query takes cohorts from the top of each deck, on average
+    as many as its frequency says, rounded up or down. The rounding is shifted from deck to deck, so that the
+    number of cohorts hardly varies. A used-up deck is shuffled again: cohorts of the same frequency meet
+    different ones each time, and none votes a second time before all others of its deck did.
 
     Args:
         often: how often each cohort votes, 0 to 1.
         queries: size of the batch.
-        plan_digest: SHA-256 of the session's plan, in which the querying party's nonce is.
+        plan_digest: SHA-256 of the session's plan, which contains the querying party's nonce.
         batch_id: of the batch in its session.
 
     The randomness is public: NumPy's Philox seeded with SHA-256 of a domain, the plan's digest and the batch
     id (8 bytes, big endian). Its raw 64-bit numbers give a start to the rounding, then an order to each
-    shuffled deck. Nothing else goes in, so no record decides who votes (docs/personalized.md).
+    shuffled deck. There is no other input, so no record decides who votes (docs/personalized.md).
     """
     seed = hashlib.sha256(_DOMAIN + plan_digest + batch_id.to_bytes(8, "big")).digest()
     random = np.random.Philox(int.from_bytes(seed, "big"))
@@ -160,7 +160,7 @@ def timetable(
 
 
 def _counts(each: Fraction, phase: Fraction, queries: int) -> list[int]:
-    """How many cohorts every query takes from a deck that gives `each` on average."""
+    """Return how many cohorts each query takes from a deck that gives `each` on average."""
     shift = int(phase * each.denominator)
     until = [(query * each.numerator + shift) // each.denominator for query in range(queries + 1)]
     return [after - before for before, after in pairwise(until)]
@@ -175,7 +175,7 @@ class _Deck:
         self._rest = cohorts[:0]
 
     def take(self, count: int) -> NDArray[np.int64]:
-        """Take the next `count` cohorts, no more than there are and none of them twice."""
+        """Take the next `count` cohorts, at most as many as there are, without repetition."""
         taken = self._rest[:count]
         self._rest = self._rest[count:]
         if len(taken) == count:

@@ -1,4 +1,4 @@
-"""Worst-case forecast of a plan for each party, from plans and manifests alone, read only."""
+"""Worst-case forecast of a plan for each party, read-only, from plans and manifests alone."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 @dataclass(frozen=True)
 class _Unit:
-    """A unit's budget, what it changes in one query, and on what labels and how often its cohort votes."""
+    """A unit's budget, its influence on one query, and the labels and frequency of its cohort's votes."""
 
     budget: Budget
     influence: Influence
@@ -32,9 +32,9 @@ class _Unit:
 def plan_reply(plan: Plan, admitted: Admitted, policy: Policy, asker: Identity) -> guardian_pb2.PlanReply:
     """Return the cost of an admitted plan to each party, by site.
 
-    Under `worst_case` enforcement the reply says what fits; under `data_dependent` the remainder depends on
-    votes, and nothing here depends on it. Nor does what a party is told of others, whose balances are not
-    its business.
+    Under `worst_case` enforcement the reply says how many queries fit. Under `data_dependent` the rest of a
+    budget depends on votes, so nothing in the reply depends on it. A party learns nothing about other
+    parties' balances.
     """
     frequencies = often(plan, admitted.cohorts, admitted.budgets)
     units = [
@@ -47,7 +47,7 @@ def plan_reply(plan: Plan, admitted: Admitted, policy: Policy, asker: Identity) 
     teachers = sum(party.teachers for party in participants.values())
     messages = [cohort for party in participants.values() for cohort in party.cohorts]
     voters = sum(cohort.teachers * f for cohort, f in zip(messages, frequencies, strict=True))
-    # Where records answer and no teacher does, nothing is scaled by teachers.
+    # If records answer and no teacher does, nothing is scaled by teachers.
     share = Fraction(voters, teachers) * _upsampling_factor(admitted.manifests.values()) if teachers else 1
     paying = {site: [u for u in units if u.budget.key.party == site] for site in sorted(participants)}
     shown = {
@@ -69,7 +69,7 @@ def plan_reply(plan: Plan, admitted: Admitted, policy: Policy, asker: Identity) 
 def unit_terms(
     view: View, plan: Plan, participants: Iterable[common_pb2.Participant]
 ) -> list[guardian_pb2.UnitTerms]:
-    """Return order and delta of the budgets that a granted plan is charged to, by unit."""
+    """Return order and delta of the budgets that a granted plan charges, by unit."""
     keys = {
         UnitKey(party.site, group, plan.adjacency)
         for party in participants
@@ -85,9 +85,10 @@ def unit_terms(
 
 
 def _count_releasable(plan: Plan, paying: Iterable[list[_Unit]], policy: Policy) -> int:
-    """Return how many queries can be released at most: as all units pay for, unless used-up ones vanish.
+    """Return the largest number of queries that can be released.
 
-    Then as many parties as the quorum asks for must have a unit left that pays, of those that take part.
+    All units must pay for them, unless used-up units vanish. Then as many voting parties as the quorum
+    requires must have a unit left that pays.
     """
     taking = [units for units in paying if any(unit.frequency for unit in units)]
     fitting = [[_fits(plan, unit, unit.budget.available) for unit in units] for units in taking]
@@ -97,7 +98,7 @@ def _count_releasable(plan: Plan, paying: Iterable[list[_Unit]], policy: Policy)
 
 
 def _upsampling_factor(manifests: Iterable[common_pb2.Manifest]) -> Fraction:
-    """Divide records with their copies by records, of all parties: N'/N.
+    """Divide records with their copies by records, for all parties: N'/N.
 
     Mühl and Boenisch 2022, Appendix B.
     """
@@ -111,7 +112,7 @@ def _cost(
 ) -> guardian_pb2.PartyCost:
     """Return the cost to the unit of a party that pays for the fewest queries of the session.
 
-    That is by what is left of budgets where balances are `shown`, else by whole budgets.
+    The comparison uses the rest of budgets if balances are `shown`, else whole budgets.
     """
     fitting = [_fits(plan, u, u.budget.available if shown else whole_budget(u.budget)) for u in units]
     fits, tightest = min(zip(fitting, units, strict=True), key=lambda found: found[0])
@@ -133,7 +134,7 @@ def _cost(
 
 
 def _fits(plan: Plan, unit: _Unit, available: int) -> int:
-    """How many of the session's queries `available` amounts pay for, of which its cohort votes on some."""
+    """Return how many of the session's queries `available` amounts pay for; its cohort votes on some."""
     if not unit.frequency:
         return MAX_QUERIES
     paid = queries_paid(plan, unit.budget, unit.influence, available, unit.abstains)

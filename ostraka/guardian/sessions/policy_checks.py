@@ -15,7 +15,7 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 
 def check_policy(plan: Plan, policy: Policy) -> None:
-    """Raise `policy.refused` naming what of `plan` the federation's policy does not allow."""
+    """Raise `policy.refused` naming the part of `plan` that the federation's policy does not allow."""
     rule_of(plan.mechanism)
     kinds = policy.mechanisms
     limits = [
@@ -47,10 +47,10 @@ def check_policy(plan: Plan, policy: Policy) -> None:
 
 
 def check_parties(plan: Plan, parties: Iterable[StoredParty], policy: Policy) -> None:
-    """Raise where the administrators do not let a party of `plan` answer now.
+    """Raise if the administrators do not let a party of `plan` answer now.
 
     `party.suspended`, `party.removed`, `party.unreconciled`, or `policy.refused` for a party that nobody
-    added where the policy's admission asks for that.
+    added although the policy's admission requires it.
     """
     known = {party.site: party for party in parties}
     for site in plan.parties:
@@ -61,12 +61,12 @@ def check_parties(plan: Plan, parties: Iterable[StoredParty], policy: Policy) ->
 
 
 def check_manifest(plan: Plan, manifest: common_pb2.Manifest) -> None:
-    """Raise where a party that registered `manifest` cannot answer what `plan` asks.
+    """Raise if a party that registered `manifest` cannot answer `plan`.
 
-    `task.mismatch` for another task or public encoder, or another way to learn than a training's,
-    `task.mismatch` or `plan.invalid` for labels that it abstains from, as `check_abstains` says,
-    `plan.invalid` for teachers that do not protect what the plan charges,
-    `party.not_encrypted` for encrypted queries to teachers that cannot be evaluated on them.
+    `task.mismatch` for another task or public encoder, or for a way to learn other than a training's,
+    `task.mismatch` or `plan.invalid` for labels that it abstains from, as in `check_abstains`, `plan.invalid`
+    for teachers that do not protect what the plan charges, `party.not_encrypted` for encrypted queries to
+    teachers that cannot be evaluated on them.
     """
     if manifest.task_digest != plan.task_digest:
         raise OstrakaError(
@@ -94,12 +94,12 @@ def check_manifest(plan: Plan, manifest: common_pb2.Manifest) -> None:
 
 
 def check_heads(plan: Plan, participants: Iterable[common_pb2.Participant], policy: Policy) -> None:
-    """Raise `policy.refused` for encrypted queries to a kind of head that the policy does not name."""
+    """Raise `policy.refused` for encrypted queries to a kind of head that the policy does not list."""
     _check_encodings(plan, [participant.head for participant in participants], policy)
 
 
 def check_enforcement(budgets: Iterable[Budget], enforce: str) -> None:
-    """Raise `policy.refused` for a budget made under another enforcement than the policy's."""
+    """Raise `policy.refused` for a budget with an enforcement other than the policy's."""
     for budget in budgets:
         if budget.enforce != enforce:
             raise OstrakaError(
@@ -110,7 +110,7 @@ def check_enforcement(budgets: Iterable[Budget], enforce: str) -> None:
 
 
 def check_still_allowed(plan: Plan, grant: common_pb2.Grant, policy: Policy) -> None:
-    """Raise `policy.refused` if a policy that was applied since the grant does not allow its session."""
+    """Raise `policy.refused` if a policy applied since the grant does not allow its session."""
     check_policy(plan, policy)
     check_guarantee(plan, grant.participants, policy)
     check_heads(plan, grant.participants, policy)
@@ -148,7 +148,7 @@ def _check_encodings(plan: Plan, heads: Iterable[str], policy: Policy) -> None:
 
 
 def _least_sigma(plan: Plan) -> float:
-    """Return a plan's smallest noise scale; a mechanism that draws none is allowed by its name alone."""
+    """Return a plan's smallest noise scale; a mechanism without noise is allowed by its name alone."""
     return min(plan.mechanism.sigmas, default=math.inf)
 
 
@@ -183,11 +183,11 @@ def _check_standing(party: StoredParty) -> None:
 
 
 def check_abstains(plan: Plan, manifest: common_pb2.Manifest) -> None:
-    """Raise where the labels that a party abstains from do not go with `plan`.
+    """Raise if the labels that a party abstains from do not fit `plan`.
 
     `task.mismatch` unless they are some, not all, of the task's labels, `plan.invalid` for a mechanism or
-    tally that needs the votes of every party on every label. A party that abstains from all labels that the
-    plan chose is no trouble: it takes no part. Sums over records leave out labels that are not known.
+    tally that needs the votes of every party on every label. A party that abstains from all labels of the
+    plan is accepted: it just does not vote. Sums over records leave out labels that are not known.
     """
     if plan.mechanism.sums_records:
         return

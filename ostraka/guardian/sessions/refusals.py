@@ -5,7 +5,7 @@ from ostraka.common.plan.plan import Plan
 
 
 def check_size(plan: Plan, size: int) -> None:
-    """Raise `batch.too_large`, or `message.invalid` for some of the queries that are asked together."""
+    """Raise `batch.too_large`, or `message.invalid` for only some of queries that must be asked together."""
     if not 0 < size <= plan.batch_size:
         raise OstrakaError(
             ErrorCode.BATCH_TOO_LARGE,
@@ -19,7 +19,7 @@ def check_size(plan: Plan, size: int) -> None:
 
 
 def without_smaller(error: OstrakaError, plan: Plan) -> OstrakaError:
-    """Return the error for a too costly batch of records: a smaller one costs the same, none is offered."""
+    """Return the error for a too costly batch of records: a smaller one costs the same and is not offered."""
     by_record = plan.mechanism.by_record and not plan.releases_sums
     if error.code is not ErrorCode.BUDGET_TOO_SMALL or not by_record:
         return error
@@ -64,7 +64,7 @@ def nothing_released() -> OstrakaError:
 
 
 def no_budget_left() -> OstrakaError:
-    """Return the error where too few parties are left that can pay for one more query."""
+    """Return the error if too few parties are left that can pay for one more query."""
     return OstrakaError(
         ErrorCode.BUDGET_TOO_SMALL,
         "So many budgets are used up that fewer parties are left than the quorum requires; no further "
@@ -74,12 +74,12 @@ def no_budget_left() -> OstrakaError:
 
 
 def session_ended() -> OstrakaError:
-    """Return the error for an ended session, which must not say more than that it ended."""
+    """Return the error for an ended session; it must say only that the session ended."""
     return OstrakaError(ErrorCode.SESSION_ENDED, "The session has ended; keep what was released.")
 
 
 def not_encrypted() -> OstrakaError:
-    """Return the error for an evaluation in a session whose queries are plain."""
+    """Return the error for an evaluation in a session with plain queries."""
     return OstrakaError(
         ErrorCode.BATCH_OUT_OF_ORDER,
         "This session's queries are plain; send shares of votes with SubmitBallots, and no evaluation.",

@@ -1,4 +1,4 @@
-"""Sessions as the ledger holds them, and the batches that are open in this process."""
+"""Sessions from the ledger, and the batches that are open in this process."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from ostraka.guardian.sessions.refusals import no_ticket, not_open, session_ende
 from ostraka.protos.ostraka.v1 import common_pb2
 
 _GONE = frozenset({ErrorCode.SESSION_ENDED, ErrorCode.SESSION_ELSEWHERE, ErrorCode.LEDGER_FENCED})
-"""Errors after which this process has no more to do with a session, whether its caller asks again or not."""
+"""Errors after which this process has nothing more to do with a session, even if its caller asks again."""
 _PARSED = 16
-"""Grants kept parsed, as plans are: every call of a session brings the same one."""
+"""Number of parsed grants in memory, as for plans: every call of a session brings the same one."""
 KEPT = 4
-"""Blindly tallied batches of a session that are kept for retries after their release; older ones go."""
+"""Blindly tallied batches of a session that are kept for retries after their release; older ones are gone."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Session:
 
     @property
     def bound(self) -> BOUND:
-        """How its data-dependent charges are computed, as the grant says."""
+        """How its data-dependent charges are computed, according to the grant."""
         return cast(BOUND, self.grant.bound)
 
     def check_querier(self, querier: Identity) -> None:
@@ -54,7 +54,7 @@ class Session:
             raise unknown(self.session_id)
 
     def check_open(self, now: float) -> None:
-        """Raise `session.ended`, `session.closed` or `grant.expired` unless batches may be asked."""
+        """Raise `session.ended`, `session.closed` or `grant.expired` unless batches may be requested."""
         if self.state == "ended":
             raise session_ended()
         if self.state == "closed":
@@ -81,7 +81,7 @@ def load_session_of(ledger: Ledger, querier: Identity, session_id: str) -> Sessi
 
 
 def recall_batch(ledger: Ledger, session_id: str, batch_id: int) -> tuple[Session, StoredBatch | None]:
-    """Return a session and its batch, which are read where anything changed since; None if never opened.
+    """Return a session and its batch (None if never opened), read again if anything changed since.
 
     Raises `session.unknown` or `session.elsewhere`, and `message.invalid` for an id that no batch can have.
     """
@@ -93,7 +93,7 @@ def recall_batch(ledger: Ledger, session_id: str, batch_id: int) -> tuple[Sessio
 def load_batch_of(
     ledger: Ledger, querier: Identity, session_id: str, batch_id: int
 ) -> tuple[Session, StoredBatch | None]:
-    """Load both in one read, of a session that `querier` opened; raise `session.unknown` for others."""
+    """Load both in one read, for a session that `querier` opened; raise `session.unknown` for others."""
     batches.check_batch_id(batch_id)
     record, batch = ledger.read_session(session_id, batches.with_session, batch_id)
     session = _parse(record)
@@ -116,18 +116,18 @@ class OpenBatches:
     """Thread-safe map of the batches whose shares this process holds."""
 
     def __init__(self) -> None:
-        # Guards the map alone, for a moment: what is done with a batch is done under the batch's own lock.
+        # Guards only the map, for a moment; work on a batch happens under the batch's own lock.
         self._lock = threading.Lock()
         self._batches: dict[tuple[str, int], Batch] = {}
 
     @property
     def under_way(self) -> int:
-        """How many are not released yet."""
+        """Number of batches that are not released yet."""
         with self._lock:
             return sum(not batch.is_released for batch in self._batches.values())
 
     def add(self, session_id: str, batch_id: int, batch: Batch) -> bool:
-        """Keep `batch` unless one is open under this id; whether it is kept."""
+        """Keep `batch` unless one is open under this id; return whether it is kept."""
         with self._lock:
             kept = self._batches.setdefault((session_id, batch_id), batch)
         if kept is not batch:
@@ -140,7 +140,7 @@ class OpenBatches:
             return self._batches.get((session_id, batch_id))
 
     def require(self, session_id: str, batch_id: int, same: Batch | None = None) -> Batch:
-        """Return the open batch, and none but `same` if that is given; raise `batch.dead`."""
+        """Return the open batch, which must be `same` if that is given; raise `batch.dead`."""
         batch = self.get(session_id, batch_id)
         if batch is None or (same is not None and batch is not same):
             raise not_open()
@@ -148,7 +148,7 @@ class OpenBatches:
 
     @contextmanager
     def forgetting(self, session_id: str, batch_id: int) -> Iterator[None]:
-        """Forget what an error of the block says is not for this process any more."""
+        """Forget a batch or session if an error of the block says that this process no longer has it."""
         try:
             yield
         except OstrakaError as exc:
@@ -164,7 +164,7 @@ class OpenBatches:
             return [(*key, batch) for key, batch in self._batches.items() if batch.dies_at < now]
 
     def keep_released(self, session_id: str, batch_id: int) -> None:
-        """Keep a blindly tallied batch for retries alone, and forget the oldest such beyond `KEPT`."""
+        """Keep a blindly tallied batch only for retries, and forget the oldest of these beyond `KEPT`."""
         with self._lock:
             batch = self._batches.pop((session_id, batch_id), None)
             if batch is not None:
@@ -191,13 +191,13 @@ class OpenBatches:
 
 @dataclass(frozen=True)
 class TicketedBatch:
-    """A batch and its session as the ledger held them when the call began.
+    """A batch and its session as they were in the ledger when the call began.
 
     Attributes:
         session: the batch's session.
         batch_id: unique in the session.
-        size: how many queries it asks.
-        released: whether it had answers by then. One that had none may have some by now.
+        size: its number of queries.
+        released: whether it had answers at that time. A batch without answers may have some by now.
     """
 
     session: Session
@@ -207,14 +207,14 @@ class TicketedBatch:
 
     @classmethod
     def of(cls, session: Session, batch_id: int, stored: StoredBatch | None) -> TicketedBatch:
-        """Return the batch as `stored`; raise `ticket.invalid` where it was never opened."""
+        """Return the batch as `stored`; raise `ticket.invalid` if it was never opened."""
         if stored is None:
             raise no_ticket(batch_id)
         return cls(session, batch_id, stored.size, stored.state == "released")
 
     @property
     def plan(self) -> Plan:
-        """What its session asks for, and what shares of it look like."""
+        """Its session's plan, which also determines the form of its shares."""
         return self.session.plan
 
     @property

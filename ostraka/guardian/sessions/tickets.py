@@ -44,7 +44,7 @@ def sign_grant(
 
 
 def reissue_grant(credentials: Credentials, stored: bytes) -> common_pb2.SignedList:
-    """Return a stored grant as it is given out again; what an earlier version signed whole is signed anew."""
+    """Return a stored grant to issue it again; sign it anew if an earlier version signed it as a whole."""
     kept = common_pb2.SignedList.FromString(stored)
     if kept.HasField("signed"):
         return kept
@@ -77,5 +77,5 @@ def sign_ticket(
 
 
 def _key_id(credentials: Credentials) -> bytes:
-    """SHA-256 of the raw public key that signs."""
+    """SHA-256 of the signing key's raw public key."""
     return hashlib.sha256(credentials.signing_public_key).digest()

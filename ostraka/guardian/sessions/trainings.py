@@ -1,4 +1,4 @@
-"""Sessions in which teachers of several parties learn together: who may open them, and what they leave."""
+"""Sessions in which teachers of several parties learn together: who may open them, and their guarantee."""
 
 from collections.abc import Iterable
 
@@ -10,14 +10,14 @@ from ostraka.guardian.policy import Policy
 from ostraka.protos.ostraka.v1 import common_pb2
 
 TOGETHER = ("", Ttac.together, DpTtac.together)
-"""How a manifest may say that teachers learned with those of other parties; empty: they did not."""
+"""Values in a manifest for teachers that learned with other parties' teachers; empty: they did not."""
 
 
 def check_caller(plan: Plan, caller: Identity) -> None:
-    """Raise unless `caller` may ask for such a plan: a training is led by one of its parties.
+    """Raise unless `caller` may ask for such a plan: one of its parties leads a training.
 
     `identity.wrong_role` for a party that asks for labels and a querying party that asks for a training,
-    `policy.refused` for a party that does not take part.
+    `policy.refused` for a party that is not in the plan.
     """
     if plan.is_training != (caller.role is Role.PARTY):
         raise OstrakaError(
@@ -34,7 +34,7 @@ def check_caller(plan: Plan, caller: Identity) -> None:
 
 
 def check_learned(plan: Plan, manifest: common_pb2.Manifest) -> None:
-    """Raise `task.mismatch` for a training with teachers that are registered as learning otherwise."""
+    """Raise `task.mismatch` for a training with teachers that are registered with another way of learning."""
     if not isinstance(plan.mechanism, JointTraining) or manifest.together == plan.mechanism.together:
         return
     raise OstrakaError(
@@ -45,9 +45,9 @@ def check_learned(plan: Plan, manifest: common_pb2.Manifest) -> None:
 
 
 def is_unguaranteed(plan: Plan, grant: common_pb2.Grant) -> bool:
-    """Whether what a session releases has no formal guarantee: sums of ttac, or votes of its teachers.
+    """Whether a session's releases have no formal guarantee: sums of ttac, or votes of its teachers.
 
-    No teacher takes part in sums over records.
+    Sums over records use no teacher.
     """
     learned = (participant.together == Ttac.together for participant in grant.participants)
     voted = not plan.mechanism.sums_records and any(learned)
@@ -57,7 +57,7 @@ def is_unguaranteed(plan: Plan, grant: common_pb2.Grant) -> bool:
 def check_guarantee(plan: Plan, participants: Iterable[common_pb2.Participant], policy: Policy) -> None:
     """Raise `policy.refused` for teachers without a formal guarantee, unless the policy allows ttac.
 
-    Sums over records ask none of them.
+    Sums over records use no teacher.
     """
     if plan.mechanism.sums_records:
         return
@@ -65,7 +65,7 @@ def check_guarantee(plan: Plan, participants: Iterable[common_pb2.Participant], 
         if participant.together == Ttac.together and not policy.allows_unguaranteed:
             raise OstrakaError(
                 ErrorCode.POLICY_REFUSED,
-                f"Teachers of party {participant.site} were trained by ttac, which leaves no formal guarantee, and"
-                " the guardian's policy does not allow that; leave the party out of the plan, or train it by"
-                " dp-ttac.",
+                f"Teachers of party {participant.site} were trained by ttac, which leaves no formal"
+                " guarantee, and the guardian's policy does not allow that; leave the party out of the plan,"
+                " or train it by dp-ttac.",
             )

@@ -1,4 +1,4 @@
-"""Verified ballots of one batch: what parties submitted, and which of it the guardian accepts."""
+"""Verified ballots of one batch: the parties' submissions, and which of them the guardian accepts."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 @dataclass(frozen=True)
 class Verification:
-    """What the querying party has of the proofs of a batch.
+    """The querying party's part of the proofs of a batch.
 
     Attributes:
         point_seed: of the evaluation point, 32 bytes.
-        parties: by site, the commitment to the seed it got, and its verifier share.
+        parties: by site, the commitment to the seed that it received, and its verifier share.
         evaluation: session, batch and point seed, as it signed them; None: no refusal is attested.
     """
 
@@ -38,7 +38,7 @@ class Verification:
 
     @cached_property
     def sha256(self) -> bytes:
-        """What tells it from any other."""
+        """Digest that distinguishes it from any other verification."""
         told = hashlib.sha256(self.point_seed)
         for site, (commitment, share) in sorted(self.parties.items()):
             for part in (site.encode(), commitment, share):
@@ -48,7 +48,7 @@ class Verification:
 
 @dataclass
 class _Submitted:
-    """What one party sent, and the one challenge that it got for it."""
+    """One party's message, and the one challenge that it received for it."""
 
     submission: Submission = field(repr=False)
     challenge: bytes = field(repr=False)
@@ -56,17 +56,17 @@ class _Submitted:
 
 
 class VerifiedBallots:
-    """Ballots of a batch until the querying party has the guardian verify them, all at once and once.
+    """Ballots of a batch until the querying party has the guardian verify them, all together and once.
 
-    A party gets one challenge for what it submitted, and the batch one evaluation point for all parties.
-    Guard every use by the batch's lock. Nothing here leaves memory.
+    A party gets one challenge for its submission, and the batch one evaluation point for all parties. Guard
+    every use by the batch's lock. Nothing here leaves memory.
 
     Attributes:
-        attestable: what is held against ballots that were refused, by site, where parties can attest it.
+        attestable: the evidence against refused ballots, by site, if parties can attest it.
     """
 
     def __init__(self, plan: Plan, ticket: common_pb2.Ticket, random: Callable[[int], bytes]) -> None:
-        """Take a batch's session and ticket; `random` gives so many random bytes."""
+        """Take a batch's session and ticket; `random` returns that many random bytes."""
         self._plan = plan
         self._ticket = ticket
         self._random = random
@@ -80,11 +80,11 @@ class VerifiedBallots:
 
     @property
     def verified(self) -> bool:
-        """Whether ballots were verified; nothing more is taken then."""
+        """Whether ballots were verified; after that nothing more is accepted."""
         return self._verification is not None
 
     def layouts(self, site: str) -> list[Layout]:
-        """Return the layouts of what a party of the ticket proves."""
+        """Return the layouts of a ticket's party's proof."""
         return [part.layout for part in self._parts_of(site)]
 
     def message_sizes(self) -> dict[str, int]:
@@ -92,10 +92,10 @@ class VerifiedBallots:
         return {site: sum(layout.message_bytes for layout in self.layouts(site)) for site in self._schedules}
 
     def submit(self, site: str, submission: Submission) -> bytes:
-        """Keep what a party submitted, and return its challenge; the same content again gets the same.
+        """Hold a party's submission, and return its challenge; the same content again gets the same.
 
         Raises:
-            OstrakaError: `batch.altered` for other content, `batch.frozen` once ballots are verified.
+            OstrakaError: `batch.altered` for other content, `batch.frozen` after ballots are verified.
         """
         kept = self._submitted.get(site)
         if kept is None:
@@ -106,11 +106,11 @@ class VerifiedBallots:
         return kept.challenge
 
     def prove(self, site: str, proof: bytes) -> None:
-        """Keep what a party answers its challenge.
+        """Hold a party's answer to its challenge.
 
         Raises:
-            OstrakaError: `batch.out_of_order` before it submitted ballots, `batch.altered` for another proof
-                than the first, `batch.frozen` once ballots are verified.
+            OstrakaError: `batch.out_of_order` before it submitted ballots, `batch.altered` if the proof
+                differs from the first, `batch.frozen` after ballots are verified.
         """
         kept = self._submitted.get(site)
         if kept is None:
@@ -126,11 +126,11 @@ class VerifiedBallots:
     def verify(self, verification: Verification) -> tuple[dict[str, RingArray], list[str]]:
         """Return the shares of accepted ballots by site, (Q, width), and the sites of refused ones.
 
-        Ballots of parties of which either side lacks something are neither. The work is the same whatever
-        votes say. The same content again gets the same.
+        Ballots are in neither list if either side lacks something of their party. The work does not depend on
+        votes. The same content again gets the same result.
 
         Raises:
-            OstrakaError: `batch.altered` for other content than the first.
+            OstrakaError: `batch.altered` if the content differs from the first.
         """
         if self._verification is not None:
             if self._verification.sha256 != verification.sha256:
@@ -171,7 +171,7 @@ class VerifiedBallots:
         return join_ballots(parts, count_shares(self.layouts(site), submission), plan.modulus, shape)
 
     def _parts_of(self, site: str) -> tuple[AnyPart, ...]:
-        """Return what a party proves, computed once: every call of it asks again."""
+        """Return what a party proves, computed once: every call about it needs it again."""
         if site not in self._parts:
             schedule = self._schedules[site]
             self._parts[site] = parts_of(

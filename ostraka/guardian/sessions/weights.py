@@ -1,4 +1,4 @@
-"""Weights of votes under which budgets that differ end together, from what all parties may know of them."""
+"""Weights of votes under which different budgets end together, from what all parties may know of them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, Cohort
 from ostraka.guardian.sessions.payers import most_answers, worst_cost
 
 PARTS = 100
-"""Parts of a budget that are told apart: exactly, what is left would tell how many queries were answered."""
+"""Parts of a budget that are distinguished: an exact balance would reveal how many queries were answered."""
 
 
 def public_balance(budget: Budget) -> int:
-    """Return what is left of a budget, in amounts, rounded up to whole hundredths of it.
+    """Return the rest of a budget, in amounts, rounded up to whole hundredths of it.
 
-    What is left of a data-dependent budget tells votes, so that all of it counts, whatever was spent.
+    The rest of a data-dependent budget reveals votes, so the whole budget counts, whatever was spent.
     """
     if budget.enforce != "worst_case":
         return whole_budget(budget)
@@ -26,7 +26,7 @@ def public_balance(budget: Budget) -> int:
 
 
 def whole_budget(budget: Budget) -> int:
-    """Return a budget in amounts, before any of it was spent."""
+    """Return a whole budget in amounts, before any spending."""
     return budget_amount(budget_rdp(budget.epsilon, budget.delta, budget.order))
 
 
@@ -36,17 +36,19 @@ def is_unlimited(budget: Budget) -> bool:
 
 
 STEPS = 3
-"""How often weights are corrected: the first is exact where costs grow with their square, others nearly."""
+"""How often weights are corrected: the first correction is exact if costs grow with their square, else
+nearly.
+"""
 
 
 def weights(plan: Plan, cohorts: Sequence[Cohort], budgets: Mapping[UnitKey, Budget]) -> list[int]:
-    """Return the weight of a vote of each cohort, at which all of them pay for as many of the plan's queries.
+    """Return each cohort's weight of a vote, such that all cohorts pay for the same number of queries.
 
-    In steps of 2^-16 vote, at least one, rounded down so that all votes together weigh no more than the
-    teachers are. Own derivation: a query costs about the square of its weight, so weights in proportion to
-    the square root of the queries that are paid for at weight 1 use budgets up together; the real cost
-    corrects them (docs/budgets.md). Cohorts without a limit weigh as much as the heaviest that has one.
-    A function of the plan, the manifests and what of budgets is public.
+    Weights are in steps of 2^-16 vote, at least one step, rounded down so that all votes together weigh no
+    more than the number of teachers. Own derivation: a query costs about the square of its weight, so weights
+    in proportion to the square root of the number of queries paid at weight 1 use up budgets together; the
+    real cost corrects them (docs/budgets.md). Cohorts without a limit weigh as much as the heaviest cohort
+    with one. The result depends only on the plan, the manifests and the public part of budgets.
     """
     found = [1.0] * len(cohorts)
     for _ in range(STEPS):
@@ -60,7 +62,7 @@ def weights(plan: Plan, cohorts: Sequence[Cohort], budgets: Mapping[UnitKey, Bud
 
 
 def _of_mean_one(cohorts: Sequence[Cohort], proportions: Sequence[float]) -> list[float]:
-    """Scale to a mean of 1 over teachers, and no less than a step; all 1 where nobody pays for anything."""
+    """Scale to a mean of 1 over teachers, and at least one step; all 1 if nobody pays for anything."""
     total = math.fsum(cohort.voters * each for cohort, each in zip(cohorts, proportions, strict=True))
     teachers = sum(cohort.voters for cohort in cohorts)
     if not total:
@@ -69,7 +71,7 @@ def _of_mean_one(cohorts: Sequence[Cohort], proportions: Sequence[float]) -> lis
 
 
 def _count_paid(plan: Plan, cohort: Cohort, weight: float, budgets: Mapping[UnitKey, Budget]) -> float:
-    """Return how many queries a cohort's tightest unit pays for if a vote weighs so much; maybe infinity."""
+    """Return how many queries a cohort's tightest unit pays for at this weight; possibly infinity."""
     return min(
         _unit_paid(plan, budgets[key], Influence(influence.votes, weight), cohort.abstains)
         for key, influence in cohort.payers(plan.adjacency).items()

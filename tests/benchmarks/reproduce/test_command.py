@@ -1,4 +1,5 @@
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -94,6 +95,22 @@ def test_a_number_that_no_longer_agrees_fails(
     status, output = called(*cache, "--older")
     assert status == ExitStatus.STOPPED
     assert "a: sum: 1 before, 2 now" in output
+
+
+def test_a_number_that_no_longer_agrees_fails_again_until_the_page_has_it(
+    monkeypatch: pytest.MonkeyPatch, cache: tuple[str, str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(store, "RECORDS", tmp_path / "records")
+    cells_are(monkeypatch, a=works)
+    called(*cache)
+    kept = store.Store(tmp_path / "kept", tmp_path / "records")
+    kept.show(*registry.cells())
+    monkeypatch.setattr(store, "code_version", lambda module, name: "newer")
+    cells_are(monkeypatch, a=lambda job: Outcome((Figure("sum", (2.0,), 1.0),)))
+    assert [called(*cache, "--older")[0] for _ in range(2)] == [ExitStatus.STOPPED] * 2
+    assert "0 cells to run" in called(*cache, "--older", "--seconds", "0")[1]
+    kept.show(*registry.cells())
+    assert "0 rows are by older code" in called(*cache, "--older")[1]
 
 
 def test_rows_without_their_data_are_skipped(monkeypatch: pytest.MonkeyPatch, cache: tuple[str, str]) -> None:

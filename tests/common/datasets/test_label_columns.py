@@ -98,7 +98,7 @@ def test_what_names_no_class_is_refused(
 def test_numbers_are_refused_where_classes_are_words(
     classes: tuple[str, ...], labels: tuple[object, ...], place: str, otherwise: str
 ) -> None:
-    with pytest.raises(OstrakaError, match=re.escape(f"'{place}' by its place")) as caught:
+    with pytest.raises(OstrakaError, match=re.escape(f"'{place}' if classes are counted from 0")) as caught:
         indices(classes, *labels)
     assert f"or '{otherwise}' by its meaning" in caught.value.message
     assert caught.value.code is ErrorCode.DATA_AMBIGUOUS

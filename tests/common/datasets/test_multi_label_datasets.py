@@ -124,7 +124,7 @@ def test_nan_in_an_array_is_a_label_that_nobody_knows(tmp_path: Path) -> None:
 
 def test_labels_of_1_and_minus_1_alone_have_two_readings(tmp_path: Path) -> None:
     signs = np.where(Y == 1, 1, UNKNOWN)
-    fails(npz(tmp_path, X=X, y=signs), ErrorCode.DATA_AMBIGUOUS, "-1 has two readings: no, or nobody knows?")
+    fails(npz(tmp_path, X=X, y=signs), ErrorCode.DATA_AMBIGUOUS, "-1 has two readings: no, or unknown?")
     known = np.where(Y == 1, 1.0, np.nan)
     data = load(npz(tmp_path, X=X, y=known))
     save(data, tmp_path / "again.npz")

@@ -103,7 +103,7 @@ def test_classes_that_few_private_records_have_are_left_to_a_person_unnamed() ->
         ({}, "diagnosi", "did you mean diagnosis?", ErrorCode.DATA_MISSING),
         ({}, "zzz", "has no column 'zzz': name its label column", ErrorCode.DATA_MISSING),
         ({}, "notes", "55 different values in its label column 'notes': they look like ids", None),
-        ({}, "notes", "If they are numbers, --target number says", None),
+        ({}, "notes", "give --target number, which names values", None),
         ({"diagnosis": ["ill"] * 60}, "diagnosis", "has one class only, ill", None),
     ],
 )

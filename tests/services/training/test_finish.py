@@ -153,7 +153,7 @@ def test_a_killed_party_goes_on_and_ends_when_its_teachers_are_stored(plain: Tra
         assert child.process.wait() == 0
         assert "Trained 3 teachers (logistic" in child.log.read_text()
     told = CliRunner().invoke(app, ["check", "--site", str(plain.made.party), *plain.data]).stdout
-    assert "trained jointly with teachers of other parties by ttac: their votes have no formal guarantee" in told
+    assert "jointly with teachers of other parties by ttac: their votes have no formal guarantee" in told
     assert Ensemble.load(plain.made.party / "teachers").manifest.together == "ttac"
 
 

@@ -1,1 +1,1 @@
-"""Encrypted inference: CKKS, one query a slot, one ciphertext a feature (Cheon, Kim, Kim and Song 2017)."""
+"""Encrypted inference: CKKS, a query per slot, a ciphertext per feature (Cheon, Kim, Kim and Song 2017)."""

@@ -1,7 +1,7 @@
 """The scheme of heads with squares: the querying party's keys, the answering party's evaluation.
 
-A weight is the same number in every slot, and so in every value of the NTT form: an affine map of encrypted
-features is the plain matrix product of rounded weights with the features' residues.
+A weight is the same number in every slot, and so in every value of the NTT form. An affine map of encrypted
+features is therefore the plain matrix product of rounded weights with the features' residues.
 """
 
 import secrets
@@ -53,9 +53,9 @@ class CkksKeys:
         return self._public
 
     def encrypt(self, X: NDArray[np.floating[Any]]) -> bytes:
-        """Fresh ciphertexts of queries (queries, features), one for each feature, `wire.queries_bytes` long.
+        """Return fresh ciphertexts of queries (queries, features), one a feature, `wire.queries_bytes` long.
 
-        Raises `data.shape` or `data.nan` as `check_queries` does.
+        Raises `data.shape` or `data.nan` as `check_queries`.
         """
         values = check_queries(X)
         seed = self._random(SEED_BYTES)
@@ -64,24 +64,24 @@ class CkksKeys:
         return b"".join([self.parameters.digest, seed, *halves])
 
     def reply_bytes(self, outputs: int, instances: int) -> int:
-        """Bytes of the encrypted logits of a batch, however many queries it has."""
+        """Return the number of bytes of a batch's encrypted logits; it does not depend on its queries."""
         return logits_bytes(self.parameters, outputs)
 
     def decrypt(self, data: bytes, instances: int) -> NDArray[np.uint64]:
-        """Shares of logits (outputs, instances) modulo 2^LOGIT_BITS, for as many outputs as were sent.
+        """Return shares of logits (outputs, instances) modulo 2^LOGIT_BITS, for as many outputs as were sent.
 
-        They are what `data` decrypts to in the first slots, in steps of 2^-LOGIT_FRACTION; nothing that
-        depends on them may be told to the party that sent it.
+        They are the decryption of `data` in the first slots, in steps of 2^-LOGIT_FRACTION. Nothing that
+        depends on them may be revealed to the party that sent it.
 
         Raises:
-            OstrakaError: `message.invalid` for bytes that are not whole ciphertexts.
+            OstrakaError: `message.invalid` for bytes that are not complete ciphertexts.
         """
         outputs = max(len(data) // logits_bytes(self.parameters, 1), 1)
         packed = ciphertexts(self.parameters, data, (outputs, 2), self.parameters.result_primes)
         return np.stack([logit_share(self._values(halves)[:instances]) for halves in packed])
 
     def _values(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Return what a packed ciphertext decrypts to, real parts, (slots,)."""
+        """Return the decryption of a packed ciphertext, real parts, (slots,)."""
         halves = [
             unpack(self.parameters, packed, prime, self._seal.moduli[prime])
             for prime in range(self.parameters.result_primes)
@@ -92,8 +92,8 @@ class CkksKeys:
     def _first_half(self, values: NDArray[np.float64], uniform: tuple[UniformResidues, ...]) -> bytes:
         """Make the first half of a ciphertext of `values` whose second half is the next uniform polynomial u.
 
-        It decrypts to first + u s = values + noise. SEAL chooses second halves itself, so that values are
-        encrypted as SEAL does and (0, u) is taken off: what is left decrypts to values + noise - u s.
+        It decrypts to first + u s = values + noise. SEAL chooses second halves itself. So values are
+        encrypted by SEAL and (0, u) is subtracted: the rest decrypts to values + noise - u s.
         """
         plain = self._seal.encode(values, self.parameters.primes, self.parameters.scale)
         ciphertext = sealapi.Ciphertext(self._seal.context)
@@ -112,20 +112,21 @@ class CkksKeys:
 class AffineMaps:
     """Affine maps of the same inputs, stacked, as whole numbers for one level.
 
-    Inputs have a scale s, outputs the scale of the parameters times the last prime of the level, by which the
-    caller rescales: weights are rounded to multiples of s / (that product), as exact as the scale itself.
+    Inputs have a scale s. Outputs have the scale of the parameters times the last prime of the level, by
+    which the caller rescales. Weights are rounded to multiples of s / (that product), as exact as the scale
+    itself.
     """
 
     def __init__(
         self, parameters: CkksParameters, maps: Sequence[Affine], moduli: tuple[int, ...], scale: float
     ) -> None:
-        """Round the weights; raises `party.not_encrypted` where one is beyond +-2^WEIGHT_BITS.
+        """Round the weights; raise `party.not_encrypted` if one is beyond +-2^WEIGHT_BITS.
 
         Args:
-            parameters: say how many polynomials' values there are, and the scale of outputs.
-            maps: of the same number of inputs.
+            parameters: the number of values in polynomials, and the scale of outputs.
+            maps: maps with the same number of inputs.
             moduli: the primes of the level.
-            scale: of the inputs.
+            scale: the scale of the inputs.
         """
         self.parameters = parameters
         self.moduli = moduli
@@ -139,12 +140,13 @@ class AffineMaps:
         self._bias = [round(value * unit) * round(scale) for value in bias.tolist()]
 
     def apply(self, inputs: Callable[[int], tuple[Residues, Residues]], zero: Residues) -> Residues:
-        """Ciphertexts of the outputs, (outputs, 2, primes, degree), not yet rescaled.
+        """Return ciphertexts of the outputs, (outputs, 2, primes, degree), not rescaled yet.
 
         Args:
-            inputs: both halves of all ciphertexts modulo one prime, (inputs, degree) each, by its place.
-            zero: an encryption of zero, (2, primes, degree), added once to every output, so that one whose
-                weights are all zero is a ciphertext too.
+            inputs: both halves of all ciphertexts modulo one prime, (inputs, degree) each, by the prime's
+                index.
+            zero: an encryption of zero, (2, primes, degree), added once to every output, so that an output
+                with only zero weights is a ciphertext too.
         """
         shape = (len(self._bias), 2, len(self.moduli), self.parameters.degree)
         outputs = np.empty(shape, np.uint64)
@@ -161,14 +163,14 @@ class AffineMaps:
 
 
 _ROWS = 256
-"""Values that the first layers of several heads give together at most, so that memory stays bounded."""
+"""Maximum number of values from the first layers of several heads together, which bounds the memory."""
 
 
 class CkksEvaluator:
     """Evaluates heads on queries encrypted under one querying party's keys."""
 
     def __init__(self, parameters: CkksParameters, public: bytes) -> None:
-        """Read the public keys; raises `crypto.refused` or `message.invalid` as `public.read_public` does."""
+        """Read the public keys; raise `crypto.refused` or `message.invalid` as `public.read_public`."""
         self.parameters = parameters
         self._seal = SealContext(parameters)
         key, self._relinearization = read_public(self._seal, public)
@@ -183,17 +185,17 @@ class CkksEvaluator:
         *,
         first: int = 0,
     ) -> Iterator[MaskedLogits]:
-        """Masked logits of each head in turn, for the first `instances` slots of the queries.
+        """Yield masked logits of each head in turn, for the first `instances` slots of the queries.
 
-        The masks are what `seed` (32 bytes, fresh for every batch) stands for at the heads' places, of which
-        `first` is that of the first. The encryptions of zero are fresh, so that ciphertexts are to be kept
-        where the same bytes may be asked for again.
+        The masks are derived from `seed` (32 bytes, fresh for every batch) and the index of each head;
+        `first` is the index of the first head. The encryptions of zero are fresh, so ciphertexts must be
+        stored if the same bytes may be asked for again.
 
         Raises:
-            OstrakaError: `message.invalid` for queries of another size or with values that are none,
+            OstrakaError: `message.invalid` for queries of another size or with invalid values,
                 `crypto.refused` for queries under other parameters, `party.not_encrypted` for a weight that
                 is too large.
-            ValueError: for heads of another depth than the parameters say, or of differing inputs.
+            ValueError: for heads of another depth than in the parameters, or with different inputs.
         """
         check_heads(heads, LAYERS)
         read = EncryptedQueries(self._seal, queries, heads[0].inputs)
@@ -208,8 +210,9 @@ class CkksEvaluator:
     def _logits_of(self, head: EncryptedHead, firsts: Residues) -> list[Any]:
         """Return the logits of a head from its first layer's outputs, (outputs, 2, primes, degree).
 
-        SEAL refuses results whose second half is zero. Keys that were never generated bring that about for
-        some weights and not for others, so a refusal would tell of weights: the logits mean nothing instead.
+        SEAL refuses results whose second half is zero. Keys that were not generated honestly can cause that
+        for some weights but not for others, so a refusal would reveal weights. The logits are meaningless
+        instead.
         """
         try:
             ciphertexts = [self._rescale(one, self._first_scale) for one in firsts]
@@ -239,7 +242,7 @@ class CkksEvaluator:
         return self.parameters.scale * self._seal.moduli[-1]
 
     def _next_layer(self, layer: Affine, ciphertexts: list[Any]) -> list[Any]:
-        """Rescaled ciphertexts of an affine map of the squares."""
+        """Return rescaled ciphertexts of an affine map of the squares."""
         squares = [self._square(ciphertext) for ciphertext in ciphertexts]
         residues = np.stack([self._seal.residues(square) for square in squares])
         primes = residues.shape[2]
@@ -283,24 +286,24 @@ class CkksEvaluator:
 
 
 class CkksScheme:
-    """Queries in slots, masks that hide honest queries alone (`inference.Scheme`)."""
+    """Queries in slots, with masks that hide only honest queries (`inference.Scheme`)."""
 
     def keys(self) -> CkksKeys:
-        """Fresh keys (a tenth of a second)."""
+        """Return fresh keys (a tenth of a second)."""
         return CkksKeys()
 
     def evaluator(self, public: bytes, context: bytes) -> CkksEvaluator:
-        """Return what evaluates under a party's keys; may raise `crypto.refused` or `message.invalid`."""
+        """Return an evaluator for a party's keys; may raise `crypto.refused` or `message.invalid`."""
         return CkksEvaluator(SQUARES, public)
 
     def queries_bytes(self, inputs: int, instances: int) -> int:
-        """Bytes of a batch of encrypted queries, however many they are."""
+        """Return the number of bytes of a batch of encrypted queries; it does not depend on their number."""
         return queries_bytes(SQUARES, inputs)
 
     def most_public_bytes(self) -> int:
-        """Bytes of the public keys, at most."""
+        """Return the maximum number of bytes of the public keys."""
         return most_public_bytes(SQUARES)
 
     def logits_bytes(self, outputs: int, instances: int) -> int:
-        """Bytes of the encrypted logits of one head for a batch."""
+        """Return the number of bytes of the encrypted logits of one head for a batch."""
         return logits_bytes(SQUARES, outputs)

@@ -1,9 +1,9 @@
-"""Masks that hide everything about a model in a ciphertext but the logits' shares.
+"""Masks that hide everything about a model in a ciphertext except the logits' shares.
 
 A mask is a polynomial whose coefficients are independent sums of three uniform integers of B bits, where B is
-32 more than the scale has. It is added to the encoded logits exactly, in integers, and so covers the real and
-the imaginary part of every slot, used or not, and every bit of the noise. On top comes a fresh encryption of
-zero, so that the ciphertext's other half is as good as random (RLWE) to whoever holds the secret key.
+32 more than the scale has. It is added to the encoded logits exactly, in integers. So it covers the real and
+the imaginary part of every slot, used or not, and every bit of the noise. A fresh encryption of zero is added
+as well, so that the ciphertext's other half is as good as random (RLWE) even to the owner of the secret key.
 
 Hiding (own derivation). Let d be the difference of two polynomials that may have been masked, coefficient by
 coefficient, and p the distribution of one coefficient of the mask. By the triangle inequality over unit steps
@@ -14,13 +14,13 @@ sqrt(2) times the Hellinger distance:
     distance <= sqrt(J) ||d||,  ||d||^2 = sum of d_k^2 = scale^2 * (mean of |difference in a slot|^2).
 
 4 J is the Fisher information of the sum of three uniforms, 4.562 / 4^B, hence sqrt(J) = 1.07 / 2^B. For two
-models whose logits lie within +-R, a whole ciphertext (4,096 queries) is told apart with an advantage of at
-most 1.07 * 2 R / 2^32 = R 2^-30.9, and a single query's logit with R 2^-36.9. Several ciphertexts, such as
+models whose logits lie within +-R, a whole ciphertext (4,096 queries) is distinguished with an advantage of
+at most 1.07 * 2 R / 2^32 = R 2^-30.9, and a single query's logit with R 2^-36.9. Several ciphertexts, such as
 those of all classes, add up as squares: ten give R 2^-29.2.
 
-Precision. The slots of a mask have a standard deviation of 2^37, and double precision computes them, here and
-where they are decrypted, with errors of about 2^-52 of that: 2^-14 of LOGIT_RANGE together with rounding to
-steps of 2^-LOGIT_FRACTION. Hiding plus precision is a constant of double precision, about 51 bits.
+Precision. The slots of a mask have a standard deviation of 2^37. Double precision computes them, here and at
+decryption, with errors of about 2^-52 of that: 2^-14 of LOGIT_RANGE together with rounding to steps of
+2^-LOGIT_FRACTION. Hiding plus precision is a constant of double precision, about 51 bits.
 """
 
 from dataclasses import dataclass, field
@@ -38,11 +38,11 @@ from ostraka.common.crypto.stream import Stream
 
 
 def slots_of(coefficients: NDArray[np.float64]) -> NDArray[np.complex128]:
-    """Values in slots, (degree/2,) complex, of a polynomial with real coefficients (degree,), at scale 1.
+    """Return slot values, (degree/2,) complex, of a polynomial with real coefficients (degree,), at scale 1.
 
     Slot j is the value at exp(i pi 3^j / degree), SEAL's order (Cheon, Kim, Kim and Song 2017, section 3.2).
-    The other half of the roots gives the conjugates. Of each pair of roots one has an exponent 4k + 1, and
-    there x^(degree/2) = i: a Fourier transform of half the degree gives all of these at once.
+    The other half of the roots gives the conjugates. One root of each pair has an exponent 4k + 1, and there
+    x^(degree/2) = i. So a Fourier transform of half the degree gives all of these at once.
     """
     half = len(coefficients) // 2
     twisted = (coefficients[:half] + 1j * coefficients[half:]) * np.exp(
@@ -55,14 +55,14 @@ def slots_of(coefficients: NDArray[np.float64]) -> NDArray[np.complex128]:
 
 @cache
 def _order(degree: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """For each slot, k of the root 4k + 1 of its pair, and whether the slot is the other root."""
+    """Return for each slot k of the root 4k + 1 of its pair, and whether the slot is the other root."""
     exponents = np.array([pow(3, slot, 2 * degree) for slot in range(degree // 2)], dtype=np.intp)
     conjugated = exponents % 4 == 3
     return (np.where(conjugated, 2 * degree - exponents, exponents) - 1) // 4, conjugated
 
 
 _UNIFORMS = 3
-"""Uniform numbers of which each coefficient of a mask is the sum (docs/confidential-proofs.md)."""
+"""Number of uniform numbers whose sum is a coefficient of a mask (docs/confidential-proofs.md)."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Mask:
     low: NDArray[np.complex128] = field(repr=False)
 
     def share(self) -> NDArray[np.uint64]:
-        """Return this side's shares of the logits, (slots,): they undo the mask, as `logit_share` counts."""
+        """Return this side's shares of the logits, (slots,): they cancel the mask; unit of `logit_share`."""
         whole = self.high.real * 2.0**self.parameters.limb_bits + self.low.real
         return logit_share(-whole / self.parameters.scale)
 
@@ -108,9 +108,10 @@ def add_mask(seal: SealContext, encryptor: Any, ciphertext: Any, mask: Mask) -> 
 
 
 def logit_share(values: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Real values as the nearest multiples of 2^-LOGIT_FRACTION, modulo 2^LOGIT_BITS of these steps.
+    """Return real values as the nearest multiples of 2^-LOGIT_FRACTION, modulo 2^LOGIT_BITS of these steps.
 
-    Halves go up: masked values have few bits behind the step, and halves to even would make odd shares rare.
+    Halves are rounded up: masked values have few bits below the step, and halves to even would make odd
+    shares rare.
     """
     steps = np.ldexp(values, LOGIT_FRACTION)
     whole = np.floor(steps)

@@ -1,4 +1,4 @@
-"""Files that exist in memory, for a library that reads and writes nothing but files."""
+"""Files in memory, for a library that can only read and write files."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def memory_file(content: bytes | memoryview = b"") -> Iterator[tuple[str, int]]:
-    """Yield path and descriptor of a file of `content` that this process alone can open; gone afterwards.
+    """Yield path and descriptor of a temporary file with `content` that only this process can open.
 
     On Linux it never touches a disk. Elsewhere it is a private temporary file.
     """
@@ -29,7 +29,7 @@ def memory_file(content: bytes | memoryview = b"") -> Iterator[tuple[str, int]]:
 
 
 def content_of(descriptor: int) -> bytes:
-    """Everything in the file behind `descriptor`."""
+    """Return everything in the file behind `descriptor`."""
     size = os.fstat(descriptor).st_size
     parts = []
     done = 0

@@ -1,4 +1,4 @@
-"""Messages as they travel: public keys with the digest of their parameters, and encrypted queries."""
+"""Messages on the wire: public keys with the digest of their parameters, and encrypted queries."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 
 _LENGTH_BYTES = 8
 _SQUARE = 2
-"""The power of the secret key that squares bring in, and that relinearization takes out again."""
+"""The power of the secret key that squares introduce, and that relinearization removes."""
 
 
 def write_public(seal: SealContext, generator: Any) -> bytes:
@@ -35,10 +35,10 @@ def write_public(seal: SealContext, generator: Any) -> bytes:
 
 
 def read_public(seal: SealContext, data: bytes) -> tuple[Any, Any]:
-    """SEAL's public key, and its relinearization keys.
+    """Return SEAL's public key, and its relinearization keys.
 
     Raises:
-        OstrakaError: `crypto.refused` for keys under other parameters or that are none; `message.invalid` for
+        OstrakaError: `crypto.refused` for invalid keys or keys under other parameters; `message.invalid` for
             more bytes than keys take.
     """
     if len(data) > most_public_bytes(seal.parameters):
@@ -66,7 +66,7 @@ def read_public(seal: SealContext, data: bytes) -> tuple[Any, Any]:
 
 
 class EncryptedQueries:
-    """First halves as they were sent, second halves from their seed, a prime at a time."""
+    """First halves as they were sent, and second halves from their seed, one prime at a time."""
 
     def __init__(self, seal: SealContext, data: bytes | memoryview, features: int) -> None:
         content = without_digest(seal.parameters, data)
@@ -81,10 +81,10 @@ class EncryptedQueries:
         self._first = ciphertexts(seal.parameters, content[SEED_BYTES:], (features,), seal.parameters.primes)
 
     def halves(self, prime: int) -> tuple[Residues, Residues]:
-        """Both halves of all ciphertexts modulo one prime, (features, degree) each.
+        """Return both halves of all ciphertexts modulo one prime, (features, degree) each.
 
         Raises:
-            OstrakaError: `message.invalid` where a value is not below the prime.
+            OstrakaError: `message.invalid` if a value is not below the prime.
         """
         uniform = second_halves(self._seal, self._seed)[prime]
         second = np.stack([uniform.polynomial() for _ in range(len(self._first))])

@@ -8,7 +8,7 @@ from ostraka.common.crypto.stream import Stream
 
 
 class UniformResidues:
-    """Uniform residues modulo one prime, a polynomial at a time: what a seed stands for."""
+    """Uniform residues modulo one prime, derived from a seed, one polynomial at a time."""
 
     def __init__(self, seed: bytes, purpose: str, modulus: int, degree: int) -> None:
         self._stream = Stream(seed, purpose)
@@ -31,8 +31,8 @@ def product(
 ) -> NDArray[np.uint64]:
     """Return the matrix product weights (rows, n) times residues (n, columns), modulo a prime below 2^48.
 
-    Both are split into limbs so small that double precision adds up n products of limbs exactly; the limbs'
-    products are then put together modulo the prime. Weights lie between -2^weight_bits and 2^weight_bits.
+    Both are split into limbs so small that double precision sums n products of limbs exactly; the limbs'
+    products are then combined modulo the prime. Weights lie between -2^weight_bits and 2^weight_bits.
     """
     result = np.empty((weights.shape[0], residues.shape[1]), np.uint64)
     limb, weight_limb = _limb_bits(modulus.bit_length(), weight_bits, weights.shape[1])
@@ -53,7 +53,7 @@ def product(
 
 
 def _limb_bits(residue_bits: int, weight_bits: int, terms: int) -> tuple[int, int]:
-    """Return the cheapest limb sizes of residues and of weights whose products of n terms stay exact."""
+    """Return the cheapest limb sizes of residues and weights for which the products of n terms stay exact."""
     room = EXACT_BITS + 1 - terms.bit_length()
     sizes = [(bits, room - bits) for bits in range(8, room - 8)]
     return min(sizes, key=lambda size: -(-residue_bits // size[0]) * (weight_bits // size[1] + 1))
@@ -65,7 +65,7 @@ def _limbs(values: NDArray[np.uint64], size: int, bits: int) -> list[NDArray[np.
 
 
 def _shift(values: NDArray[np.int64], bits: int, modulus: int) -> NDArray[np.int64]:
-    """Values below the prime, times 2^bits, modulo the prime."""
+    """Return values below the prime, times 2^bits, modulo the prime."""
     step = 63 - modulus.bit_length()
     while bits > 0:
         values = (values << min(step, bits)) % modulus

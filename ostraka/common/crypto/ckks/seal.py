@@ -1,7 +1,7 @@
 """SEAL's context, and its objects as arrays of residues.
 
-Ciphertexts are written and read in the format of the SEAL inside TenSEAL 0.3.18, which is nobody's promise:
-another version is refused when this module is imported.
+Ciphertexts are written and read in the format of the SEAL inside TenSEAL 0.3.18, which is not guaranteed to
+be stable. So any other version is refused when this module is imported.
 """
 
 import math
@@ -25,7 +25,7 @@ TENSEAL_VERSION = "0.3.18"
 
 
 def require_version(installed: str) -> None:
-    """Raise `config.invalid` for any TenSEAL but the one that this module is written for."""
+    """Raise `config.invalid` for any TenSEAL except the version that this module supports."""
     if installed != TENSEAL_VERSION:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
@@ -37,21 +37,21 @@ def require_version(installed: str) -> None:
 require_version(tenseal.__version__)
 
 SEAL_ERRORS = (RuntimeError, ValueError, IndexError)
-"""What SEAL's C++ exceptions become."""
+"""Python exceptions for SEAL's C++ exceptions."""
 
 _HEADER = struct.Struct("<HBBBBHQ")
 """SEAL's header of a file: magic, its own size, version (2), compression, reserved, size of the file."""
 _UNCOMPRESSED = 0
-"""SEAL's `compr_mode_type.none`: masked values are uniform, and nothing makes them smaller."""
+"""SEAL's `compr_mode_type.none`: masked values are uniform, so compression cannot make them smaller."""
 _NTT_FLAG = 32
-"""Where a ciphertext says that it is in NTT form: behind the name of its level."""
+"""Offset at which a ciphertext says that it is in NTT form, after the name of its level."""
 
 
 class SealContext:
-    """SEAL's objects under one set of parameters."""
+    """SEAL's objects for one set of parameters."""
 
     def __init__(self, parameters: CkksParameters) -> None:
-        """Build the tables; raises `crypto.refused` for parameters that are not 128-bit secure.
+        """Build the tables; raise `crypto.refused` for parameters that are not 128-bit secure.
 
         Security is SEAL's own check, after the Homomorphic Encryption Standard (2018) for ternary keys.
         """
@@ -74,11 +74,11 @@ class SealContext:
         self._prefixes: dict[int, bytes] = {}
 
     def level(self, primes: int) -> Any:
-        """SEAL's name of the level with this many primes."""
+        """Return SEAL's name of the level with this many primes."""
         return self._levels[primes]
 
     def encode(self, values: NDArray[Any], primes: int, scale: float) -> Any:
-        """Encode one value, real or complex, per slot as a plaintext; errors of SEAL's own pass."""
+        """Encode one value, real or complex, per slot as a plaintext; SEAL's errors pass through."""
         plain = sealapi.Plaintext()
         self.encoder.encode(values.tolist(), self.level(primes), scale, plain)
         return plain
@@ -132,7 +132,7 @@ def save(item: Any) -> bytes:
 
 
 def load(item: Any, context: Any, content: bytes | memoryview) -> None:
-    """Read into `item` what SEAL wrote; one of SEAL_ERRORS where it is not whole or of another context."""
+    """Read what SEAL wrote into `item`; raise one of SEAL_ERRORS if incomplete or of another context."""
     if len(content) < _HEADER.size or _HEADER.unpack_from(content)[-1] != len(content):
         raise ValueError("another size than the header says")
     with memory_file(content) as (path, _):

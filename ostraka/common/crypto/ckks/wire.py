@@ -2,7 +2,7 @@
 
 Every residue takes as few whole bytes as its prime needs, little endian. A message of queries is the digest
 of the parameters, a seed for the second halves of all ciphertexts, and the first halves, feature by feature.
-Logits are whole ciphertexts, output by output.
+Logits are complete ciphertexts, output by output.
 """
 
 import math
@@ -21,29 +21,29 @@ DIGEST_BYTES = 32
 
 
 def polynomial_bytes(parameters: CkksParameters, primes: int) -> int:
-    """Bytes of a polynomial modulo the first `primes` primes."""
+    """Return the number of bytes of a polynomial modulo the first `primes` primes."""
     return parameters.degree * sum(map(_width, parameters.prime_bits[:primes]))
 
 
 def queries_bytes(parameters: CkksParameters, features: int) -> int:
-    """Bytes of a batch of encrypted queries, however many they are."""
+    """Return the number of bytes of a batch of encrypted queries; it does not depend on their number."""
     return DIGEST_BYTES + SEED_BYTES + features * polynomial_bytes(parameters, parameters.primes)
 
 
 def logits_bytes(parameters: CkksParameters, outputs: int) -> int:
-    """Bytes of the encrypted logits of one head for a batch."""
+    """Return the number of bytes of the encrypted logits of one head for a batch."""
     return 2 * outputs * polynomial_bytes(parameters, parameters.result_primes)
 
 
 def most_public_bytes(parameters: CkksParameters) -> int:
-    """Bytes that public keys take at most; compression makes them fewer."""
+    """Return the maximum number of bytes of public keys; compression makes them smaller."""
     key = 2 * 8 * parameters.degree * len(parameters.prime_bits)
     raw = key * (1 + parameters.primes)
     return raw + raw // 64 + 4096
 
 
 def pack(parameters: CkksParameters, residues: Residues) -> bytes:
-    """Polynomials (..., primes, degree), one after the other."""
+    """Return polynomials (..., primes, degree), concatenated."""
     primes = residues.shape[-2]
     octets = residues.astype("<u8", copy=False).reshape(-1, primes, parameters.degree, 1).view(np.uint8)
     return b"".join(
@@ -54,10 +54,10 @@ def pack(parameters: CkksParameters, residues: Residues) -> bytes:
 
 
 def unpack(parameters: CkksParameters, data: NDArray[np.uint8], prime: int, modulus: int) -> Residues:
-    """Unpack the residues modulo one prime, (count, degree), of packed polynomials (count, bytes).
+    """Return the residues modulo one prime, (count, degree), of packed polynomials (count, bytes).
 
     Raises:
-        OstrakaError: `message.invalid` where a residue is not below `modulus`.
+        OstrakaError: `message.invalid` if a residue is not below `modulus`.
     """
     start = polynomial_bytes(parameters, prime)
     width = _width(parameters.prime_bits[prime])
@@ -76,7 +76,7 @@ def unpack(parameters: CkksParameters, data: NDArray[np.uint8], prime: int, modu
 def ciphertexts(
     parameters: CkksParameters, data: bytes | memoryview, shape: tuple[int, ...], primes: int
 ) -> NDArray[np.uint8]:
-    """Packed polynomials as an array of `shape` + (bytes of one,).
+    """Return packed polynomials as an array of `shape` + (bytes of one,).
 
     Raises:
         OstrakaError: `message.invalid` for another number of bytes.

@@ -1,1 +1,1 @@
-"""Linear heads on encrypted queries: ring learning with errors, a query a coefficient, uniform masks."""
+"""Linear heads on encrypted queries: ring learning with errors, one query per coefficient, uniform masks."""

@@ -1,9 +1,10 @@
 """Messages of linear heads on encrypted queries: their sizes, and polynomials as bytes, little endian.
 
-Of a ciphertext (first, second) of a query the second half is a seed's. So queries are a digest of parameters
-and sizes, the seed, and the first halves, polynomial by polynomial, 8 bytes a coefficient. Of the public key
-only the first half travels. Logits are both halves, output by output, of the first only what queries need
-(`packing`), of which the upper 32 bits travel: what is below is lost in the precision of a share anyhow.
+In a query's ciphertext (first, second) the second half comes from a seed. So queries are a digest of
+parameters and sizes, the seed, and the first halves, polynomial by polynomial, 8 bytes a coefficient. Of the
+public key only the first half is sent. Logits are both halves, output by output, where the first half
+contains only what queries need (`packing`). Only the upper 32 bits are sent: a share is not precise enough
+for the rest.
 """
 
 import hashlib
@@ -23,28 +24,28 @@ _HALF = np.uint64(2**31)
 
 
 def _parameters_digest(features: int, packing: Packing) -> bytes:
-    """Return what messages under other parameters, or of other sizes, do not begin with."""
+    """Return the digest of parameters and sizes with which a message begins."""
     scheme = "ostraka linear heads: X^4096 + 1, 2^64, features 2^27, logits 2^61"
     return hashlib.sha256(f"{scheme}, {features} features of {packing.block} queries".encode()).digest()
 
 
 def queries_bytes(features: int, packing: Packing) -> int:
-    """Bytes of a message of queries."""
+    """Return the number of bytes of a message of queries."""
     return _DIGEST_BYTES + SEED_BYTES + packing.polynomials(features) * POLYNOMIAL_BYTES
 
 
 def logit_bytes(packing: Packing) -> int:
-    """Bytes of one encrypted logit of a batch."""
+    """Return the number of bytes of one encrypted logit of a batch."""
     return 4 * (packing.block + DEGREE)
 
 
 def write_queries(seed: bytes, first: Polynomials, features: int, packing: Packing) -> bytes:
-    """Write queries whose first halves are (polynomials, DEGREE), and whose second halves are the seed's."""
+    """Write queries with first halves (polynomials, DEGREE) and the seed of their second halves."""
     return _parameters_digest(features, packing) + seed + polynomial_octets(first)
 
 
 def read_queries(data: bytes, features: int, packing: Packing) -> tuple[bytes, Polynomials]:
-    """Seed and first halves (polynomials, DEGREE).
+    """Return the seed and first halves (polynomials, DEGREE).
 
     Raises:
         OstrakaError: `crypto.refused` for queries under other parameters, or for another number of features
@@ -69,25 +70,25 @@ def read_queries(data: bytes, features: int, packing: Packing) -> tuple[bytes, P
 
 
 def polynomials(octets: bytes) -> Polynomials:
-    """Polynomials (count, DEGREE) of 8 bytes a coefficient, all of which there are."""
+    """Return all polynomials (count, DEGREE) in the bytes, 8 bytes a coefficient."""
     return np.frombuffer(octets, "<u8").astype(np.uint64, copy=False).reshape(-1, DEGREE)
 
 
 def polynomial_octets(coefficients: Polynomials) -> bytes:
-    """Polynomials as `polynomials` reads them."""
+    """Return polynomials in the form that `polynomials` reads."""
     return coefficients.astype("<u8", copy=False).tobytes()
 
 
 def write_logits(first: NDArray[np.uint64], second: Polynomials) -> bytes:
-    """Ciphertexts of halves (outputs, block) and (outputs, DEGREE), rounded to their upper 32 bits."""
+    """Return ciphertexts of halves (outputs, block) and (outputs, DEGREE), rounded to their upper 32 bits."""
     return ((np.hstack([first, second]) + _HALF) >> _DROPPED).astype("<u4").tobytes()
 
 
 def read_logits(data: bytes, packing: Packing) -> tuple[NDArray[np.uint64], Polynomials]:
-    """Halves (outputs, block) and (outputs, DEGREE) as `write_logits` rounded them.
+    """Return halves (outputs, block) and (outputs, DEGREE) as `write_logits` rounded them.
 
     Raises:
-        OstrakaError: `message.invalid` for bytes that are not whole ciphertexts.
+        OstrakaError: `message.invalid` for bytes that are not complete ciphertexts.
     """
     size = logit_bytes(packing)
     if not data or len(data) % size:

@@ -1,4 +1,4 @@
-"""Polynomials modulo X^4096 + 1 and q = 2^64, as NumPy's uint64 is: drawn, encoded, and shared."""
+"""Polynomials modulo X^4096 + 1 and q = 2^64, the modulus of NumPy's uint64: drawn, encoded, and shared."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,9 +7,12 @@ from ostraka.common.crypto.logits import LOGIT_BITS, LOGIT_FRACTION
 from ostraka.common.crypto.stream import Stream
 
 DEGREE = 4096
-"""Coefficients of a polynomial. Up to 109 bits of modulus are 128-bit secure at this degree, for secrets of
--1, 0 and 1 (Homomorphic Encryption Standard, 2018); that holds for any modulus of that size, also a power of
-two (Peikert, Regev and Stephens-Davidowitz 2017)."""
+"""Number of coefficients of a polynomial.
+
+Up to 109 bits of modulus are 128-bit secure at this degree, for secrets of -1, 0 and 1 (Homomorphic
+Encryption Standard, 2018). That is true for any modulus of that size, also a power of two (Peikert, Regev and
+Stephens-Davidowitz 2017).
+"""
 
 Polynomials = NDArray[np.uint64]
 """Coefficients modulo 2^64, (..., DEGREE)."""
@@ -24,10 +27,11 @@ _TWIST = np.exp(1j * np.pi * np.arange(_HALF) / DEGREE)
 class Factor:
     """Polynomials that are multiplied by small ones, exactly, in double precision.
 
-    Modulo X^n + 1 a real polynomial is given by its values at the roots 4k + 1 of order 2n, all of which a
-    complex Fourier transform of half the size gives. Coefficients are split into limbs of 32 bits, at most
-    2^31 from zero. With factors of -1, 0 and 1 the error of a coefficient is then at most 2^-45 of the
-    product of both norms, 2^37 * 2^6 (Brent, Percival and Zimmermann 2007): 1/4 at most, which rounds away.
+    Modulo X^n + 1 a real polynomial is determined by its values at the roots 4k + 1 of order 2n, and a
+    complex Fourier transform of half the size gives all of them. Coefficients are split into limbs of 32
+    bits, at most 2^31 from zero. With factors of -1, 0 and 1 the error of a coefficient is then at most 2^-45
+    of the product of both norms, 2^37 * 2^6 (Brent, Percival and Zimmermann 2007): at most 1/4, which
+    rounding removes.
     """
 
     def __init__(self, polynomials: Polynomials) -> None:
@@ -56,7 +60,7 @@ def _inverse(transformed: NDArray[np.complex128]) -> Polynomials:
 
 
 _PAIRS = 21
-"""Pairs of bits in an error: a centred binomial distribution of variance 10.5, which is SEAL's."""
+"""Pairs of bits in an error: a centred binomial distribution of variance 10.5, as in SEAL."""
 
 
 def uniform(stream: Stream, *shape: int) -> Polynomials:
@@ -77,18 +81,18 @@ def errors(stream: Stream, *shape: int) -> Small:
 
 
 FEATURE_SCALE_BITS = 27
-"""A feature is encrypted in steps of 2^-27; those of its error move a logit by 2^-25 of a weight."""
+"""A feature is encrypted in steps of 2^-27; the steps of its error move a logit by 2^-25 of a weight."""
 _STEP_BITS = 64 - LOGIT_BITS
 LOGIT_SCALE_BITS = _STEP_BITS + LOGIT_FRACTION
-"""A logit has steps of 2^-61, so that the modulus is what shares of logits wrap around, eight."""
+"""A logit has steps of 2^-61, so that the modulus equals that of logit shares, eight."""
 WEIGHT_SCALE_BITS = LOGIT_SCALE_BITS - FEATURE_SCALE_BITS
 """A weight is rounded to steps of 2^-34."""
 
 
 def logit_shares(values: Polynomials) -> NDArray[np.uint64]:
-    """Values modulo 2^64 as the nearest shares modulo 2^LOGIT_BITS; halves go up.
+    """Return values modulo 2^64 as the nearest shares modulo 2^LOGIT_BITS; halves are rounded up.
 
-    Of two values that sum to a logit the shares sum to it within a step: rounding commutes with wrapping
-    around, since the steps divide the modulus.
+    If two values sum to a logit, their shares sum to it within a step: rounding commutes with wrapping
+    around, because the steps divide the modulus.
     """
     return (values + np.uint64(2 ** (_STEP_BITS - 1))) >> np.uint64(_STEP_BITS)

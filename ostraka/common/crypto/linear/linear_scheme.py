@@ -1,16 +1,16 @@
 """The scheme of heads that are linear in features or in their products: both sides of it.
 
-The querying party has the keys, the answering party evaluates. With weights w, bias b and queries (b_f, a_f)
-the party returns, for each logit,
+The querying party has the keys, and the answering party evaluates. With weights w, bias b and queries (b_f,
+a_f) the party returns, for each logit,
 
     first  = sum of w_f b_f + b + b_0 u + e + mask        second = sum of w_f a_f + a_0 u + e'
 
 where (b_0, a_0) is the public key, u has coefficients of -1, 0 and 1, e and e' are errors, and the mask is
 uniform modulo 2^64 in every coefficient. Its own share of the logit is minus the mask.
 
-- `first` is uniform whatever the others are, also where keys, queries or their range were never honest.
-- `second` is a sample of ring learning with errors for the secret u, plus something: as good as uniform
-  whatever w, a_f, b_f and b_0 are, since a_0 is hashed from what both sides contributed, the party last.
+- `first` is uniform whatever the other terms are, even if keys, queries or their range are dishonest.
+- `second` is a sample of ring learning with errors for the secret u, plus something. It is as good as uniform
+  whatever w, a_f, b_f and b_0 are, because a_0 is hashed from contributions of both sides, the party's last.
 
 docs/confidential-proofs.md has the proof.
 """
@@ -54,41 +54,41 @@ from ostraka.common.crypto.transcripts import derive
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 SECOND_HALVES = "second halves of queries"
-"""What a message's seed stands for."""
+"""Purpose of the stream from a message's seed."""
 PUBLIC_KEY = "second half of the public key"
-"""What the context of a batch and party stands for."""
+"""Purpose of the stream from the context of a batch and party."""
 _POLYNOMIALS = 64
-"""Encrypted at once, so that memory stays bounded."""
+"""Number of polynomials encrypted at once, which bounds the memory."""
 
 
 Terms = Callable[[NDArray[np.floating[Any]]], NDArray[np.floating[Any]]]
-"""Gives what a head is linear in, (queries, terms), of queries (queries, features)."""
+"""Computes what a head is linear in, (queries, terms), from queries (queries, features)."""
 
 
 class LinearKeys:
     """A secret key s of -1, 0 and 1: a ciphertext (first, second) of m has first + second s = m + error.
 
-    Everything random is a stream of a secret seed; what is made again for the same place is the same, so that
-    no two errors are ever told for one second half.
+    All randomness comes from streams of a secret seed. What is made again for the same place is the same, so
+    that two different errors are never revealed for one second half.
     """
 
     def __init__(
         self, random: Callable[[int], bytes] = secrets.token_bytes, terms: Terms = np.asarray
     ) -> None:
-        """Draw the key; `random` gives so many random bytes, `terms` what is encrypted of queries."""
+        """Draw the key; `random` gives random bytes, and `terms` computes what is encrypted of queries."""
         self._random = random
         self._terms = terms
         self._seed = random(SEED_BYTES)
         self._secret = ternary(Stream(self._seed, "secret key"))
 
     def public(self, context: bytes) -> bytes:
-        """Return the first half of an encryption of zero whose second half is the context's."""
+        """Return the first half of an encryption of zero whose second half comes from the context."""
         second = uniform(Stream(context, PUBLIC_KEY))
         error = errors(self._errors("public key", context))
         return polynomial_octets(self._first(second, error))
 
     def encrypt(self, X: NDArray[np.floating[Any]]) -> bytes:
-        """Fresh ciphertexts of queries (queries, features), a query a coefficient of each term's."""
+        """Return fresh ciphertexts of queries (queries, features), one query per coefficient of a term."""
         values = check_queries(self._terms(X))
         seed = self._random(SEED_BYTES)
         second = Stream(seed, SECOND_HALVES)
@@ -104,11 +104,11 @@ class LinearKeys:
         return write_queries(seed, np.concatenate(first), values.shape[1], packing)
 
     def reply_bytes(self, outputs: int, instances: int) -> int:
-        """Bytes of the encrypted logits of a batch of so many queries."""
+        """Return the number of bytes of the encrypted logits of a batch of this many queries."""
         return outputs * logit_bytes(Packing.of(instances))
 
     def decrypt(self, data: bytes, instances: int) -> NDArray[np.uint64]:
-        """Shares of logits (outputs, instances); raises `message.invalid` for no whole ciphertexts."""
+        """Return shares of logits (outputs, instances); raise `message.invalid` for incomplete data."""
         shares = [
             logit_shares(first[:instances] + Factor(second).times(self._secret)[:instances])
             for first, second in zip(*read_logits(data, Packing.of(instances)), strict=True)
@@ -123,20 +123,20 @@ class LinearKeys:
 
 
 _ROWS = 256
-"""Logits that several heads give together at most, so that memory stays bounded."""
+"""Maximum number of logits that several heads give together, which bounds the memory."""
 _MODULUS = 2**64
-"""Of coefficients, so that NumPy's uint64 reduces them by itself."""
+"""Modulus of coefficients; NumPy's uint64 reduces them by itself."""
 
 
 class LinearEvaluator:
     """Evaluates linear heads on queries encrypted under one querying party's keys."""
 
     def __init__(self, public: bytes, context: bytes) -> None:
-        """Take the public key's first half; its second is what `context` stands for.
+        """Take the public key's first half; its second half comes from `context`.
 
         Raises:
             OstrakaError: `message.invalid` for another size. Nothing else can be wrong with it: no first half
-                tells anything of a head.
+                reveals anything about a head.
         """
         if len(public) != POLYNOMIAL_BYTES:
             raise OstrakaError(
@@ -150,7 +150,7 @@ class LinearEvaluator:
     def logits(
         self, heads: Sequence[EncryptedHead], queries: bytes, seed: bytes, instances: int
     ) -> Iterator[MaskedLogits]:
-        """Masked logits of each head in turn; the same for the same seed and queries (`HeadEvaluator`)."""
+        """Yield masked logits of each head in turn; equal seed and queries give equal ones."""
         check_heads(heads, layers=1)
         inputs = heads[0].inputs
         packing = Packing.of(instances)
@@ -173,7 +173,7 @@ class LinearEvaluator:
     def _mask(
         self, first: NDArray[np.uint64], second: Polynomials, stream: Stream, instances: int
     ) -> MaskedLogits:
-        """Logits (outputs, block) and (outputs, DEGREE) plus fresh encryptions of zero, and plus masks."""
+        """Return logits (outputs, block), (outputs, DEGREE) plus fresh encryptions of zero and plus masks."""
         block = first.shape[1]
         shares = []
         for index in range(len(first)):
@@ -186,9 +186,9 @@ class LinearEvaluator:
 
 
 def _whole(maps: Sequence[Affine]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Stacked weights in steps of 2^-WEIGHT_SCALE_BITS, and biases in steps of logits, modulo 2^64.
+    """Return stacked weights in steps of 2^-WEIGHT_SCALE_BITS, and biases in steps of logits, modulo 2^64.
 
-    Raises `party.not_encrypted` where one is too large.
+    Raises `party.not_encrypted` if one is too large.
     """
     check_weights(maps)
     weights = np.concatenate([layer.weights.toarray() for layer in maps])
@@ -199,30 +199,30 @@ def _whole(maps: Sequence[Affine]) -> tuple[NDArray[np.int64], NDArray[np.uint64
 
 @dataclass(frozen=True)
 class LinearScheme:
-    """Queries in coefficients, masks uniform modulo 2^64 (`inference.Scheme`).
+    """Queries in coefficients, with masks uniform modulo 2^64 (`inference.Scheme`).
 
     Attributes:
-        terms: what heads are linear in: features as they are, or `products`.
+        terms: what heads are linear in: the features themselves, or `products`.
     """
 
     terms: Terms = np.asarray
 
     def keys(self) -> LinearKeys:
-        """Fresh keys."""
+        """Return fresh keys."""
         return LinearKeys(terms=self.terms)
 
     def evaluator(self, public: bytes, context: bytes) -> LinearEvaluator:
-        """Return what evaluates under a party's keys; raise `message.invalid` for keys of another size."""
+        """Return an evaluator for a party's keys; raise `message.invalid` for keys of another size."""
         return LinearEvaluator(public, context)
 
     def queries_bytes(self, inputs: int, instances: int) -> int:
-        """Bytes of a batch of so many encrypted queries, of values that a head takes."""
+        """Return the number of bytes of a batch of encrypted queries with `inputs` values of a head."""
         return queries_bytes(inputs, Packing.of(instances))
 
     def most_public_bytes(self) -> int:
-        """Bytes of the public key."""
+        """Return the number of bytes of the public key."""
         return POLYNOMIAL_BYTES
 
     def logits_bytes(self, outputs: int, instances: int) -> int:
-        """Bytes of the encrypted logits of one head for a batch."""
+        """Return the number of bytes of the encrypted logits of one head for a batch."""
         return outputs * logit_bytes(Packing.of(instances))

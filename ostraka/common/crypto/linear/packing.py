@@ -1,9 +1,9 @@
-"""Where the values of a batch lie in polynomials: several features in one where queries are few.
+"""Position of a batch's values in polynomials: several features in one polynomial if queries are few.
 
 A batch of at most B queries, B a power of two, leaves room for s = 4096/B features: feature k of a polynomial
-has its queries in coefficients kB to kB + B - 1. Of the product of that polynomial and the sum over k of
-w_k X^(-kB), the first B coefficients are the sums over k of w_k times feature k, query by query: any other
-pair of features lands beyond them. Only these coefficients of a logit's first half are made, masked and sent.
+has its queries in coefficients kB to kB + B - 1. In the product of that polynomial and the sum over k of w_k
+X^(-kB), the first B coefficients are the sums over k of w_k times feature k, query by query: any other pair
+of features lands beyond them. Only these coefficients of a logit's first half are computed, masked and sent.
 """
 
 from dataclasses import dataclass
@@ -16,26 +16,26 @@ from ostraka.common.crypto.linear.linear_ring import DEGREE, Polynomials, Small
 
 @dataclass(frozen=True)
 class Packing:
-    """How many coefficients a feature of a batch has.
+    """Number of coefficients per feature of a batch.
 
     Attributes:
-        block: a power of two, at least the queries of the batch.
+        block: a power of two, at least the number of queries in the batch.
     """
 
     block: int
 
     @classmethod
     def of(cls, instances: int) -> "Packing":
-        """Return the closest packing of so many queries, 1 to DEGREE."""
+        """Return the tightest packing of this many queries, 1 to DEGREE."""
         return cls(1 << (instances - 1).bit_length())
 
     @property
     def together(self) -> int:
-        """Features in one polynomial."""
+        """Number of features in one polynomial."""
         return DEGREE // self.block
 
     def polynomials(self, features: int) -> int:
-        """Return how many polynomials so many features take."""
+        """Return the number of polynomials for this many features."""
         return -(-features // self.together)
 
     def pack(self, values: Small) -> Small:
@@ -46,7 +46,7 @@ class Packing:
         return packed.reshape(-1, DEGREE)
 
     def constants(self, packed: Polynomials, features: int) -> NDArray[np.uint64]:
-        """Return the coefficients (features, block) of which a logit's first ones are the weighted sum."""
+        """Return the coefficients (features, block) whose weighted sum gives a logit's first ones."""
         return packed.reshape(-1, self.block)[:features]
 
     def shift(self, packed: Polynomials, features: int) -> Polynomials:

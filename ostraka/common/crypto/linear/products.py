@@ -1,8 +1,8 @@
 """Heads with squares as linear ones: affine, square, affine is linear in the products of two features.
 
 The querying party knows its features, so it multiplies them in the clear and encrypts the products. The
-answering party writes its head as one affine map of them, once, and `linear_scheme` evaluates that: a head
-with squares is hidden as a linear one is, whatever is sent, products that belong to no query included.
+answering party writes its head as one affine map of them, once, and `linear_scheme` evaluates that. So a head
+with squares is hidden as well as a linear one, whatever is sent, even products that belong to no query.
 """
 
 from typing import Any
@@ -15,13 +15,13 @@ from ostraka.common.crypto.heads import Affine, EncryptedHead
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 MAX_PRODUCT_FEATURES = 64
-"""Features of which all products are sent: 2,144 values for 64, and four times as many for twice as many."""
+"""Maximum number of features with products: 2,144 values for 64, and four times as many for twice as many."""
 MAX_FACTOR = 2.0**10
 """Features that are multiplied lie within +-2^10, so that products stay within `FEATURE_LIMIT`."""
 
 
 def terms(features: int) -> int:
-    """Return how many values are encrypted of a query: its features, and the products of any two of them."""
+    """Return the number of encrypted values per query: its features, and the products of any two of them."""
     return features + features * (features + 1) // 2
 
 
@@ -29,8 +29,8 @@ def products(X: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     """Return features and then products x_i x_j, i <= j, row by row; (queries, terms(features)).
 
     Raises:
-        OstrakaError: `data.shape` for no matrix or more features than MAX_PRODUCT_FEATURES, `data.nan` for a
-            value that is not finite or beyond MAX_FACTOR.
+        OstrakaError: `data.shape` unless it is a matrix with at most MAX_PRODUCT_FEATURES features,
+            `data.nan` for a value that is not finite or beyond MAX_FACTOR.
     """
     values = np.asarray(X, dtype=np.float64)
     if values.ndim != 2 or values.shape[1] > MAX_PRODUCT_FEATURES:
@@ -50,10 +50,10 @@ def products(X: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
 
 
 def expand(head: EncryptedHead) -> EncryptedHead:
-    """Return a head of affine, square, affine as one affine map of what `products` gives.
+    """Return a head of affine, square, affine as one affine map of what `products` returns.
 
-    With W1, b1, W2, b2 a logit is the sum over k of W2_k (W1_k x + b1_k)^2 plus b2: x_i x_j has the weight of
-    the sum of W2_k W1_ki W1_kj, twice where i and j differ, x_i that of 2 W2_k b1_k W1_ki.
+    With W1, b1, W2, b2 a logit is the sum over k of W2_k (W1_k x + b1_k)^2 plus b2. The weight of x_i x_j is
+    the sum of W2_k W1_ki W1_kj, doubled if i and j differ; that of x_i is the sum of 2 W2_k b1_k W1_ki.
 
     Raises:
         ValueError: for a head of another depth.

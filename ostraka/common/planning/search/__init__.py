@@ -1,4 +1,4 @@
-"""What a budget buys: the mechanism, noise and order that give the most right labels for it.
+"""What a budget buys: the mechanism, noise and order that give the most correct labels for it.
 
-Votes that are searched on are public, simulated or assumed: what a search finds tells of them.
+The votes for a search are public, simulated or assumed, because its result depends on them.
 """

@@ -1,4 +1,4 @@
-"""What may be spent of one budget or of several, and how many queries it pays for."""
+"""What may be spent of one or several budgets, and the number of queries that it pays for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,9 +15,9 @@ class Allowance:
     """What one unit may spend.
 
     Attributes:
-        rdp: at the `order` of its budget.
+        rdp: the amount, at the `order` of its budget.
         order: Renyi order.
-        delta: of the budget.
+        delta: the budget's delta.
         sensitivity: what the unit changes in one query, in votes.
     """
 
@@ -28,36 +28,36 @@ class Allowance:
 
     @property
     def epsilon(self) -> float:
-        """Epsilon of all of it."""
+        """The epsilon of the whole allowance."""
         return epsilon(self.rdp, self.order, self.delta)
 
 
 Choice = Sequence[Allowance]
-"""Allowances of all who pay for the same queries; the first that is spent ends them."""
+"""Allowances that all pay for the same queries, which end when the first allowance is spent."""
 
 
 @dataclass(frozen=True)
 class Rate:
-    """The rdp that a query takes.
+    """The rdp that a query costs.
 
     Attributes:
-        first: what must be left before one is asked: its worst case.
-        each: what it costs on average.
+        first: what must remain before a query is asked: its worst case.
+        each: the average cost of a query.
     """
 
     first: float
     each: float
 
     def queries(self, rdp: float) -> float:
-        """Return how many are paid for on average; the last may be asked as long as `first` is left."""
+        """Return the average number of queries paid for; the last may be asked as long as `first` remains."""
         return 0.0 if rdp < self.first else 1 + (rdp - self.first) / self.each
 
 
 def worst_rate(cost: WorstCase, forecast: Forecast) -> Rate:
-    """Return the rate of a worst case: a query pays for its check, and for the answers that it gets.
+    """Return the rate of a worst case: a query pays for its check, and for its answers.
 
-    Several answers to a query cost at most `cost.most` together; their mean number is taken for that, which
-    is no less than their mean cost (Jensen).
+    Several answers to a query cost at most `cost.most` together. Their mean number is used for that; it gives
+    no less than their mean cost (Jensen).
     """
     decisions = forecast.given.shape[1]
     given = forecast.given.sum(axis=1)
@@ -67,10 +67,10 @@ def worst_rate(cost: WorstCase, forecast: Forecast) -> Rate:
 
 
 class Purse(Protocol):
-    """What may be spent at most."""
+    """The maximum that may be spent."""
 
     def choices(self, share: float) -> Sequence[Choice]:
-        """Return what a share comes to: one choice for each order that may still be taken, ascending."""
+        """Return the choices for a share: one for each order that is still possible, ascending."""
 
     def epsilon(self, share: float) -> float:
         """Return the epsilon of a share."""
@@ -78,13 +78,13 @@ class Purse(Protocol):
 
 @dataclass(frozen=True)
 class NewBudget:
-    """A budget that is yet to be set, alike for all parties; a share of it is one of so much less epsilon.
+    """A budget that is not set yet, the same for all parties; a share of it has that share of its epsilon.
 
     Attributes:
         whole: its epsilon.
         delta: its delta.
         sensitivity: what a unit changes in one query, in votes.
-        orders: those that it may have, ascending, of which the search chooses.
+        orders: the orders from which the search chooses, ascending.
     """
 
     whole: float
@@ -93,7 +93,7 @@ class NewBudget:
     orders: Sequence[float] = ORDERS
 
     def choices(self, share: float) -> Sequence[Choice]:
-        """Return what it comes to at every order that leaves it anything."""
+        """Return the choice for each order at which something can be spent."""
         left = ((order, budget_rdp(share * self.whole, self.delta, order)) for order in self.orders)
         return [[Allowance(rdp, order, self.delta, self.sensitivity)] for order, rdp in left if rdp > 0]
 
@@ -104,12 +104,12 @@ class NewBudget:
 
 @dataclass(frozen=True)
 class Remainders:
-    """What is left of budgets that are set, all of which pay for every query."""
+    """The remainders of existing budgets, all of which pay for every query."""
 
     allowances: Choice
 
     def choices(self, share: float) -> Sequence[Choice]:
-        """Return the one choice there is."""
+        """Return the only choice."""
         return [[replace(one, rdp=share * one.rdp) for one in self.allowances]]
 
     def epsilon(self, share: float) -> float:

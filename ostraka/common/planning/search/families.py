@@ -10,13 +10,13 @@ from ostraka.common.mechanism import Binary, Check, Confident, GnMax, Mechanism,
 from ostraka.common.planning.search.vote_sample import VoteSample
 
 MIN_SIGMA = 1.0
-"""The noise that policies allow at least, unless they say otherwise, in votes."""
+"""Minimum noise that policies allow by default, in votes."""
 _DIGITS = 3
-"""Of every value that is tried: what is found is an option that a person copies."""
+"""Number of digits of every value that is tried, because people copy the result as an option."""
 _MIN_SHARE = 0.01
-"""Of votes for a rare class, from which it is released: below, it is the noise that says so."""
+"""Minimum share of votes at which a rare class is released; below it, noise would decide."""
 _COMMON = 0.95
-"""The share of records whose labels a label set must have room for."""
+"""The share of records whose labels must fit into a label set."""
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class Axis:
     high: float
 
     def at(self, place: float) -> float:
-        """Return the value at a place from 0 (low) to 1 (high), in proportion, of three digits."""
+        """Return the value at a place from 0 (low) to 1 (high) on a logarithmic scale, with three digits."""
         value = self.low * (self.high / self.low) ** min(max(place, 0.0), 1.0)
         return float(f"{value:.{_DIGITS}g}")
 
 
 @dataclass(frozen=True)
 class Family:
-    """Mechanisms of one kind, with a check or without."""
+    """Mechanisms of one kind, with or without a check."""
 
     kind: str
     axes: tuple[Axis, ...]
@@ -47,10 +47,10 @@ class Family:
 
 
 def families(sample: VoteSample, kind: str | None = None) -> list[Family]:
-    """Return the families that can be judged by a sample, of one `kind` where that is given.
+    """Return the families that a sample can judge, only those of `kind` if it is given.
 
-    Counts of yeses alone say nothing of clipped ballots, nor of label sets. Raises `plan.invalid` for a kind
-    that is none of them.
+    Counts of yeses alone are not enough to judge clipped ballots or label sets. Raises `plan.invalid` for a
+    kind that is not among the families.
     """
     found = _of_labels(sample) if sample.multi_label else _of_classes(sample)
     possible = [one for one in found if _possible(one, sample.classes)]
@@ -75,7 +75,7 @@ def _of_classes(sample: VoteSample) -> list[Family]:
 
 
 def _of_rare_class(sample: VoteSample) -> Family:
-    """Return thresholds on the votes for the rarer class, which is any of the two."""
+    """Return thresholds on the votes for the rarer of the two classes, whichever it is."""
     second = float(sample.truth.mean()) < 0.5
 
     def make(values: Mapping[str, float]) -> Mechanism:
@@ -93,7 +93,7 @@ def _of_labels(sample: VoteSample) -> list[Family]:
     if sample.ballots is not None:
         most = max(1, int(np.quantile(sample.truth.sum(axis=1), _COMMON, method="inverted_cdf")))
         tau = Axis("tau", min(0.5, sample.classes**0.5), sample.classes**0.5)
-        # Three digits may round a radius above the largest there is, which would clip nothing.
+        # Three digits may round a radius above the largest possible one, which would clip nothing.
         plain.append(
             Family("tau", (sigma, tau), lambda v: Tau(sigma=v["sigma"], tau=min(v["tau"], tau.high)))
         )
@@ -110,7 +110,7 @@ def _with_check(family: Family, check: tuple[Axis, ...]) -> Family:
 
 
 def _noise(name: str, teachers: int) -> Axis:
-    # Up to twice all votes, at which answers are hardly better than chance.
+    # Up to twice all votes, where answers are hardly better than chance.
     return Axis(name, MIN_SIGMA, max(2.0, 2.0 * teachers))
 
 

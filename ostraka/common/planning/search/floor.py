@@ -1,4 +1,4 @@
-"""What labels must beat to be worth any budget: what is had for nothing."""
+"""What labels must exceed to be worth a budget: the accuracy that is available for nothing."""
 
 from dataclasses import dataclass, field
 
@@ -9,21 +9,21 @@ from ostraka.common.planning.search.forecast import Forecast
 from ostraka.common.planning.search.vote_sample import RARE_REST, VoteSample
 
 POINT = 0.01
-"""Least gain of a plan: labels that are right by less of a point more often than nothing teach nothing."""
+"""Minimum gain of a plan: labels that beat the free alternative by less than a point teach nothing."""
 FEW_LABELS = 10
-"""Up to which no student learns anything of labels."""
+"""Number of labels up to which a student learns nothing from them."""
 
 
 @dataclass(frozen=True)
 class Floor:
-    """What is right without any label.
+    """The accuracy that needs no labels.
 
     Attributes:
-        most_frequent: share of records that always saying the most frequent class is right on.
-        own: share that the querying party's own model is right on; None: nobody says.
-        balanced: whether shares are means over classes, as where one class has nearly all records.
-        truth: the right class of each query (Q,); None: it has several labels, or votes are assumed.
-        free: what is right on so many without an own model.
+        most_frequent: share of records for which the most frequent class is right.
+        own: share of records for which the querying party's own model is right; None if unknown.
+        balanced: whether shares are means over classes, as in data where one class has nearly all records.
+        truth: the right class of each query (Q,); None for several labels, or for assumed votes.
+        free: description of the method with accuracy `most_frequent`.
     """
 
     most_frequent: float
@@ -34,9 +34,9 @@ class Floor:
 
     @classmethod
     def of(cls, sample: VoteSample, own: float | None = None, *, assumed: bool = False) -> "Floor":
-        """Return the floor of votes; of several labels shares are always balanced.
+        """Return the floor for a sample of votes; for several labels shares are always balanced.
 
-        Of assumed votes nobody knows how frequent classes are: guessing is what is free.
+        For assumed votes the class frequencies are unknown, so guessing is the free alternative.
         """
         if sample.multi_label:
             return cls(0.5, own, balanced=True, truth=None, free="guessing each label")
@@ -51,18 +51,18 @@ class Floor:
 
     @property
     def value(self) -> float:
-        """The larger of both."""
+        """The larger of both accuracies."""
         return max(self.most_frequent, self.own or 0.0)
 
     @property
     def words(self) -> str:
-        """What is that good, as a sentence has it."""
+        """The better of both alternatives, as part of a sentence."""
         if self.own is not None and self.own >= self.most_frequent:
             return f"your own model alone is right on {self.own:.1%}"
         return f"{self.free} is right on {self.most_frequent:.1%}"
 
     def gain(self, forecast: Forecast) -> float:
-        """Return how much more often labels are right; of a class that gets none, none are."""
+        """Return how much more often labels are right; a class without labels counts as never right."""
         if self.truth is None or not self.balanced:
             accuracy = forecast.accuracy
             return -self.value if np.isnan(accuracy) else accuracy - self.value

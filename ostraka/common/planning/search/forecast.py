@@ -1,4 +1,4 @@
-"""How often a mechanism answers, and rightly, on votes that are known: probabilities over its noise."""
+"""How often a mechanism answers, and how often correctly, for known votes: probabilities over its noise."""
 
 import math
 from dataclasses import dataclass, field
@@ -21,14 +21,14 @@ _SHARES = _WEIGHTS / _WEIGHTS.sum()
 
 @dataclass(frozen=True)
 class Forecast:
-    """What to expect of queries of a `VoteSample`.
+    """What to expect of the queries of a `VoteSample`.
 
     Attributes:
-        given: probability of each decision to answer, (Q, 1), or (Q, labels) where labels are checked alone.
+        given: probability of answering for each decision, (Q, 1), or (Q, labels) if each label has a check.
         right: probability that an answer is right if it is given, (Q, answers).
         positive: which of several labels are right, or which queries have the second of two classes, bool
             (Q, answers); None for other classes.
-        alike: whether right labels of both classes count the same, as if one were not rare.
+        alike: whether right labels of both classes have the same total weight, although one class is rare.
     """
 
     given: Floats = field(repr=False)
@@ -38,24 +38,24 @@ class Forecast:
 
     @property
     def answers(self) -> float:
-        """Labels that a query gets on average."""
+        """Average number of labels that a query gets."""
         return float(np.broadcast_to(self.given, self.right.shape).sum(axis=1).mean())
 
     @property
     def right_labels(self) -> float:
-        """Right labels that a query gets on average."""
+        """Average number of right labels that a query gets."""
         if self.alike:
             return self.answers * self.accuracy
         return float((self.given * self.right).sum(axis=1).mean())
 
     @property
     def accuracy(self) -> float:
-        """The share of labels given that are right; balanced over yes and no where `positive` says which."""
+        """The share of given labels that are right; balanced over yes and no if `positive` is set."""
         weights = np.broadcast_to(self.given, self.right.shape)
         parts = [np.ones_like(self.right)] if self.positive is None else [self.positive, ~self.positive]
         found = [_mean(self.right, weights * part) for part in parts]
         if self.alike and self.answers > 0:
-            # Of a class that gets no label, none is right.
+            # In a class that gets no label, no label is right.
             found = np.nan_to_num(found).tolist()
         return sum(found) / len(found)
 
@@ -70,7 +70,7 @@ def passing(votes: Floats, threshold: float, sigma: float) -> Floats:
 def winning(counts: Floats, chosen: NDArray[np.int64], sigma: float) -> Floats:
     """Return the probability (Q,) that the `chosen` class of each row has the most votes after noise.
 
-    The integral over the noise of its own count, by 40 nodes of Gauss and Hermite.
+    The integral over the noise of its own count is computed with 40 Gauss-Hermite nodes.
     """
     from scipy.special import ndtr
 
@@ -101,22 +101,23 @@ def _mean(values: Floats, weights: Floats) -> float:
 
 
 _NOISELESS = 1e-6
-"""Noise in votes that decides nothing where thresholds lie between counts."""
+"""Noise in votes that decides nothing if thresholds lie between counts."""
 _DRAWS = 8
-"""Releases that are simulated of each query."""
+"""Number of simulated releases of each query."""
 _SEED = 0
-"""Any seed will do; always the same, so that a search finds the same again."""
+"""An arbitrary constant seed, so that a search always finds the same."""
 
 
 @dataclass(frozen=True)
 class LabelSetVotes:
-    """Sets that got votes, and noise that is the same at every sigma but for its scale.
+    """Label sets with votes, and noise that only needs scaling for each sigma.
 
     Attributes:
-        bits: of the sets of each query, bool (Q, sets, labels).
-        counts: votes for them, float64 (Q, sets); minus infinity where a query has fewer.
-        noise: of each set, of deviation 1, float64 (draws, Q, sets).
-        others: the largest noise of all sets without a vote, (draws, Q), and `other_bits` of one drawn set.
+        bits: bits of the sets of each query, bool (Q, sets, labels).
+        counts: votes for them, float64 (Q, sets); minus infinity if a query has fewer sets.
+        noise: noise of each set, of deviation 1, float64 (draws, Q, sets).
+        others: the largest noise of all sets without a vote, (draws, Q).
+        other_bits: bits of one set drawn at random for each of these, (draws, Q, labels).
     """
 
     bits: NDArray[np.bool_] = field(repr=False)
@@ -127,7 +128,7 @@ class LabelSetVotes:
 
     @classmethod
     def of(cls, ballots: NDArray[np.bool_], most: int | None) -> Self:
-        """Count ballots (teachers, Q, labels), each of its first `most` labels."""
+        """Count ballots (teachers, Q, labels), using the first `most` labels of each."""
         from scipy.special import ndtri
 
         labels = ballots.shape[2]
@@ -143,7 +144,7 @@ class LabelSetVotes:
             counts[row, : len(each)] = votes
         rng = np.random.default_rng(_SEED)
         unvoted = np.array([sets - len(each) for each, _ in found])
-        # The largest of n uniform draws is distributed as one draw to the power of 1/n.
+        # The largest of n uniform draws is distributed like one draw to the power of 1/n.
         largest = rng.random((_DRAWS, queries)) ** (1 / np.maximum(unvoted, 1))
         return cls(
             bits_of(indices, labels),
@@ -163,7 +164,7 @@ class LabelSetVotes:
 
 
 class Forecaster:
-    """Forecasts any mechanism that is searched on a sample."""
+    """Forecasts for any searched mechanism on a sample."""
 
     def __init__(self, sample: VoteSample) -> None:
         self.sample = sample
@@ -173,7 +174,7 @@ class Forecaster:
         self._set_winning = cache(self._set_winning_by)
 
     def forecast(self, mechanism: Mechanism) -> Forecast:
-        """Return how often the mechanism answers, and rightly."""
+        """Return how often the mechanism answers, and how often correctly."""
         if isinstance(mechanism, GnMax):
             return self._of_class(self._always, self._winning(mechanism.sigma))
         if isinstance(mechanism, Threshold):
@@ -189,13 +190,13 @@ class Forecaster:
         raise ValueError(f"mechanism {mechanism.kind} is not searched")
 
     def noiseless(self) -> float:
-        """Return the accuracy of what most teachers say of each query, or of each label.
+        """Return the accuracy of the majority of teachers for each query, or for each label.
 
-        Of a rare class it is the balanced accuracy of the share of votes that suits it best.
+        For a rare class it is the balanced accuracy at the best share of votes.
         """
         counts = self.sample.counts
         if self.sample.has_rare_class:
-            # Half a vote below each count, so that it reaches the threshold for sure.
+            # Half a vote below each count, so that the count certainly reaches the threshold.
             shares = (np.unique(counts[:, 1]) - 0.5) / self.sample.teachers
             settings = [Threshold(sigma=_NOISELESS, share=share) for share in shares if 0 < share < 1]
             return max((self.forecast(one).accuracy for one in settings), default=0.5)
@@ -215,7 +216,7 @@ class Forecaster:
         return self.sample.counts
 
     def _of_class(self, given: Floats, right: Floats) -> Forecast:
-        """Return the forecast of single classes, judged alike where one is rare."""
+        """Return the forecast of single classes; both classes get the same weight if one is rare."""
         if not self.sample.has_rare_class:
             return Forecast(given, right)
         return Forecast(given, right, self.sample.truth[:, None] == 1, alike=True)

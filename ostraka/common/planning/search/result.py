@@ -1,4 +1,4 @@
-"""What a search found: figures in JSON's types, and as people read them."""
+"""The result of a search: figures in JSON's types, and for people."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -21,9 +21,9 @@ CAVEAT = (
 def figures(
     search: Search, points: Sequence[Point], commands: Sequence[Sequence[str]], **about: Any
 ) -> dict[str, Any]:
-    """Return what was found in JSON's types; the last point is the whole budget, whose best are `mechanisms`.
+    """Return the result in JSON's types; the last point is the whole budget, and gives the `mechanisms`.
 
-    `about` says what was searched, and `commands` what to run next.
+    `about` describes what was searched, and `commands` are the next commands to run.
     """
     sample = search.forecaster.sample
     return {
@@ -45,7 +45,7 @@ def figures(
 
 
 def tell_advice(best: Outcome, floor: Floor | None, command: Sequence[str]) -> str:
-    """Return one line on what the best plan is worth, with the command that says more."""
+    """Return one line on the value of the best plan, with a command for details."""
     measure = f"what they add to your own records: {shlex.join(command)}"
     if best.answers < FEW_LABELS:
         return f"Advice: {best.answers:.0f} labels teach nothing; ask for sums, or none. To see {measure}"
@@ -58,7 +58,7 @@ def tell_advice(best: Outcome, floor: Floor | None, command: Sequence[str]) -> s
 
 
 def lines(points: Sequence[Point]) -> dict[str, list[tuple[float, float]]]:
-    """Return points (epsilon, right labels) of each kind of mechanism, with a check or without, to draw."""
+    """Return points (epsilon, right labels) for each kind of mechanism, with or without a check, to draw."""
     found: dict[str, list[tuple[float, float]]] = {}
     for point in points:
         best = {_kind(one): one.right for one in reversed(point.outcomes)}
@@ -68,7 +68,7 @@ def lines(points: Sequence[Point]) -> dict[str, list[tuple[float, float]]]:
 
 
 def show(found: Mapping[str, Any], console: Screen) -> None:
-    """Print what was found, but for the advice, which comes last of all that is printed."""
+    """Print the result without the advice, which is printed last."""
     balanced = found["several"] or found["rare"]
     answers = "labels (balanced over yes and no)" if balanced else "labels"
     console.print(
@@ -117,7 +117,7 @@ _COUNTED = ("asked", "labels", "right", "accuracy", "gain in points")
 
 
 def _cells(one: Mapping[str, Any]) -> Sequence[str]:
-    """Return the mechanism, its filter, and what is counted."""
+    """Return the mechanism, its filter, and the counts."""
     gain = "-" if one["gain"] is None else f"{100 * one['gain']:+.1f}"
     counts = (f"{one[name]:,.0f}" for name in ("asked", "labels", "right"))
     shares = (f"{one['accuracy']:.1%}", gain)

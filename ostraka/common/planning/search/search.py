@@ -1,4 +1,4 @@
-"""Settings of mechanisms that give the most right labels for a budget, or else the least that gives any."""
+"""Settings of mechanisms that give the most right labels for a budget, or the least budget that gives any."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,20 +18,20 @@ Place = tuple[float, ...]
 V = TypeVar("V")
 
 GRID: dict[int, int] = {1: 33, 2: 13, 3: 9, 4: 5}
-"""Points on each axis of the coarse grid, by how many axes there are."""
+"""Number of points on each axis of the coarse grid, by the number of axes."""
 HALVINGS = 6
-"""Lengths of steps, from half a cell of the grid to 1/64 of it."""
+"""Number of step lengths, from half a cell of the grid to 1/64 of it."""
 STARTS = 3
-"""Points of the grid that steps begin from."""
+"""Number of grid points from which steps begin."""
 
 
 def largest(
     value: Callable[[Place], V], rank: Callable[[V], tuple[float, ...]], axes: int, begin: Sequence[Place]
 ) -> tuple[Place, V]:
-    """Return the best place found and its value, by the largest `rank`; the same on every call.
+    """Return the best place found and its value, by the largest `rank`; deterministic.
 
-    Steps go to the best neighbour, diagonals included, and halve where none is better. They begin at the
-    places given, else at the best of a grid.
+    Steps go to the best neighbour, including diagonals, and halve if no neighbour is better. They begin at
+    the given places, or else at the best of a grid.
     """
     seen: dict[Place, V] = {}
 
@@ -66,14 +66,14 @@ def _move(place: Place, move: Sequence[int], step: float) -> Place:
 
 
 SHARES = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
-"""Shares of the budget that the frontier has a point for; the last is the budget itself."""
+"""Shares of the budget with a point on the frontier; the last is the budget itself."""
 _TURNS = 4
-"""Between parameters and orders at most; no turn makes the outcome worse, and each takes a search."""
+"""Maximum turns between parameters and orders; no turn makes the outcome worse, and each takes a search."""
 _STRIDES = (8, 2, 1)
-"""Orders between two that are compared: far ones first, then those in between."""
+"""Distances between compared orders: far ones first, then those in between."""
 
 Rates = Callable[[Mechanism, Forecast, Allowance], Rate]
-"""What a query of a mechanism takes of an allowance, given how often it is answered."""
+"""The rate that a query of a mechanism takes of an allowance, given how often it is answered."""
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,13 @@ class Outcome:
 
     Attributes:
         mechanism: the setting.
-        choice: the allowances that it is paid from.
-        asked: queries that these pay for, no more than there are; `answers` labels come back, of which
-            `right` are right.
-        accuracy: of the labels given, as `Forecast.accuracy`.
-        enough: the share of one query that is paid for at worst, at most 1.
-        gain: by how much labels are above the search's floor; None: it has none.
+        choice: the allowances that pay for it.
+        asked: number of queries that these pay for, at most the number of queries.
+        answers: number of labels that come back.
+        right: number of those labels that are right.
+        accuracy: accuracy of the given labels, as in `Forecast.accuracy`.
+        enough: the share of one query that is paid for in the worst case, at most 1.
+        gain: how far labels are above the search's floor; None without a floor.
     """
 
     mechanism: Mechanism
@@ -101,18 +102,18 @@ class Outcome:
 
     @property
     def order(self) -> float:
-        """Order of the first allowance: of a new budget, which has one, the order to set."""
+        """The order of the first allowance; a new budget has only one, and should be set with it."""
         return self.choice[0].order
 
     def rank(self, least: float) -> tuple[float, ...]:
-        """Return what is larger for a better outcome: right labels where enough of them are right."""
+        """Return a rank that is larger for a better outcome: by right labels if enough of them are right."""
         below = 0.0 if self.gain is None else min(self.gain - POINT, 0.0)
         good = self.accuracy >= least and self.right > 0 and not below
         near = min(self.accuracy / least if least else 1.0, 1.0) + self.enough + below
         return (1.0, self.right, self.accuracy) if good else (0.0, near, 0.0)
 
     def figures(self) -> dict[str, Any]:
-        """Return it in JSON's types."""
+        """Return the outcome in JSON's types."""
         return {
             "mechanism": self.mechanism.model_dump(),
             "order": sent_order(self.order),
@@ -126,7 +127,7 @@ class Outcome:
 
 
 def worst_rates(classes: int) -> Rates:
-    """Return what queries cost in the worst case, which sessions pay unless a policy says otherwise."""
+    """Return the worst-case cost of queries, which sessions pay unless a policy says otherwise."""
 
     def rate(mechanism: Mechanism, forecast: Forecast, allowance: Allowance) -> Rate:
         cost = mechanism.worst_case(allowance.order, allowance.sensitivity, classes=classes)
@@ -137,14 +138,14 @@ def worst_rates(classes: int) -> Rates:
 
 @dataclass(frozen=True)
 class Search:
-    """Judges settings on a sample of votes.
+    """A judge of settings on a sample of votes.
 
     Attributes:
-        forecaster: of the sample.
-        queries: how many may be asked at most.
-        least_accuracy: what labels must be right for at least, as `Forecast.accuracy`.
-        rates: what queries cost.
-        floor: that labels must be above; None: whatever they are worth is judged elsewhere.
+        forecaster: the sample's forecaster.
+        queries: maximum number of queries.
+        least_accuracy: minimum accuracy of the labels, as in `Forecast.accuracy`.
+        rates: the cost of queries.
+        floor: what the labels must exceed; None if their value is judged elsewhere.
     """
 
     forecaster: Forecaster
@@ -154,7 +155,7 @@ class Search:
     floor: Floor | None = None
 
     def outcome(self, mechanism: Mechanism, choice: Choice) -> Outcome:
-        """Return what one setting gives."""
+        """Return the outcome of one setting."""
         forecast = self.forecaster.forecast(mechanism)
         rates = [self.rates(mechanism, forecast, allowance) for allowance in choice]
         paid = min(rate.queries(one.rdp) for rate, one in zip(rates, choice, strict=True))
@@ -171,7 +172,7 @@ class Search:
         )
 
     def rank(self, outcome: Outcome) -> tuple[float, ...]:
-        """Return what is larger for a better outcome."""
+        """Return a rank that is larger for a better outcome."""
         return outcome.rank(self.least_accuracy)
 
     def good(self, outcome: Outcome) -> bool:
@@ -183,8 +184,8 @@ class Search:
     ) -> tuple[Place, Outcome]:
         """Return the best setting of a family, and its place on the axes.
 
-        Parameters are searched at one order, then orders with these parameters, in turns: no turn makes it
-        worse.
+        Parameters are searched at one order, then orders with these parameters, in turns; no turn makes the
+        result worse.
         """
         choice = max(choices, key=lambda one: min(each.rdp / each.order for each in one))
         place, found = self._at(family, choice, begin)
@@ -201,7 +202,7 @@ class Search:
         )
 
     def _best_order(self, found: Outcome, choices: Sequence[Choice]) -> Outcome:
-        """Return the best outcome of the same setting at nearby choices, in ever smaller strides."""
+        """Return the best outcome of the same setting at nearby choices, with ever smaller strides."""
         place = next(i for i, one in enumerate(choices) if one == found.choice)
         for stride in _STRIDES:
             while True:
@@ -224,7 +225,7 @@ class Point:
 
 
 Places = Mapping[int, Place]
-"""Of some families, by number, where to begin."""
+"""Starting places of some families, by number."""
 
 
 def frontier(
@@ -234,10 +235,10 @@ def frontier(
     on_step: Callable[[int, int], None] = lambda done, total: None,
     begin: Places | None = None,
 ) -> list[Point]:
-    """Return a point for each of SHARES of the purse, ascending; those that give no label have no outcomes.
+    """Return a point for each of SHARES of the purse, ascending; points that give no label have no outcomes.
 
-    The whole purse is searched from a coarse grid, or from where `begin` says; each smaller share from what
-    suits the one above.
+    The whole purse is searched from a coarse grid, or from the places in `begin`; each smaller share from the
+    best places of the one above.
     """
     known = dict(begin or {})
     points: list[Point] = []
@@ -256,23 +257,23 @@ def frontier(
 def best_of_each(
     search: Search, families: Sequence[Family], choices: Sequence[Choice], begin: Places
 ) -> Iterator[tuple[Place, Outcome]]:
-    """Yield the best setting of every family and its place; nothing where there is nothing to spend."""
+    """Yield the best setting of every family and its place; nothing if there is nothing to spend."""
     for i, family in enumerate(families if choices else ()):
         yield search.best(family, choices, [begin[i]] if i in begin else [])
 
 
 _MAX_TIMES = 2**14
-"""Times the budget that is looked up to."""
+"""Maximum multiple of the budget that is tried."""
 _PRECISION = 1.02
-"""Within which the least budget is told: a person reads it as advice."""
+"""Precision of the least sufficient budget, which people read as advice."""
 
 
 def no_label(search: Search, families: Sequence[Family], purse: Purse, advice: str) -> OstrakaError:
-    """Return the error for a budget that gives no label, which says what would.
+    """Return the error for a budget that gives no label; it says what would give one.
 
     Args:
-        search: that found none.
-        families: that were searched.
+        search: the search that found nothing.
+        families: the families that were searched.
         purse: what may be spent.
         advice: what else to do, such as to raise an option.
     """
@@ -295,7 +296,7 @@ def no_label(search: Search, families: Sequence[Family], purse: Purse, advice: s
 
 
 def _no_gain(floor: Floor, gain: float) -> OstrakaError:
-    """Return the error for votes that no budget makes worth anything."""
+    """Return the error for votes that are worth nothing at any budget."""
     balanced = ", balanced over classes" if floor.balanced else ""
     return OstrakaError(
         ErrorCode.BUDGET_TOO_SMALL,
@@ -306,12 +307,12 @@ def _no_gain(floor: Floor, gain: float) -> OstrakaError:
 
 
 def _least_share(search: Search, families: Sequence[Family], purse: Purse) -> float | None:
-    """Return how many times the purse suffices without a check, to 2%; None: not even _MAX_TIMES times."""
+    """Return the multiple of the purse that suffices without a check, to 2%; None: not even _MAX_TIMES."""
 
     def enough(share: float) -> bool:
         return any(search.good(one) for one in _whole(search, families, purse, share))
 
-    # First, since where no budget suffices, and noise is not why, every doubling would be tried in vain.
+    # Tried first: if no budget suffices, for a reason other than noise, every doubling would be in vain.
     if not enough(_MAX_TIMES):
         return None
     low = 1.0
@@ -326,9 +327,9 @@ def _least_share(search: Search, families: Sequence[Family], purse: Purse) -> fl
 
 
 def _whole(search: Search, families: Sequence[Family], purse: Purse, share: float) -> list[Outcome]:
-    """Return the best outcome of each family without a check, which are searched quickly."""
+    """Return the best outcome of each family without a check; these are quick to search."""
     fewest = min(len(family.axes) for family in families)
-    # Of a rare class a threshold alone may be right often enough, and it has an axis more than an argmax.
+    # For a rare class only a threshold may be right often enough; it has one axis more than an argmax.
     quick = [family for family in families if len(family.axes) == fewest or family.kind == "threshold"]
     choices = purse.choices(share)
     return [search.best(family, choices)[1] for family in quick if choices]

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from ostraka.common.planning.search.vote_sample import VoteSample
 
 KEPT = 0.95
-"""The share of the accuracy of votes without noise that labels keep at least, where nobody says."""
+"""The default minimum accuracy of labels, as a share of the accuracy of votes without noise."""
 
 
 class SearchOptions(BaseModel):
-    """Whether a search is asked for, and what it goes by."""
+    """Whether a search is requested, and its criteria."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -55,7 +55,7 @@ class SearchOptions(BaseModel):
     )
 
     def check(self) -> None:
-        """Raise `config.invalid` for options of a search where none is asked for."""
+        """Raise `config.invalid` for options of a search if no search is requested."""
         for name in ("teacher_accuracy", "positives", "least_accuracy", "own_accuracy"):
             if not self.search and getattr(self, name) is not None:
                 is_key = name in settings_keys(SearchOptions)
@@ -65,13 +65,13 @@ class SearchOptions(BaseModel):
     def sample(
         self, votes: Path | None, classes: int, teachers: int | None, *, several: bool | None
     ) -> tuple["VoteSample", int | None]:
-        """Return the votes to search on, and how many a file held; raise `config.invalid` for none.
+        """Return the votes to search on, and the number of queries in a file or None; raise `config.invalid`.
 
         Args:
             votes: a file of public or simulated votes.
-            classes: classes, or labels.
-            teachers: how many vote, where it is known.
-            several: whether a query has several labels; None: nobody says but what is given.
+            classes: number of classes, or of labels.
+            teachers: number of teachers, if it is known.
+            several: whether a query has several labels; None: the other options decide.
         """
         from ostraka.common.planning.search.vote_sample import assume_classes, assume_labels, read_sample
 
@@ -91,13 +91,13 @@ class SearchOptions(BaseModel):
         return assume_classes(classes, teachers, self._above_chance(classes)), None
 
     def least(self, forecaster: "Forecaster") -> float:
-        """Return what labels must be right for at least."""
+        """Return the minimum accuracy of labels."""
         if self.least_accuracy is not None:
             return self.least_accuracy
         return KEPT * forecaster.noiseless()
 
     def floor(self, sample: "VoteSample") -> "Floor":
-        """Return what labels must be above."""
+        """Return the accuracy that labels must exceed."""
         from ostraka.common.planning.search.floor import Floor
 
         return Floor.of(sample, self.own_accuracy, assumed=self.teacher_accuracy is not None)

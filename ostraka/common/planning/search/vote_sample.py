@@ -1,4 +1,4 @@
-"""Votes that a search judges mechanisms by: assumed of teachers, simulated, public, or from a file."""
+"""Votes by which a search judges mechanisms: assumed, simulated, public, or from a file."""
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,28 +11,28 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.archives import check_zip_file
 
 RARE_REST = 0.2
-"""Share that the most frequent class leaves to all others, below which accuracy says little."""
+"""Share of all classes but the most frequent one, below which accuracy says little."""
 CONCENTRATION = 4.0
-"""How alike queries are that are assumed. Votes of 250 MNIST teachers are best fitted by 6, of SVHN by 2."""
+"""How alike assumed queries are. Votes of 250 MNIST teachers are best fitted by 6, votes on SVHN by 2."""
 _MAX_BALLOTS = 4_000_000
-"""Of all teachers on all labels, a byte each: what a forecast takes grows with them."""
+"""Maximum number of votes of all teachers on all labels, a byte each; a forecast's cost grows with it."""
 _MIN_QUERIES = 100
-"""With fewer a share of right labels is uncertain by 5 in 100 and more, as a standard deviation."""
+"""With fewer, the share of right labels has a standard deviation of 5 in 100 and more."""
 _MAX_QUERIES = 1000
-"""With as many it is uncertain by 1.6 in 100; more take longer and change few choices."""
+"""With this many, the standard deviation is 1.6 in 100; more take longer and change few choices."""
 _SEED = 0
-"""Any seed will do; always the same, so that a search finds the same again."""
+"""An arbitrary constant seed, so that a search always finds the same."""
 
 
 @dataclass(frozen=True)
 class VoteSample:
-    """Queries that are like those to be asked.
+    """Queries that resemble those to be asked.
 
     Attributes:
         counts: votes for each class, or yeses for each label, float64 (Q, k).
-        teachers: how many voted.
+        teachers: number of voters.
         truth: the right class, int64 (Q,), or which labels are right, bool (Q, k).
-        ballots: of several labels each teacher's own, bool (teachers, Q, k); None where they are not known.
+        ballots: for several labels each teacher's own, bool (teachers, Q, k); None if they are not known.
     """
 
     counts: NDArray[np.float64] = field(repr=False)
@@ -42,7 +42,7 @@ class VoteSample:
 
     @property
     def classes(self) -> int:
-        """Classes, or labels."""
+        """Number of classes, or of labels."""
         return int(self.counts.shape[1])
 
     @property
@@ -52,7 +52,7 @@ class VoteSample:
 
     @property
     def has_rare_class(self) -> bool:
-        """Whether queries have one of two classes, of which one is rare."""
+        """Whether queries have one of two classes, and one class is rare."""
         return self.classes == 2 and not self.multi_label and 0 < self.rarer_share < RARE_REST
 
     @property
@@ -69,16 +69,17 @@ class VoteSample:
 
 
 def most_queries(teachers: int, classes: int) -> int:
-    """Return how many queries are enough to search on, and quick."""
+    """Return a number of queries that is enough for a search, and quick."""
     return int(np.clip(_MAX_BALLOTS // (teachers * classes), _MIN_QUERIES, _MAX_QUERIES))
 
 
 def assume_classes(classes: int, teachers: int, accuracy: float) -> VoteSample:
     """Return votes on classes by teachers of this mean accuracy.
 
-    Each query has its own chances of the classes, Dirichlet of mean `accuracy` for the right one and the rest
-    shared evenly, of concentration CONCENTRATION: so teachers err together, on some queries more than on
-    others. Given these, teachers vote independently. An assumption, fitted to two published sets of votes.
+    Each query has its own probabilities of the classes, Dirichlet with mean `accuracy` for the right one and
+    the rest shared evenly, and concentration CONCENTRATION. So teachers err together, on some queries more
+    than on others. Given these, teachers vote independently. This is an assumption, fitted to two published
+    sets of votes.
     """
     rng = np.random.default_rng(_SEED)
     queries = most_queries(teachers, classes)
@@ -90,10 +91,10 @@ def assume_classes(classes: int, teachers: int, accuracy: float) -> VoteSample:
 
 
 def assume_labels(labels: int, teachers: int, accuracy: float, positives: float) -> VoteSample:
-    """Return ballots on labels by teachers of this mean accuracy, of records with `positives` on average.
+    """Return ballots on labels by teachers of this mean accuracy, for records with `positives` on average.
 
-    Labels are independent, and so are teachers given each label's own chance to be told rightly, which is
-    Beta of mean `accuracy` and concentration CONCENTRATION. Real teachers agree more on whole sets.
+    Labels are independent. Teachers are independent given each label's own probability of a right vote, which
+    is Beta with mean `accuracy` and concentration CONCENTRATION. Real teachers agree more on whole sets.
     """
     rng = np.random.default_rng(_SEED)
     queries = most_queries(teachers, labels)
@@ -112,11 +113,11 @@ def _chances(rng: np.random.Generator, mean: NDArray[np.float64]) -> NDArray[np.
 
 
 VOTES = "votes"
-"""The array that an .npy file holds, which has no name there."""
+"""The name given to the array of an .npy file, which has no names."""
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
-    """Return the arrays of a file by name; raise `data.missing` or `data.unreadable` where there are none."""
+    """Return the arrays of a file by name; raise `data.missing` or `data.unreadable` if it has none."""
     try:
         if is_zipfile(path):
             check_zip_file(path)
@@ -133,7 +134,7 @@ def read_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
 def finite(array: NDArray[np.generic] | None, path: Path, name: str) -> NDArray[np.float64]:
     """Return an array of a file as numbers.
 
-    Raises `data.missing` where there is none, `data.not_numeric` or `data.nan` for what is not a number.
+    Raises `data.missing` if there is none, `data.not_numeric` or `data.nan` for values that are not numbers.
     """
     if array is None:
         raise OstrakaError(ErrorCode.DATA_MISSING, f"{path} holds no array {name}; add it.")
@@ -146,7 +147,7 @@ def finite(array: NDArray[np.generic] | None, path: Path, name: str) -> NDArray[
 
 
 def wrong_shape(path: Path, name: str, wanted: str, found: NDArray[np.generic]) -> OstrakaError:
-    """Return the error for an array that is not of the `wanted` shape."""
+    """Return the error for an array that does not have the `wanted` shape."""
     shape = " x ".join(map(str, found.shape))
     return OstrakaError(ErrorCode.DATA_SHAPE, f"{path}: {name} must be {wanted} numbers, is {shape}.")
 
@@ -158,17 +159,17 @@ LABELS = "labels"
 def read_sample(
     path: Path, classes: int, teachers: int | None, *, several: bool | None = None
 ) -> tuple[VoteSample, int]:
-    """Return public or simulated votes, thinned to as many as are searched quickly, and how many there were.
+    """Return public or simulated votes, thinned for a quick search, and how many queries there were.
 
-    The file is an .npy of counts (queries, classes), or an .npz of these as `votes`, or of each teacher's
-    `ballots` (teachers, queries, labels), 0 or 1. `labels` of an .npz says what is right: a class (queries,),
-    or 0 or 1 for each label (queries, labels); without it, that is what most teachers say.
+    The file is an .npy of counts (queries, classes), or an .npz with these as `votes`, or with each teacher's
+    `ballots` (teachers, queries, labels), 0 or 1. `labels` in an .npz gives the truth: a class (queries,), or
+    0 or 1 for each label (queries, labels). Without it, the majority of teachers counts as the truth.
 
     Args:
-        path: of the file.
-        classes: classes, or labels.
-        teachers: how many vote, where somebody says it; counts of labels do not say it themselves.
-        several: whether a query has several labels; None: it has where the file holds ballots.
+        path: the file.
+        classes: number of classes, or of labels.
+        teachers: number of voters, if it is known; counts of labels do not determine it.
+        several: whether a query has several labels; None: it has if the file contains ballots.
 
     Raises:
         OstrakaError: `data.*` for a file that cannot be read or does not fit.
@@ -197,7 +198,7 @@ def read_sample(
 
 
 def read_counts(arrays: dict[str, NDArray[np.generic]], path: Path, width: int) -> NDArray[np.float64]:
-    """Return the votes of a file, counts (queries, `width`); raise `data.*` where they do not fit."""
+    """Return the votes of a file, counts (queries, `width`); raise `data.*` if they do not fit."""
     counts = finite(arrays.get(VOTES), path, VOTES)
     if counts.ndim != 2 or counts.shape[1] != width or not len(counts):
         raise wrong_shape(path, VOTES, f"queries x {width}", counts)
@@ -207,11 +208,11 @@ def read_counts(arrays: dict[str, NDArray[np.generic]], path: Path, width: int) 
 
 
 def count_voters(path: Path, counts: NDArray[np.float64], told: int | None, *, several: bool) -> int:
-    """Return how many teachers made these counts, of which queries have one class, or `several` labels.
+    """Return how many teachers made these counts; their queries have one class, or `several` labels.
 
     Raises:
-        OstrakaError: `config.invalid` where nobody says how many voted on labels, `data.shape` where rows are
-            of different or other numbers than `told`.
+        OstrakaError: `config.invalid` if the number of voters on labels is unknown; `data.shape` if rows have
+            different numbers of votes, or another number than `told`.
     """
     if several:
         if told is None:
@@ -249,7 +250,7 @@ def _truth(
     *,
     multi_label: bool,
 ) -> NDArray[np.int64] | NDArray[np.bool_]:
-    """Return what is right; without labels, what most teachers say."""
+    """Return the truth; without labels, what the majority of teachers says."""
     if labels is None:
         return 2 * counts > teachers if multi_label else counts.argmax(axis=1)
     given = finite(labels, path, LABELS)

@@ -1,4 +1,4 @@
-"""The cost of Confident GNMax: the check for every query asked, the argmax for each one answered."""
+"""The cost of Confident GNMax: the check for every query, and the argmax for each answered query."""
 
 from __future__ import annotations
 
@@ -46,10 +46,11 @@ def threshold_rdp(
     influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
 ) -> Floats:
-    """Return the rdp (Q, R) of saying whether max_j n_j + N(0, sigma^2) >= threshold.
+    """Return the rdp (Q, R) of publishing whether max_j n_j + N(0, sigma^2) >= threshold.
 
-    One vote moves the largest count by at most one, half of what it moves between two classes, so the worst
-    case is orders * (u/sigma)^2 / 2 for a sensitivity of u. Arguments and errors are those of `gnmax_rdp`.
+    One vote moves the largest count by at most one, half of its effect on two classes. The worst case is
+    therefore orders * (u/sigma)^2 / 2 for a sensitivity of u. Arguments and errors are the same as in
+    `gnmax_rdp`.
     """
     counts = check_votes(votes)
     at = check_orders(orders)
@@ -68,7 +69,7 @@ def threshold_rdp(
 def log_q_check(votes: Floats, threshold: float, sigma: float, lattice: float) -> Floats:
     """Bound (Q,) the log probability of the check's less likely outcome.
 
-    On a lattice the threshold lies one step closer on either side (docs/accounting.md).
+    On a lattice the threshold is one step closer on either side (docs/accounting.md).
     """
     distance = np.abs(votes.max(axis=1) - threshold)
     log_q = np.asarray(log_ndtr((lattice - distance) / sigma), dtype=np.float64)
@@ -88,13 +89,14 @@ def confident_rdp(
     influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
 ) -> Floats:
-    """Return the rdp (Q, R) of Confident GNMax: the check's, plus GNMax's where `answered` (Q,).
+    """Return the rdp (Q, R) of Confident GNMax: the check's cost, plus GNMax's cost where `answered` (Q,).
 
-    Arguments and errors are those of `threshold_rdp` (sigma1) and `gnmax_rdp` (sigma2). Under "exact" a row
-    is the charge for its check's outcome, of a pair fixed by the votes and the order alone; the pairs, one
-    for every query, keep a filter's promise (docs/accounting.md, own derivation): their sum may be taken, the
-    minimum with another bound may not. No charge exceeds what `reservation` says for its outcome. Where the
-    released `labels` (Q,) are given, a row is the charge of its label, as `confident_charges` has it.
+    Arguments and errors are the same as in `threshold_rdp` (sigma1) and `gnmax_rdp` (sigma2). Under "exact" a
+    row is the charge for its check's outcome, one of a pair of charges that only the votes and the order fix.
+    The pairs, one per query, satisfy the condition of a filter (docs/accounting.md, own derivation): you may
+    add them up, but you may not take the minimum with another bound. No charge exceeds `reservation` for its
+    outcome. If the released `labels` (Q,) are given, a row is the charge of its label, as in
+    `confident_charges`.
     """
     counts = check_votes(votes)
     mask = check_answered(answered, len(counts))
@@ -120,11 +122,12 @@ def confident_charges(
     influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
 ) -> LabelCharges:
-    """Return what each outcome of Confident GNMax costs: the failed check, and every label.
+    """Return the cost of each outcome of Confident GNMax: the failed check, and every label.
 
-    Arguments and errors are those of `confident_rdp`. The charges of a query are fixed by its votes and the
-    order alone, keep a filter's promise together, and the expected one is the least there is, to about
-    1e-3 of it (docs/accounting.md, own derivation). None exceeds what is reserved for an answered query.
+    Arguments and errors are the same as in `confident_rdp`. The charges of a query are fixed by its votes and
+    the order alone. Together they satisfy the condition of a filter, and the expected charge is the smallest
+    possible one, to a relative error of about 1e-3 (docs/accounting.md, own derivation). No charge exceeds
+    the reservation for an answered query.
     """
     counts = check_votes(votes)
     asked = CheckThenArgmax.of(counts, counts, threshold, sigma1, sigma2, orders, influence, lattice)
@@ -133,11 +136,11 @@ def confident_charges(
 
 @dataclass(frozen=True)
 class CheckThenArgmax:
-    """Checked arguments of a noisy check, and of GNMax about the same votes where it passes.
+    """Validated arguments of a noisy check followed by GNMax on the same votes where the check passes.
 
     Attributes:
         votes: counts (Q, k).
-        check: of the largest of the votes, or of what a mechanism makes of them.
+        check: the check of the largest vote count, or of values that a mechanism derives from the votes.
         sigma: deviation of the noise on each count of the argmax, in votes.
         orders: Renyi orders (R,).
         influence: what one unit can change in one query.
@@ -161,7 +164,7 @@ class CheckThenArgmax:
         influence: Influence,
         lattice: float,
     ) -> Self:
-        """Return the arguments; the check is of `values` (Q, k). Raises `InputError` for a malformed one."""
+        """Return the validated arguments; the check looks at `values` (Q, k). Raises `InputError`."""
         check = NoisyCheck(
             values,
             check_scalar("threshold", threshold, positive=False),
@@ -171,7 +174,7 @@ class CheckThenArgmax:
         return cls(votes, check, check_scalar("sigma2", sigma2), check_orders(orders), influence)
 
     def reservation(self) -> Charges:
-        """Return the charges that hold for every histogram."""
+        """Return charges that are valid for every histogram."""
         return reservation(
             len(self.votes),
             self.votes.shape[1],
@@ -182,7 +185,7 @@ class CheckThenArgmax:
         )
 
     def charges_by_label(self) -> LabelCharges:
-        """Return what each outcome costs: the failed check, and every label."""
+        """Return the cost of each outcome: the failed check, and every label."""
         return labels_and_check_exact(
             self.votes, self.check, self.sigma, self.orders, self.influence, self.reservation()
         )
@@ -196,19 +199,19 @@ def reservation(
     sensitivity: float,
     lattice: float,
 ) -> Charges:
-    """Return charges (Q, R) for a failed and a passed check that hold for every histogram.
+    """Return charges (Q, R) for a failed and a passed check that are valid for every histogram.
 
     Args:
         queries: rows Q.
-        width: counts of which the largest is released.
+        width: number of counts in the argmax.
         sigmas: deviations in votes of the noise of the check and of each count of the argmax.
         orders: Renyi orders (R,).
         sensitivity: what one unit can change in one query, in votes.
         lattice: step of the noise in votes; 0 for continuous noise.
 
-    A passed check costs what is reserved for a query: the costliest answer with two outcomes
-    (`two_outcomes_rdp`) and the costliest argmax (`argmax_bound`). A failed one costs no more, nor more than
-    orders * (sensitivity/sigma)^2 / 2, which leaves room for passed ones to cost less.
+    A passed check costs the reservation of a query: the costliest answer with two outcomes
+    (`two_outcomes_rdp`) plus the costliest argmax (`argmax_bound`). A failed check costs no more than that,
+    and no more than orders * (sensitivity/sigma)^2 / 2, so passed checks can cost less.
     """
     shift = sensitivity / sigmas[0]
     moved = sensitivity / sigmas[1]

@@ -27,12 +27,12 @@ from ostraka.guardian.accounting.numerics.arguments import (
 from ostraka.guardian.accounting.numerics.intervals import Interval
 
 MIN_STEPS = 4.0
-"""Noise narrower than this many lattice steps is charged the worst case: from here on sums over the lattice
-are integrals up to a factor of 1 + 1e-136 (docs/accounting.md, lattice of the ring)."""
+"""The least width of the noise in lattice steps; narrower noise is charged the worst case. From here on sums
+over the lattice equal integrals up to a factor of 1 + 1e-136 (docs/accounting.md, lattice of the ring)."""
 
 _FAR = -11.75
-"""The 12 deviations that `check_ring` leaves a draw, less the one step that a lattice may round: at most 1/4
-of a deviation at `MIN_STEPS` (docs/accounting.md, lattice, step 5)."""
+"""The 12 deviations that `check_ring` leaves for a draw, minus the one step that a lattice may round: at most
+1/4 of a deviation at `MIN_STEPS` (docs/accounting.md, lattice, step 5)."""
 _LOG_FAR = float(log_ndtr(_FAR))
 
 
@@ -52,16 +52,16 @@ def gnmax_rdp(
         votes: counts (Q, k), not negative.
         sigma: standard deviation of the noise on each count, in votes.
         orders: Renyi orders (R,), above 1.
-        labels: the released ones (Q,); where they are given, "exact" charges as `gnmax_charges` does.
+        labels: the released labels (Q,); if they are given, "exact" charges as `gnmax_charges` does.
         bound: "worst_case", orders * (u/sigma)^2 for a sensitivity of u (Papernot et al. 2018, Lemma 8);
-            "theorem6", which bounds D(M(D) || M(D')) alone; or "exact", the divergence itself in both
+            "theorem6", which bounds D(M(D) || M(D')) only; or "exact", the divergence itself in both
             directions, and for several votes of one unit an upper bound of it. No bound exceeds the worst
             case.
         influence: what one unit can change in one query.
         lattice: step of the noise in votes; 0 for the papers' continuous noise.
 
     Raises:
-        InputError: where an argument is malformed.
+        InputError: if an argument is malformed.
     """
     counts = check_votes(votes)
     at = check_orders(orders)
@@ -88,10 +88,10 @@ def gnmax_charges(
     influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
 ) -> LabelCharges:
-    """Return what each label costs that GNMax may release; none exceeds the worst case of an argmax.
+    """Return the cost of each label that GNMax may release; none exceeds the worst case of an argmax.
 
-    Arguments and errors are those of `gnmax_rdp`. The charges of a query keep a filter's promise together, as
-    those of `confident_charges` do (docs/accounting.md, own derivation).
+    Arguments and errors are the same as in `gnmax_rdp`. Together the charges of a query satisfy the condition
+    of a filter, as in `confident_charges` (docs/accounting.md, own derivation).
     """
     counts = check_votes(votes)
     at = check_orders(orders)
@@ -105,9 +105,9 @@ def gnmax_charges(
 
 
 def log_q_argmax(votes: Floats, sigma: float, lattice: float) -> Floats:
-    """Bound (Q,) the log probability that another class than the plurality is released.
+    """Bound (Q,) the log probability that a class other than the plurality is released.
 
-    The union bound of Papernot et al. 2018, Lemma 3, and at most 1 - 1/k because the plurality is the
+    This is the union bound of Papernot et al. 2018, Lemma 3, and at most 1 - 1/k because the plurality is the
     likeliest outcome. On a lattice every gap is taken one step smaller, which covers discreteness and ties,
     and the chance that a count wraps around the ring is added (docs/accounting.md).
     """
@@ -119,7 +119,7 @@ def log_q_argmax(votes: Floats, sigma: float, lattice: float) -> Floats:
 
 
 def with_lattice(log_q: Floats, sigma: float, lattice: float, draws: int) -> Floats:
-    """Add to `log_q` that one of `draws` lies beyond 12 sigma; 0 (no bound) where sigma is too narrow."""
+    """Add the chance that one of `draws` exceeds 12 sigma; return 0 (no bound) where sigma is too narrow."""
     if lattice == 0:
         return log_q
     if sigma < MIN_STEPS * lattice:
@@ -128,7 +128,7 @@ def with_lattice(log_q: Floats, sigma: float, lattice: float, draws: int) -> Flo
 
 
 def with_lattice_enclosed(log_q: Interval, sigma: float, lattice: float, draws: int) -> Interval:
-    """Return what holds `with_lattice` of all that `log_q` holds."""
+    """Return an interval that contains `with_lattice` of every value in `log_q`."""
     if lattice == 0:
         return log_q
     if sigma < MIN_STEPS * lattice:

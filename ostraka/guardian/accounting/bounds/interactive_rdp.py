@@ -1,4 +1,4 @@
-"""The cost of Interactive GNMax: a check against what a student believes, and the argmax where it passed."""
+"""The cost of Interactive GNMax: a check against a student's prediction, and the argmax where it passed."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def interactive_rdp(
 ) -> Floats:
     """Return the rdp (Q, R) of a check on max_j (n_j - n p_j), and of GNMax where `answered` (Q,).
 
-    n is the sum of a query's votes, and `scores` (Q, k) are the student's probabilities p in [0, 1], which do
-    not depend on the private records. One vote moves the check's largest difference by at most one, so it
-    costs as much as Confident's at worst: orders * (u/sigma1)^2 / 2 for every query, and GNMax's when
-    answered (Papernot et al. 2018, Algorithm 2; docs/accounting-mechanisms.md). Under "exact" a row is the
-    charge for its check's outcome and at most what `reservation` says; with released `labels` it is as
-    `interactive_charges` has it. On a lattice votes and scores are multiples of its step, and n (1 - p_j) is
-    rounded down to it, as it is released. Other arguments and errors are those of `confident_rdp`.
+    n is the sum of a query's votes. `scores` (Q, k) are the student's probabilities p in [0, 1], which do not
+    depend on the private records. One vote moves the check's largest difference by at most one, so the worst
+    case equals Confident's: orders * (u/sigma1)^2 / 2 for every query, plus GNMax's cost when answered
+    (Papernot et al. 2018, Algorithm 2; docs/accounting-mechanisms.md). Under "exact" a row is the charge for
+    its check's outcome, and at most `reservation`; with released `labels` it is the charge of
+    `interactive_charges`. On a lattice votes and scores are multiples of its step, and n (1 - p_j) is rounded
+    down to it, as in the release. Other arguments and errors are the same as in `confident_rdp`.
     """
     counts = check_votes(votes)
     mask = check_answered(answered, len(counts))
@@ -84,9 +84,9 @@ def interactive_charges(
     influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
 ) -> LabelCharges:
-    """Return what each outcome of Interactive GNMax costs, as `confident_charges` does for its check.
+    """Return the cost of each outcome of Interactive GNMax, as `confident_charges` does for its check.
 
-    Arguments and errors are those of `interactive_rdp`.
+    Arguments and errors are the same as in `interactive_rdp`.
     """
     counts = check_votes(votes)
     differences = _differences(counts, scores, check_lattice(lattice))
@@ -108,7 +108,7 @@ def _differences(votes: Floats, scores: ArrayLike, lattice: float) -> Floats:
 
 
 def _shares(n: Floats, parts: Floats, lattice: float) -> Floats:
-    """Return n times parts (Q, k), rounded down to the lattice; that of whole votes lies on it."""
+    """Return n times parts (Q, k), rounded down to the lattice; for whole votes the result lies on it."""
     whole = np.floor(n)
     rest = (n - whole) * parts
     return whole * parts + (np.floor(rest / lattice) * lattice if lattice > 0 else rest)

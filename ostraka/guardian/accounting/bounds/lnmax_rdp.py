@@ -20,8 +20,8 @@ from ostraka.guardian.accounting.numerics.intervals import Interval
 from ostraka.guardian.accounting.numerics.moments import log_moments
 
 _LARGE = 30.0
-"""Logarithms above which a sum is made of logarithms. What exceeds 1 by little keeps its digits as such; at
-e^30 both ways are exact, and exponentials overflow at e^709 only."""
+"""Logarithms above this value are summed as logarithms. A sum that exceeds 1 by little keeps its digits in
+the direct form. At e^30 both ways are exact, and exponentials overflow only at e^709."""
 
 
 def lnmax_rdp(
@@ -36,11 +36,12 @@ def lnmax_rdp(
     """Return the rdp (Q, R) of releasing the argmax of counts with Laplace noise of scale 1/`gamma` votes.
 
     One vote moves two counts by one: the release is e-close with e = 2 gamma for each. `bound` is
-    "worst_case", that of two counts with Laplace noise (Mironov 2017, Proposition 6); "theorem6", the first
-    PATE paper's data-dependent bound (Papernot et al. 2017, Theorem 3), which bounds D(M(D) || M(D')) alone;
-    or "exact", the largest divergence in both directions of all e-close pairs that release something else
-    than the plurality with at most the probability on these votes (own derivation, docs/accounting-
-    mechanisms.md). No bound exceeds the worst case. Other arguments and errors are those of `gnmax_rdp`.
+    "worst_case", the bound of two counts with Laplace noise (Mironov 2017, Proposition 6); "theorem6", the
+    first PATE paper's data-dependent bound (Papernot et al. 2017, Theorem 3), which bounds D(M(D) || M(D'))
+    only; or "exact", the largest divergence in both directions of all e-close pairs that release a class
+    other than the plurality with at most the probability on these votes (own derivation,
+    docs/accounting-mechanisms.md). No bound exceeds the worst case. Other arguments and errors are the same
+    as in `gnmax_rdp`.
     """
     counts = check_votes(votes)
     at = check_orders(orders)
@@ -58,10 +59,11 @@ def lnmax_rdp(
 
 
 def log_q_laplace(votes: Floats, gamma: float, lattice: float) -> Floats:
-    """Bound (Q,) the log probability that another class than the plurality is released.
+    """Bound (Q,) the log probability that a class other than the plurality is released.
 
-    The union over the others of P(X - Y >= gap), ties counted in full (Papernot et al. 2017, Lemma 4, for
-    continuous noise; own derivation for the lattice), and at most 1 - 1/k: the plurality is likeliest.
+    This is the union over the other classes of P(X - Y >= gap), with ties counted in full (Papernot et al.
+    2017, Lemma 4, for continuous noise; own derivation for the lattice), and at most 1 - 1/k because the
+    plurality is the likeliest outcome.
     """
     gaps = votes.max(axis=1, keepdims=True) - votes
     kept = np.exp(-gamma * lattice)
@@ -89,9 +91,10 @@ def _theorem3(log_q: Floats, close: float, orders: Floats) -> Floats:
 
 
 def theorem3_enclosed(log_q: Interval, close: Interval, order: float) -> Interval:
-    """Return what holds the first PATE paper's bound at one order, infinite where it is not proved.
+    """Return an interval that contains the first PATE paper's bound at one order, infinite if not proved.
 
-    Of what holds `log_q` (Q,) and `close`; where rounding leaves open whether it is proved, up to infinity.
+    `log_q` (Q,) and `close` are intervals. Where rounding leaves open whether the bound is proved, the
+    interval extends to infinity.
     """
     with np.errstate(all="ignore"):
         limit = -close.logaddexp(Interval.of(0.0))

@@ -1,4 +1,4 @@
-"""The cost of releasing bits of many labels, of asking of each whether its votes agree, or of both."""
+"""The cost of releasing bits of many labels, of checking whether votes on each label agree, or of both."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def release_rdp(
 ) -> Floats:
     """Return the rdp (Q, R) of `release` for all labels of each query together.
 
-    "exact" holds in both directions, for one neighbour that moves checks and bits of all labels; "theorem6"
-    in one direction, label by label. Neither exceeds "worst_case".
+    "exact" is valid in both directions, for one neighbour that moves checks and bits of all labels;
+    "theorem6" in one direction, label by label. Neither exceeds "worst_case".
     """
     at = check_orders(orders)
     name = check_bound(bound)
@@ -66,7 +66,7 @@ def _block_rdp(votes: LabelVotes, release: Release, change: Change, orders: Floa
 
 
 def _error(votes: LabelVotes, release: Release, most: float) -> Floats:
-    """Bound the error (Q, k) of each label's log probabilities that the lattice and rounding make."""
+    """Bound the error (Q, k) that the lattice and rounding cause in each label's log probabilities."""
     error = np.zeros_like(votes.positives)
     if release.vote is not None:
         deviation = math.sqrt(2) * release.vote
@@ -81,7 +81,7 @@ def _error(votes: LabelVotes, release: Release, most: float) -> Floats:
 def apart_rdp(
     votes: LabelVotes, release: Release, change: Change, orders: Floats, *, theorem: bool = False
 ) -> Floats:
-    """Return the worst case (Q, R), or theorem6's direction and never above it where `theorem` is set."""
+    """Return the worst case (Q, R), or with `theorem` theorem6's direction, never above the worst case."""
     rdp = np.zeros((len(votes.positives), len(orders)))
     if release.vote is not None:
         rdp += _votes(votes, release, release.vote, change, orders, theorem)
@@ -107,7 +107,7 @@ def _votes(
 def _checks(
     votes: LabelVotes, release: Release, sigma: float, change: Change, orders: Floats, theorem: bool
 ) -> Floats:
-    """Return the cost of the checks of all labels, whatever came of them."""
+    """Return the cost of the checks of all labels, whatever their outcomes."""
     each, together = _two_outcomes(votes, change, orders, 1 / sigma, release.lattice / sigma)
     total = np.broadcast_to(votes.positives.shape[1] * each, (len(votes.positives), len(orders)))
     if theorem:
@@ -154,10 +154,10 @@ def multilabel_check_rdp(
 ) -> Floats:
     """Return the rdp (Q, R) of the checks of all k labels of each query, whatever their outcomes.
 
-    The worst case is k times the costliest answer with two outcomes, one draw being moved by at most one
-    vote, and with `tau` at most orders (tau sensitivity/sigma)^2. Algorithm 2 of Dziedzic et al. 2023, read
-    with Confident's cost of one check, charges too little (docs/errata.md). Other arguments and errors are
-    those of `binary_rdp`.
+    The worst case is k times the costliest answer with two outcomes, because one vote moves one draw by at
+    most one. With `tau` it is at most orders (tau sensitivity/sigma)^2. Algorithm 2 of Dziedzic et al. 2023,
+    read with Confident's cost of one check, charges too little (docs/errata.md). Other arguments and errors
+    are the same as in `binary_rdp`.
     """
     change = Change(influence, tau)
     votes = label_votes(positives, n, change)
@@ -184,20 +184,20 @@ def binary_rdp(
 ) -> Floats:
     """Return the rdp (Q, R) of releasing the bits of the k labels of each query, never above the worst case.
 
-    Own derivation, proved in docs/accounting-multilabel.md; Definitions 4 and 7 of Dziedzic et al. 2023 do
-    not hold (docs/errata.md). Orders, influence, lattice and errors are those of `gnmax_rdp`.
+    Own derivation, proved in docs/accounting-multilabel.md; Definitions 4 and 7 of Dziedzic et al. 2023 are
+    wrong (docs/errata.md). Orders, influence, lattice and errors are the same as in `gnmax_rdp`.
 
     Args:
         positives: votes for each label (Q, k), whole unless clipped or weighted.
         n: votes on each label, a number or (Q, k).
         sigma: standard deviation of the noise on positives and on negatives, in votes.
         orders: as for `gnmax_rdp`.
-        answered: which labels were answered (Q, k), by what is public; none: all.
+        answered: which labels were answered (Q, k), from public values; None means all.
         bound: "worst_case", k times the costliest answer with two outcomes (`two_outcomes_rdp`), and with
             `tau` at most 2 orders (tau sensitivity/sigma)^2; "theorem6", the papers' bound on each label,
-            which holds for D(M(D) || M(D')) alone; or "exact", both directions of the divergence itself,
+            which is valid for D(M(D) || M(D')) only; or "exact", both directions of the divergence itself,
             and with `tau` a bound on what one ballot can flip over all labels at once.
-        tau: largest L2 norm of one teacher's ballot, at most sqrt(k); None where ballots are not clipped.
+        tau: largest L2 norm of one teacher's ballot, at most sqrt(k); None if ballots are not clipped.
         influence: as for `gnmax_rdp`.
         lattice: as for `gnmax_rdp`.
     """
@@ -220,8 +220,8 @@ def bit_above_rdp(
 ) -> Floats:
     """Return the rdp (Q, R) of whether noisy positives lead noisy negatives by `lead` votes (Q,), or more.
 
-    A lead that is public shifts the number that `binary_rdp` decides by, whose proof holds for every number
-    (docs/accounting-multilabel.md); other arguments and errors are its own, of one label (Q,).
+    A public lead shifts the number that `binary_rdp` decides by, and the proof of `binary_rdp` is valid for
+    every number (docs/accounting-multilabel.md). Other arguments and errors are the same, for one label (Q,).
     """
     change = Change(influence, None)
     votes = label_votes(np.reshape(positives, (-1, 1)), np.reshape(n, (-1, 1)), change)
@@ -246,7 +246,7 @@ def binary_and_check_rdp(
 ) -> Floats:
     """Return the rdp (Q, R) of each label's check, plus its bit where the label was `answered` (Q, k).
 
-    Arguments and errors are those of `multilabel_check_rdp` (sigma1) and `binary_rdp` (sigma2). Under
+    Arguments and errors are the same as in `multilabel_check_rdp` (sigma1) and `binary_rdp` (sigma2). Under
     "exact" a label's check and bit are charged for the same neighbour and direction, which is less than the
     sum of two largest divergences.
     """

@@ -44,13 +44,13 @@ def noise_cluster_rdp(
     influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
 ) -> Floats:
-    """Return the rdp (R,) of labelling every cluster: what one whole batch costs, not one query.
+    """Return the rdp (R,) of labelling every cluster: the cost of a whole batch, not of one query.
 
-    A record lies in one cell of `counts` (clusters, k), so of all clusters it moves at most two counts by
-    one. A neighbour's record may lie in another cluster under adjacency "record", and stays where it is under
-    "label". `bound` is as for `gnmax_rdp`, over all neighbours (own derivation, docs/accounting-
-    mechanisms.md); the worst case is charged for several records of one unit, and by "exact" for more than
-    128 classes. Other arguments and errors are those of `gnmax_rdp`.
+    A record lies in one cell of `counts` (clusters, k), so over all clusters it moves at most two counts by
+    one. Under adjacency "record" a neighbour's record may lie in another cluster; under "label" it stays in
+    its cluster. `bound` is as for `gnmax_rdp`, over all neighbours (own derivation,
+    docs/accounting-mechanisms.md). Several records of one unit are charged the worst case, and so is "exact"
+    for more than 128 classes. Other arguments and errors are the same as in `gnmax_rdp`.
     """
     records = check_matrix("counts", counts, least=2)
     at = check_orders(orders)
@@ -74,7 +74,7 @@ def noise_cluster_rdp(
 
 
 def _across(counts: Floats, sigma: float, orders: Floats, moved: float, lattice: float) -> Floats:
-    """Return the largest rdp (R,) of neighbours whose record leaves one cluster and lies in another."""
+    """Return the largest rdp (R,) over neighbours whose record moves from one cluster to another."""
     widest = float(np.ptp(counts, axis=1).max()) / sigma
     if counts.shape[1] > MAX_CLASSES or widest > FARTHEST:
         return np.full(len(orders), np.inf)
@@ -89,9 +89,9 @@ def _across(counts: Floats, sigma: float, orders: Floats, moved: float, lattice:
 def _one_count(
     counts: Floats, sigma: float, orders: Floats, moved: float, lattice: float
 ) -> tuple[Floats, Floats]:
-    """Return the largest rdp (2, C, R) where a cluster lost a record, and where it got one.
+    """Return the largest rdp (2, C, R) where a cluster lost a record, and where it gained a record.
 
-    D(P || R) comes first, P being what these counts release, then D(R || P).
+    D(P || R) comes first, then D(R || P); P is the release of these counts.
     """
     top = counts.max(axis=1)
     gaps = (top[:, None] - counts) / sigma
@@ -132,7 +132,7 @@ def _two_clusters(fewer: Floats, more: Floats) -> Floats:
 
 
 def _blocks(counts: Floats, sigma: float, moved: float) -> Iterator[NDArray[np.intp]]:
-    """Yield rows that lie about as far apart and fit together into a fixed amount of memory."""
+    """Yield rows with a similar spread of counts that fit together into a fixed amount of memory."""
     classes = counts.shape[1]
     order = np.argsort(np.ptp(counts, axis=1), kind="stable")
     while order.size:

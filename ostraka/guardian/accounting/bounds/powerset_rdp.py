@@ -1,4 +1,4 @@
-"""The cost of Powerset: argmax over label sets of count + N(0, sigma^2), most sets without a vote."""
+"""The cost of Powerset: argmax over label sets of count + N(0, sigma^2), where most sets have no vote."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def powerset_rdp(
 ) -> Floats:
     """Return the rdp (Q, R) of releasing the label set with the most noisy votes, of all 2^k.
 
-    `counts` are votes of the label sets that got any, (Q, seen), entries of 0 ignored; of `k` labels one set
-    has at most `max_positives`, where ballots have a limit (Dziedzic et al. 2023, appendix I.2). `bound` is
-    as for `gnmax_rdp`, "theorem6" being Proposition B.1 there and "exact" an own derivation (docs/accounting-
-    mechanisms.md), which falls back to the worst case for more than 2^256 sets and more than 128 different
-    kinds of counts. Other arguments and errors are those of `gnmax_rdp`.
+    `counts` (Q, seen) are the votes of the label sets that received any; entries of 0 are ignored. If ballots
+    have a limit, a set contains at most `max_positives` of the `k` labels (Dziedzic et al. 2023, appendix
+    I.2). `bound` is as for `gnmax_rdp`: "theorem6" is Proposition B.1 there, and "exact" is an own derivation
+    (docs/accounting-mechanisms.md), which falls back to the worst case for more than 2^256 sets and more than
+    128 different kinds of counts. Other arguments and errors are the same as in `gnmax_rdp`.
     """
     votes = check_matrix("counts", counts)
     at = check_orders(orders)
@@ -75,8 +75,8 @@ def powerset_and_check_rdp(
 ) -> Floats:
     """Return the rdp (Q, R) of a check on the largest count, and of Powerset where `answered` (Q,).
 
-    Arguments and errors are those of `threshold_rdp` (sigma1) and `powerset_rdp` (sigma2). Under "exact" a
-    row is the charge for its check's outcome and at most what `reservation` says, as in `confident_rdp`.
+    Arguments and errors are the same as in `threshold_rdp` (sigma1) and `powerset_rdp` (sigma2). Under
+    "exact" a row is the charge for its check's outcome and at most `reservation`, as in `confident_rdp`.
     """
     votes = check_matrix("counts", counts)
     at = check_orders(orders)
@@ -99,7 +99,7 @@ def powerset_and_check_rdp(
 
 
 def check_sets(counts: Floats, k: int, max_positives: int | None) -> int:
-    """Return how many label sets there are; refuse more of them with votes than that."""
+    """Return the number of label sets; raise if more sets than that have votes."""
     labels = check_whole("k", k, least=1)
     if max_positives is None:
         sets = 1 << labels
@@ -113,9 +113,10 @@ def check_sets(counts: Floats, k: int, max_positives: int | None) -> int:
 
 
 def log_q_sets(counts: Floats, sets: int, sigma: float, lattice: float) -> Floats:
-    """Bound (Q,) the log probability that another set than the plurality is released, by the union bound.
+    """Bound (Q,) the log probability that a set other than the plurality is released, by the union bound.
 
-    All sets without a vote lie as far below the plurality; on a lattice as in `log_q_argmax`.
+    All sets without a vote have the same distance to the plurality; the lattice is treated as in
+    `log_q_argmax`.
     """
     queries = np.arange(len(counts))
     top = counts.max(axis=1)

@@ -1,6 +1,6 @@
-"""Smooth sensitivity of a theorem6 total, and the cost of publishing it with noise.
+"""Smooth sensitivity of a theorem6 total, and the cost of publishing that total with noise.
 
-What a vote can change at any histogram within so many steps is read off one function (`vote_terms`).
+One function (`vote_terms`) gives what a vote can change at any histogram within so many steps.
 docs/accounting-smooth.md proves it; the published version of Papernot et al. 2018 has other bounds for the
 same purpose in its Appendix B.
 """
@@ -28,12 +28,13 @@ from ostraka.guardian.accounting.numerics.arguments import (
 
 
 def is_certified(term: Term, distances: int) -> bool:
-    """Return whether what is kept of a term is smooth at 0, 1, ... `distances` - 1 votes away and beyond.
+    """Return whether a term's changes are smooth at 0, 1, ... `distances` - 1 votes away and beyond.
 
-    Neighbours' numbers lie within `CELLS` of each other, arithmetic included; the costs that hold each cell
-    show no rise; for each two cells so close, a cost in one and a cost in the other differ by no more than
-    the change of either at 0 votes, the change of one at d votes is at most that of the other at d + 1, and
-    none exceeds the limit. All of it in whole amounts. No votes decide what is done or found.
+    The checks: numbers of neighbours lie within `CELLS` of each other, including arithmetic errors; costs of
+    the cells never rise; for any two cells so close, a cost in one and a cost in the other differ by at most
+    the change of either at 0 votes; the change of one at d votes is at most the change of the other at d + 1;
+    no change exceeds the limit. All checks use whole amounts, and neither the work nor the result depends on
+    votes.
     """
     if not term.countable:
         return False
@@ -56,7 +57,7 @@ def _hold(least: Whole, most: Whole, changes: Whole) -> bool:
 
 
 def _smooth(term: Term, distances: int) -> bool:
-    """Return whether no cell's change exceeds a neighbour's one vote farther away, or at last the limit."""
+    """Return whether no cell's change exceeds a neighbour's change one vote farther, or at last the limit."""
     for nearer, farther in pairwise(islice(term.windows(), distances)):
         if (nearer > minimum_filter1d(farther, 2 * CELLS + 1, mode="nearest")).any():
             return False
@@ -77,23 +78,23 @@ def smooth_sensitivity(
 ) -> float:
     """Return a beta-smooth bound on what one record changes in the total rdp under "theorem6".
 
-    The total is that of `gnmax_rdp`, or with a check of `confident_rdp`, summed over queries at one order. A
-    record may move its vote in every query. Own derivation, proved in docs/accounting-smooth.md; an
-    upper bound on the smooth sensitivity of the published version of Papernot et al. 2018, Appendix B.
+    The total is the sum over queries at one order of `gnmax_rdp`, or with a check of `confident_rdp`. A
+    record may move its vote in every query. Own derivation, proved in docs/accounting-smooth.md; an upper
+    bound on the smooth sensitivity of the published version of Papernot et al. 2018, Appendix B.
 
     Args:
         votes: counts (Q, k), not negative.
-        sigma: noise on each count, in votes (sigma2 where there is a check).
+        sigma: noise on each count, in votes (sigma2 if there is a check).
         order: Renyi order, above 1.
         beta: how fast the bound may change: by a factor of at most exp(beta) between neighbours.
-        threshold: what the largest count must reach, where there is a check.
+        threshold: the threshold of the largest count, if there is a check.
         sigma1: noise of that check.
-        answered: which queries passed, bool (Q,), where there is a check; taken as known.
+        answered: which queries passed, bool (Q,), if there is a check; taken as public.
         sensitivity: what one unit can change in one query, in votes.
         lattice: step of the noise in votes; 0 for continuous noise.
 
     Raises:
-        InputError: where an argument is malformed.
+        InputError: if an argument is malformed.
     """
     counts = check_votes(votes)
     (at,) = check_orders([order])
@@ -115,7 +116,7 @@ def smooth_sensitivity(
 
 
 def discount(changes: Sequence[float] | Floats, beta: float) -> float:
-    """Return the smooth sensitivity of changes at distances 0, 1, 2, ..., whose last holds from there on."""
+    """Return the smooth sensitivity of changes at distances 0, 1, 2, ...; the last change repeats."""
     each = np.asarray(changes, dtype=np.float64)
     return float((each * np.exp(-beta * np.arange(len(each)))).max(initial=0.0))
 
@@ -123,9 +124,9 @@ def discount(changes: Sequence[float] | Floats, beta: float) -> float:
 def publication_rdp(beta: float, sigma: float, orders: ArrayLike) -> Floats:
     """Return the rdp (R,) of publishing a number with noise `sigma` times its beta-smooth sensitivity.
 
-    The largest divergence of two Gaussians whose deviations are within exp(beta) of each other and whose
-    means differ by at most the smaller smooth sensitivity: exact, own derivation, proved in
-    docs/accounting-smooth.md. Infinite at orders a with (a - 1) (exp(2 beta) - 1) >= 1.
+    This is the largest divergence of two Gaussians whose deviations are within exp(beta) of each other and
+    whose means differ by at most the smaller smooth sensitivity. The value is exact: own derivation, proved
+    in docs/accounting-smooth.md. It is infinite at orders a with (a - 1) (exp(2 beta) - 1) >= 1.
     """
     rate = check_scalar("beta", beta)
     at = check_orders(orders)
@@ -137,9 +138,9 @@ def publication_rdp(beta: float, sigma: float, orders: ArrayLike) -> Floats:
 
 
 def _largest(terms: list[Term], beta: float) -> float:
-    """Return the largest exp(-beta d) times what one record changes at d votes' distance, over d.
+    """Return the maximum over d of exp(-beta d) times one record's change at d votes' distance.
 
-    Where a term is not countable, what all queries cost at worst.
+    If a term is not countable, return the worst case of all queries.
     """
     if not all(term.countable for term in terms):
         return sum(term.worst * len(term.distances) for term in terms)

@@ -19,14 +19,14 @@ from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.numerics.intervals import Interval
 
 _CHUNK = 1024
-"""Rows worked on together, so that what they need stays in the processor's cache."""
+"""Rows worked on together, so that their arrays stay in the processor's cache."""
 
 
 def theorem6(log_q: Floats, scale: float, orders: Floats) -> Floats:
     """Return rdp (Q, R) at `orders` (R,) from `log_q` (Q,), never above the worst case orders/scale^2.
 
-    `log_q` bounds the log probability of any other outcome from above; `scale` is s, in units of what one
-    neighbour changes. Every query costs the same work, so that time says nothing about its votes.
+    `log_q` is an upper bound on the log probability of any other outcome; `scale` is s, in units of what one
+    neighbour changes. Every query costs the same work, so the running time reveals nothing about its votes.
     """
     applies = _applies(log_q, scale)
     safe = np.where(applies, log_q, -max(1.0, 4 / scale**2))
@@ -41,9 +41,10 @@ def theorem6(log_q: Floats, scale: float, orders: Floats) -> Floats:
 
 
 def theorem6_enclosed(log_q: Interval, scale: Interval, order: float) -> Interval:
-    """Return what holds `theorem6` at one order, from what holds `log_q` (Q,) and `scale`.
+    """Return an interval that contains `theorem6` at one order, for intervals `log_q` (Q,) and `scale`.
 
-    Where rounding leaves open whether the theorem applies, from its bound to the worst case.
+    Where rounding leaves open whether the theorem applies, the interval extends from its bound to the worst
+    case.
     """
     with np.errstate(all="ignore"):
         mu2 = scale * (-log_q).sqrt()
@@ -67,7 +68,7 @@ def theorem6_enclosed(log_q: Interval, scale: Interval, order: float) -> Interva
 
 
 def _applies(log_q: Floats, scale: float) -> NDArray[np.bool_]:
-    """Return where the theorem's precondition on q holds and A is positive."""
+    """Return where the theorem's precondition on q is met and A is positive."""
     mu2 = scale * np.sqrt(-log_q)
     fits = np.isfinite(log_q) & (mu2 > 1)
     mu2 = np.where(fits, mu2, 2.0)

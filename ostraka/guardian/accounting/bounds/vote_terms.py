@@ -1,8 +1,8 @@
-"""Queries whose theorem6 rdp is one falling function of a number that a vote moves by one step at most.
+"""Queries whose theorem6 rdp is one falling function of a number that a vote moves by at most one step.
 
-The number is the distance, in deviations of the noise, at which the bound on another outcome lies. Costs are
-counted in whole amounts over the cells of a grid, so that what neighbours differ by is known exactly.
-docs/accounting-smooth.md proves the step, that the function falls, and by how much a number may be rounded.
+The number is the distance, in deviations of the noise, that gives the bound on another outcome. Costs are
+counted in whole amounts over the cells of a grid, so the differences between neighbours are known exactly.
+docs/accounting-smooth.md proves the step, that the function falls, and how far a number may be rounded.
 """
 
 from __future__ import annotations
@@ -29,34 +29,34 @@ Whole = NDArray[np.int64]
 CELLS = 32
 """Cells of the grid in one step."""
 _ROUNDING = 1e-6
-"""By how much steps are wider than what a vote moves, relative: room for the rounding of numbers."""
+"""Relative amount by which steps are wider than a vote's move: room for the rounding of numbers."""
 _INVERSE = 2.0**-38
-"""By how much `ndtri_exp` may be off, of 1 + its value."""
+"""Largest error of `ndtri_exp`, relative to 1 + its value."""
 _MIN_SCALE = 2.0
-"""The narrowest noise, in what the unit changes, under which costs are proved to fall
+"""The narrowest noise, in units of what one unit changes, for which costs are proved to fall
 (docs/accounting-smooth.md, One falling function, step 5: w <= 1/2)."""
 _HALF_RING = 2.0**15
-"""Votes at which the narrowest ring wraps around: so far outside a check costs the worst case on both sides,
-unless its threshold is as large."""
+"""Votes at which the narrowest ring wraps around: that far outside, a check costs the worst case on both
+sides, unless its threshold is as large."""
 NOWHERE = -(2.0**60)
-"""A count that no ballots add up to: what has it costs the worst case, and a neighbour has it, too."""
+"""A count that no ballots add up to: a query with it costs the worst case, and so does its neighbour."""
 _MAX_CELLS = 2**18
-"""Cells of a grid that is worked on: those of 16,384 votes of the weight that moves, which take all filters
-about a second."""
+"""Largest number of cells of a grid: the cells of 16,384 votes of the weight that moves. All filters together
+take about a second for them."""
 _WHOLE = 2.0**53
-"""Doubles, which SciPy's filters work in, count whole numbers so far."""
+"""Largest whole number that doubles count exactly; SciPy's filters work in doubles."""
 _PER_RDP = round(1 / AMOUNT_UNIT)
 
 
 @dataclass(frozen=True)
 class Moves:
-    """What a unit pays by, and what a neighbour can change; all of it public.
+    """The order and units of the account, and what a neighbour can change; all of it is public.
 
     Attributes:
         order: Renyi order.
-        sensitivity: what the unit that pays can change in one query, in votes.
+        sensitivity: what the paying unit can change in one query, in votes.
         moved: what any unit can change in one query, at least `sensitivity`.
-        most: weight of all votes on one query, at most.
+        most: upper bound on the weight of all votes on one query.
         lattice: step of the noise in votes; 0 for continuous noise.
     """
 
@@ -67,22 +67,23 @@ class Moves:
     lattice: float = 0.0
 
     def of_ballots(self, most: float) -> Moves:
-        """Return the same where a ballot, which may be clipped, moves no count by more than `most`."""
+        """Return the same for ballots, possibly clipped, that move no count by more than `most`."""
         return replace(self, sensitivity=most * self.sensitivity, moved=most * self.moved)
 
 
 @dataclass(frozen=True)
 class Term:
-    """Some queries and their function.
+    """Some queries and their cost function.
 
     Attributes:
         distances: each query's number (Q,).
-        reach: the least and the largest number that votes can lead to; beyond, the function is cut off.
-        step: what a neighbour moves a number by at most.
-        rounding: what arithmetic moves a number by at most.
-        rdp: the function, from numbers (G,) to what holds their costs (G,).
+        reach: the least and the largest number that votes can lead to; the function is cut off beyond.
+        step: upper bound on a neighbour's move of a number.
+        rounding: upper bound on the arithmetic error of a number.
+        rdp: the function, from numbers (G,) to intervals that contain their costs (G,).
         worst: the largest cost of a query.
-        falls: whether the function is proved to fall; where it is not, a neighbour may change a cost by all.
+        falls: whether the function is proved to fall; if not, a neighbour may change a cost by its whole
+            amount.
     """
 
     distances: Floats = field(repr=False)
@@ -95,9 +96,9 @@ class Term:
 
     @property
     def countable(self) -> bool:
-        """Whether neighbours' numbers surely lie within `CELLS`, on a grid of a size that is worked on.
+        """Whether neighbours' numbers surely lie within `CELLS`, on a grid that is small enough to compute.
 
-        Nothing but public values decides.
+        Only public values decide.
         """
         rounded = 2 * self.rounding + self._width * self._cells * 2.0**-50
         amounts = self.worst * _PER_RDP
@@ -109,21 +110,21 @@ class Term:
         )
 
     def total(self) -> int:
-        """Return the cost of all queries, in amounts, each rounded up and within those of its cell."""
+        """Return the cost of all queries, in amounts, each rounded up and within the costs of its cell."""
         least, most = self.costs
         own = self.rdp(np.maximum(self.distances, self.reach[0]))
         cells = self._cell_of(self.distances)
         return int(_amounts_up(own.high).clip(least[cells], most[cells]).sum())
 
     def limit(self) -> int:
-        """Return what one record changes of the total at most, in amounts, whatever the votes are."""
+        """Return the largest change of the total by one record, in amounts, whatever the votes are."""
         return int(self._nearest.max()) * len(self.distances)
 
     def changes(self) -> Iterator[int]:
         """Yield the largest change of the total by one record at histograms 0, 1, 2, ... votes away.
 
-        In amounts; never below what it is, and at most that of the next distance for any neighbour. The work
-        depends on `reach`, `step` and the number of queries alone.
+        Changes are in amounts. Each is at least the true change, and at most the change of the next distance
+        for any neighbour. The work depends only on `reach`, `step` and the number of queries.
         """
         counts = np.bincount(self._cell_of(self.distances), minlength=self._cells).astype(np.int64)
         for largest in self.windows():
@@ -147,7 +148,7 @@ class Term:
 
     @cached_property
     def _nearest(self) -> Whole:
-        """What the cost of a number in each cell and that of a neighbour's number differ by at most (G,)."""
+        """The largest difference between the cost of a number in each cell and a neighbour's cost (G,)."""
         least, most = self.costs
         return np.asarray(np.maximum(_largest_around(most) - least, most - _least_around(least)))
 
@@ -166,9 +167,9 @@ class Term:
 
 
 def argmax_term(votes: Floats, sigma: float, moves: Moves, cap: float = math.inf) -> Term:
-    """Return GNMax's term of votes (Q, k): k - 1 equal tails at the distance are the union bound of them.
+    """Return GNMax's term of votes (Q, k): at its distance, k - 1 equal tails give the union bound.
 
-    A query costs at most `cap`, which holds for all votes.
+    A query costs at most `cap`, which is valid for all votes.
     """
     classes = votes.shape[1]
     others = math.log(classes - 1)
@@ -218,9 +219,9 @@ def check_term(votes: Floats, threshold: float, sigma: float, moves: Moves, cap:
 
 
 def laplace_term(votes: Floats, gamma: float, moves: Moves, cap: float) -> Term:
-    """Return LNMax's term of votes (Q, k): minus log q itself, which a neighbour moves by 2 gamma a vote.
+    """Return LNMax's term of votes (Q, k): its number is -log q, which a neighbour moves by 2 gamma a vote.
 
-    A query costs at most `cap`, which holds for all votes.
+    A query costs at most `cap`, which is valid for all votes.
     """
     classes = votes.shape[1]
     rate = 2 * gamma
@@ -240,21 +241,22 @@ def laplace_term(votes: Floats, gamma: float, moves: Moves, cap: float) -> Term:
 
 
 def fits_ring(votes: float) -> bool:
-    """Return whether sums with their noise, which reach so many votes from 0, wrap around in no ring."""
+    """Return whether sums with their noise, at most this many votes from 0, wrap around in no ring."""
     return votes <= _HALF_RING
 
 
 def _inside(votes: Floats, most: float) -> tuple[Floats, Floats]:
     """Return counts cut to 0..most (Q, k), and how far outside the farthest one lies (Q,).
 
-    No ballots add up to counts outside; a shifted sum has some. The farther they lie, the dearer the query.
+    No ballots add up to counts outside; a shifted sum has such counts. The farther they lie, the more the
+    query costs.
     """
     inside = votes.clip(0.0, most)
     return inside, np.abs(votes - inside).max(axis=1, initial=0.0)
 
 
 def _largest_around(values: Whole) -> Whole:
-    """Return the largest value within a step of each cell; the edge's own stand for those beyond it."""
+    """Return the largest value within a step of each cell; values at the edge repeat beyond it."""
     return np.asarray(maximum_filter1d(values, 2 * CELLS + 1, mode="nearest"))
 
 

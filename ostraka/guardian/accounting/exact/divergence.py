@@ -1,11 +1,12 @@
 """The divergence itself: the largest over all histograms that a unit's votes lead to, in both directions.
 
-A vote may leave any class, also one that shows none: a querying party can have shifted the sums. One vote of
-any weight moves in whole; `ostraka.guardian.accounting.exact.noisy_outcomes` says what several may do.
+A vote may leave any class, even one that shows no vote, because a querying party can have shifted the sums.
+One vote of any weight moves as a whole; `ostraka.guardian.accounting.exact.noisy_outcomes` says how several
+votes move.
 
-Unlike theorem6 it bounds D(M(D) || M(D')) and D(M(D') || M(D)) for every neighbour D' of the votes D that
-were cast. docs/accounting.md derives it. Where a `lattice` is given, what numerics and the lattice may hide
-is added, so that it is an upper bound for what is released; infinite where nothing can be said.
+Unlike theorem6 it bounds D(M(D) || M(D')) and D(M(D') || M(D)) for every neighbour D' of the cast votes D.
+docs/accounting.md derives it. If a `lattice` is given, the errors of numerics and lattice are added, so the
+result is an upper bound for the actual release; it is infinite where nothing is proved.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ def charges_by_check(
     influence: Influence,
     most: Charges,
 ) -> Charges:
-    """Return what queries cost by their check's outcome, at most `most`, what the worst case charges.
+    """Return the cost of queries by their check's outcome, at most `most`, the charges of the worst case.
 
-    `argmax` are its outcomes after so many votes moved from a to b, and `moves` (Q, a, b) the pairs to try.
-    Where nothing is proved, it is `most`.
+    `argmax` returns the argmax's outcomes after so many votes moved from a to b, and `moves` (Q, a, b) are
+    the pairs to try. Where nothing is proved, the charges are `most`.
     """
     if influence.votes == 1:
         one = check.move_vote(influence.weight)
@@ -67,9 +68,10 @@ def charges_by_label(
     influence: Influence,
     most: Charges,
 ) -> LabelCharges:
-    """Return what queries cost by label and where the check failed, each at most `most.passed`.
+    """Return the cost of queries by label and for a failed check, each at most `most.passed`.
 
-    Arguments are those of `charges_by_check`. Several votes of a unit are charged by the check's outcome.
+    Arguments are the same as in `charges_by_check`. If a unit has several votes, the check's outcome sets the
+    charge.
     """
     classes = moves.shape[1]
     if influence.votes != 1:
@@ -110,15 +112,15 @@ def _join_outcomes(check: Shifts, argmax: Shifts) -> Shifts:
 
 
 def _choose_pair(fits: NDArray[np.bool_], charges: Charges, most: Charges) -> Charges:
-    """Return both charges where they fit, else both of the other pair: no mixture of two pairs is valid."""
+    """Return both charges where they fit, else both of `most`: a mixture of two pairs is not valid."""
     return Charges(np.where(fits, charges.failed, most.failed), np.where(fits, charges.passed, most.passed))
 
 
 MAX_CLASSES = 128
-"""More classes are charged the worst case: neighbours times outcomes grow with their cube."""
+"""More classes are charged the worst case, because neighbours times outcomes grow with their cube."""
 
 BLOCK = 2**18
-"""Numbers of one array that are worked on together, 2 MB: memory does not grow with the queries."""
+"""Numbers of one array that are worked on together, 2 MB; memory does not grow with the queries."""
 
 
 def gnmax_exact(votes: Floats, sigma: float, orders: Floats, influence: Influence, lattice: float) -> Floats:
@@ -152,7 +154,7 @@ def argmax_and_check_exact(
 ) -> Charges:
     """Return charges for a check and GNMax by the check's outcome.
 
-    One neighbour of `moves` moves in check and argmax alike. `most` holds for every histogram: no charge
+    One neighbour of `moves` changes check and argmax alike. `most` is valid for every histogram: no charge
     exceeds it, and it is charged where nothing else is proved.
     """
     charges = Charges(most.failed.copy(), most.passed.copy())
@@ -172,9 +174,10 @@ def labels_and_check_exact(
     influence: Influence,
     most: Charges,
 ) -> LabelCharges:
-    """Return charges for a check and GNMax by label; arguments are those of `argmax_and_check_exact`.
+    """Return charges for a check and GNMax by label; arguments as in `argmax_and_check_exact`.
 
-    Every move counts, also between classes with equal counts: their labels may have charges that differ.
+    Every move counts, also between classes with equal counts, because their labels may have different
+    charges.
     """
     charges = LabelCharges.alike(most, votes.shape[1])
     for rows in blocks(votes, sigma, influence.sensitivity):
@@ -188,7 +191,7 @@ def labels_and_check_exact(
 def gnmax_labels_exact(
     votes: Floats, sigma: float, orders: Floats, influence: Influence, lattice: float, most: Floats
 ) -> LabelCharges:
-    """Return charges of GNMax by label, at most `most` (Q, R), which holds for every histogram."""
+    """Return charges of GNMax by label, at most `most` (Q, R), which is valid for every histogram."""
     charges = LabelCharges.alike(Charges(most, most), votes.shape[1])
     for rows in blocks(votes, sigma, influence.sensitivity):
         part = partial(argmax_part, votes[rows], sigma, lattice=lattice)
@@ -197,13 +200,13 @@ def gnmax_labels_exact(
 
 
 def every_move(votes: Floats) -> NDArray[np.bool_]:
-    """Return the moves (Q, a, b) of a vote: all, where classes with equal counts are told apart."""
+    """Return all moves (Q, a, b) of a vote, also between classes with equal counts."""
     queries, classes = votes.shape
     return np.tile(~np.eye(classes, dtype=np.bool_), (queries, 1, 1))
 
 
 def neighbours(votes: Floats) -> NDArray[np.bool_]:
-    """Return which moves (Q, a, b) to try: of those between the same two counts the first."""
+    """Return which moves (Q, a, b) to try: the first one for every two counts."""
     a = votes[:, :, None]
     b = votes[:, None, :]
     same = a == b
@@ -213,7 +216,7 @@ def neighbours(votes: Floats) -> NDArray[np.bool_]:
 
 
 def blocks(votes: Floats, sigma: float, moved: float) -> Iterator[NDArray[np.intp]]:
-    """Yield rows that lie about as far apart and fit together into a fixed amount of memory."""
+    """Yield rows with a similar spread of counts that fit together into a fixed amount of memory."""
     classes = votes.shape[1]
     if classes > MAX_CLASSES:
         return

@@ -1,11 +1,11 @@
 """`exact` for multi-label ballots: what one ballot can flip over all labels at once, clipped or not.
 
 Clipped: moves x_i of the labels obey |x_i| <= most and sum x_i^2 <= budget. With majorants of each label's
-divergence that grow linearly in x_i^2 up to a value, the worst moves are a fractional knapsack: the
+divergence that grow linearly in x_i^2 up to a value, the worst moves solve a fractional knapsack: the
 steepest labels first, until the budget is spent. docs/accounting-multilabel.md proves it.
 
-Not clipped: a unit's ballots may change at all labels at once, each independently of the others, so the
-largest divergence is the sum over labels of each label's worst move, for one direction of all labels.
+Not clipped: a unit's ballots may change at all labels at once, each independently of the others. The largest
+divergence is the sum over labels of each label's worst move, for one direction of all labels.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.numerics.normal import log_cdf_step
 
 _GRID: list[float] = np.geomspace(1 / 64, 1, 16).tolist()
-"""Cells of a move, in parts of the largest (docs/accounting-multilabel.md, Majorant): more cost time and win
-little, fewer lie farther above the divergence."""
+"""Cells of a move, as parts of the largest (docs/accounting-multilabel.md, Majorant). More cells take time
+and gain little; fewer cells lie farther above the divergence."""
 _ROUNDING = 1 + 1e-9
-"""Room for rounding, far above the few 1e-14 that a slope may be off by, and far below what it decides."""
+"""Room for rounding, far above the error of a slope (a few 1e-14), and far below any relevant difference."""
 
 
 @dataclass(frozen=True)
 class Majorant:
-    """A divergence at a move of x votes is at most offset + min(slope x^2, value); each (2, R, C)."""
+    """A bound on a divergence at a move of x votes: offset + min(slope x^2, value); each (2, R, C)."""
 
     offset: Floats
     slope: Floats
@@ -50,7 +50,7 @@ class Majorant:
         return Majorant(offset, np.maximum(self.slope, other.slope), value)
 
     def where(self, mask: NDArray[np.bool_]) -> Majorant:
-        """Return nothing at all where `mask` (C,) is false."""
+        """Return the majorant where `mask` (C,) is true, and 0 elsewhere."""
         return Majorant(*(np.where(mask, part, 0.0) for part in (self.offset, self.slope, self.value)))
 
     def at(self, index: NDArray[np.intp]) -> Majorant:
@@ -59,12 +59,12 @@ class Majorant:
 
 
 def majorant(centre: Floats, room: Floats, per_vote: float, orders: Floats) -> Majorant:
-    """Return what bits cost that move up, towards passing their thresholds.
+    """Return the cost of bits that move up, towards passing their thresholds.
 
     Args:
         centre: the bits' numbers above their thresholds, in deviations, (C,).
-        room: the largest move of each in votes, 0 or more, (C,).
-        per_vote: what a move of one vote is in deviations.
+        room: the largest move of each bit in votes, 0 or more, (C,).
+        per_vote: a move of one vote in deviations.
         orders: Renyi orders (R,).
     """
     shift = per_vote * room
@@ -81,8 +81,8 @@ def majorant(centre: Floats, room: Floats, per_vote: float, orders: Floats) -> M
 def _bends(centre: Floats, shift: Floats, orders: Floats) -> list[Floats]:
     """Return by cell of the grid how far the rdp's second derivative (2, R, C) may be below 0.
 
-    That of the centre from the shifted one is convex. In the other direction it bends by no more than
-    order/(order - 1) times the mean of -(log Phi)'' under the tilted bit.
+    The divergence of the centre from the shifted bit is convex. In the other direction it bends by no more
+    than order/(order - 1) times the mean of -(log Phi)'' under the tilted bit.
     """
     tilted = [_tilt(centre, part * shift, orders) for part in _GRID]
     bends = []
@@ -95,7 +95,7 @@ def _bends(centre: Floats, shift: Floats, orders: Floats) -> list[Floats]:
 
 
 def _tilt(centre: Floats, shift: Floats, orders: Floats) -> Floats:
-    """Return the log odds (R, C) of R^a P^(1-a), P being the bit at the centre and R the shifted one."""
+    """Return the log odds (R, C) of R^a P^(1-a); P is the bit at the centre and R the shifted bit."""
     change = log_cdf_step(centre, shift) - log_cdf_step(-centre, -shift)
     return np.asarray(log_ndtr(centre) - log_ndtr(-centre) + orders[:, None] * change, dtype=np.float64)
 
@@ -127,7 +127,7 @@ def knapsack(value: Floats, slope: Floats, budget: float) -> Floats:
 
 
 def _label_majorant(labels: LabelVotes, release: Release, orders: Floats, most: float, sign: int) -> Majorant:
-    """Return what labels cost whose positives rise (`sign` 1) or fall (-1)."""
+    """Return the cost of labels whose positives rise (`sign` 1) or fall (-1)."""
     room = np.full_like(labels.positives, most)
     parts = []
     if release.vote is not None:
@@ -142,7 +142,7 @@ def _label_majorant(labels: LabelVotes, release: Release, orders: Floats, most: 
 def _check_majorant(
     labels: LabelVotes, release: Release, sigma: float, orders: Floats, room: Floats, sign: int
 ) -> Majorant:
-    """Return what checks cost: the larger count rises where it is the one that gains votes, else it falls.
+    """Return the cost of checks: the larger count rises if it gains votes, else it falls.
 
     Within `room` of an even split it may do either.
     """
@@ -157,9 +157,10 @@ def _check_majorant(
 
 
 def flip_rdp(votes: LabelVotes, release: Release, orders: Floats, influence: Influence) -> Floats:
-    """Return the rdp (Q, R) where so many votes may change at every label.
+    """Return the rdp (Q, R) if so many votes may change at every label.
 
-    Of a bit alone all of them cost most; a check near an even split may cost most where fewer change.
+    For a bit alone the largest change costs most; a check near an even split may cost most for a smaller
+    change.
     """
     labels, index = votes.distinct()
     costs = np.zeros((2, len(orders), len(labels.positives)))
@@ -172,7 +173,7 @@ def flip_rdp(votes: LabelVotes, release: Release, orders: Floats, influence: Inf
 
 
 def _flip_labels(labels: LabelVotes, release: Release, orders: Floats, by: float) -> Floats:
-    """Return the rdp (2, R, C) of each label when its positives change `by` votes, whatever they show."""
+    """Return the rdp (2, R, C) of each label when its positives change by `by` votes."""
     after = labels.positives + by
     rdp = np.zeros((2, len(orders), len(after)))
     if release.vote is not None:

@@ -1,9 +1,9 @@
-"""Charges by released label: what each outcome of a query costs, the failed check and every label.
+"""Charges by released label: the cost of each outcome of a query, the failed check and every label.
 
-Charges X(o), fixed before the outcome is known, keep a filter's promise where for every neighbour, in both
-directions, sum_o P(o)^a R(o)^(1-a) e^(-(a-1) X(o)) is at most 1 (docs/accounting.md). These are linear limits
-for w(o) = e^(-(a-1) X(o)), and the least expected charge is the largest sum_o P(o) log w(o): a concave one.
-Rare outcomes, labels that hardly anybody voted for, cost much then, and likely ones little.
+Charges X(o), fixed before the outcome is known, satisfy the condition of a filter if for every neighbour, in
+both directions, sum_o P(o)^a R(o)^(1-a) e^(-(a-1) X(o)) is at most 1 (docs/accounting.md). These are linear
+limits on w(o) = e^(-(a-1) X(o)). The least expected charge is the maximum of the concave sum_o P(o) log w(o).
+Rare outcomes, labels with hardly any vote, then cost much, and likely outcomes cost little.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.numerics.interior_point import largest_log_sum
 
 _NEGLIGIBLE = 1e-9
-"""Queries that are expected to cost less, times a-1, keep the charges that they have."""
+"""Queries whose expected charge times a-1 is below this keep their present charges."""
 _MAX_EXPONENT = 300.0
-"""Charges times a-1 above which nothing is looked for: exponentials would leave the range of numbers."""
+"""Charges times a-1 above this are not searched: exponentials would leave the range of numbers."""
 
 
 @dataclass(frozen=True)
 class LabelCharges:
-    """What queries cost by outcome: `failed` (Q, R) where they are not answered, `labels` (Q, R, k) if so."""
+    """The cost of queries by outcome: `failed` (Q, R) if unanswered, `labels` (Q, R, k) if answered."""
 
     failed: Floats
     labels: Floats
@@ -40,18 +40,18 @@ class LabelCharges:
         return cls(charges.failed.copy(), np.repeat(charges.passed[:, :, None], labels, axis=2))
 
     def put(self, rows: NDArray[np.intp], charges: LabelCharges) -> None:
-        """Replace those of some queries."""
+        """Replace the charges of some queries."""
         self.failed[rows] = charges.failed
         self.labels[rows] = charges.labels
 
     def of(self, answered: NDArray[np.bool_], labels: NDArray[np.int64]) -> Floats:
-        """Return the charges (Q, R) of what was released; labels (Q,) of unanswered queries do not matter."""
+        """Return the charges (Q, R) of the releases; labels (Q,) of unanswered queries are ignored."""
         label = np.where(answered, labels, 0)
         chosen = np.take_along_axis(self.labels, label[:, None, None], axis=2)[:, :, 0]
         return np.where(answered[:, None], chosen, self.failed)
 
     def largest(self) -> Floats:
-        """Return the charges (Q, R) of each query's dearest outcome."""
+        """Return the charges (Q, R) of each query's costliest outcome."""
         return np.asarray(np.maximum(self.failed, self.labels.max(axis=2)), dtype=np.float64)
 
 
@@ -62,10 +62,10 @@ def argmax_label_charges(
     influence: Influence,
     most: Floats,
 ) -> LabelCharges:
-    """Return what answers of an argmax cost by label, each at most `most` (Q, R).
+    """Return the cost of answers of an argmax by label, each at most `most` (Q, R).
 
-    `part` are its outcomes after so many votes moved from a to b, and `moves` (Q, a, b) the pairs to try. A
-    unit with several votes is charged the same for every label.
+    `part` returns the outcomes after so many votes moved from a to b, and `moves` (Q, a, b) are the pairs to
+    try. A unit with several votes is charged the same for every label.
     """
     classes = moves.shape[1]
     if influence.votes != 1:
@@ -87,14 +87,14 @@ def argmax_label_charges(
 def cheaper_by_label(
     outcomes: Shifts, moves: NDArray[np.bool_], order: float, charges: Floats, most: Floats
 ) -> Floats:
-    """Return charges (Q, O) by outcome that keep the promise and expect no more than `charges` (Q, O).
+    """Return valid charges (Q, O) by outcome whose expectation is no more than that of `charges` (Q, O).
 
     Args:
         outcomes: log probabilities (Q, O), and how they change, (Q, a, b, O).
         moves: neighbours to guard against, (Q, a, b).
         order: Renyi order a.
-        charges: some that keep the promise, at most `most`.
-        most: no charge exceeds it, (Q, O).
+        charges: charges that satisfy the condition, at most `most`.
+        most: upper bound on every charge, (Q, O).
     """
     rate = order - 1
     expected = rate * (np.exp(outcomes.log_p) * charges).sum(axis=1)
@@ -117,7 +117,7 @@ def cheaper_by_label(
 def _limits(
     outcomes: Shifts, moves: NDArray[np.bool_], order: float, rows: NDArray[np.intp], paid: Floats
 ) -> Floats:
-    """Return what each outcome adds to each neighbour's moment with these charges paid, (Q, 2 N, O)."""
+    """Return what each outcome adds to each neighbour's moment after these charges, (Q, 2 N, O)."""
     query, a, b = np.nonzero(moves[rows])
     count = np.bincount(query, minlength=len(rows))
     slot = np.arange(len(query)) - np.repeat(count.cumsum() - count, count)

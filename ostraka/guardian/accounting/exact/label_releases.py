@@ -1,4 +1,4 @@
-"""Parts of multi-label releases: checked tallies, per label a check, a vote or both, and their noisy bits."""
+"""Parts of multi-label releases: validated tallies, a check or a vote or both per label, and noisy bits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class LabelVotes:
-    """Positives and the number n of votes of each label, with which labels were answered: (Q, k) or (C,)."""
+    """Positives and the number n of votes of each label, and which labels were answered: (Q, k) or (C,)."""
 
     positives: Floats
     n: Floats
@@ -30,7 +30,7 @@ class LabelVotes:
         return LabelVotes(self.positives[rows], self.n[rows], self.answered[rows])
 
     def distinct(self) -> tuple[LabelVotes, NDArray[np.intp]]:
-        """Return the different labels, flat, and where each label is among them."""
+        """Return the distinct labels, flat, and the index of each label among them."""
         rows = np.stack([self.positives.ravel(), self.n.ravel(), self.answered.ravel()], axis=1)
         values, inverse = np.unique(np.asarray(rows, dtype=np.float64), axis=0, return_inverse=True)
         index = inverse.reshape(self.positives.shape)
@@ -57,7 +57,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Release:
-    """What is released of each label: its check, its bit, or both, with the deviations of their noise."""
+    """The release of each label: its check, its bit, or both, with the deviations of their noise."""
 
     vote: float | None
     check: float | None = None
@@ -69,23 +69,23 @@ class Release:
         return (2 * votes.positives - votes.n) / (math.sqrt(2) * sigma)
 
     def check_centre(self, top: Floats, sigma: float) -> Floats:
-        """Return how far the larger count `top` lies above where the check passes, in deviations."""
+        """Return how far the larger count `top` lies above the check's threshold, in deviations."""
         return (top - passes_from(self.threshold, self.lattice)) / sigma
 
 
 def top(positives: Floats, n: Floats) -> Floats:
-    """Return the larger of positives and negatives, which the check looks at."""
+    """Return the larger of positives and negatives, the count that the check looks at."""
     return np.maximum(positives, n - positives)
 
 
 def label_votes(
     positives: ArrayLike, n: ArrayLike, change: Change, answered: ArrayLike | None = None
 ) -> LabelVotes:
-    """Return checked votes; every label is answered where `answered` is None.
+    """Return validated votes; every label is answered if `answered` is None.
 
     Raises:
-        InputError: where votes are negative, exceed n or are not finite; where tau or `answered` do not fit
-            the labels.
+        InputError: if votes are negative, exceed n or are not finite; if tau or `answered` do not fit the
+            labels.
     """
     counts, total = check_positives(positives, n)
     if change.tau is not None:
@@ -103,7 +103,7 @@ def bit_rdp(centre: Floats, shift: Floats, orders: Floats) -> Floats:
         orders: Renyi orders (R,), above 1.
 
     Returns:
-        First the divergence of the centre from the shifted one, then the other direction.
+        First the divergence of the centre from the shifted bit, then the other direction.
     """
     log_p = np.stack([log_ndtr(centre), log_ndtr(-centre)])
     change = np.stack([log_cdf_step(centre, shift), log_cdf_step(-centre, -shift)])
@@ -113,10 +113,10 @@ def bit_rdp(centre: Floats, shift: Floats, orders: Floats) -> Floats:
 
 
 def bit_error(step: float, reach: Floats) -> Floats:
-    """Bound the error of a bit's log probabilities, its number lying within `reach` deviations.
+    """Bound the error of a bit's log probabilities, for a number within `reach` deviations.
 
-    Nothing for continuous noise (`step` 0, in deviations), infinite for steps so wide that nothing is
-    proved. Proved in docs/accounting-multilabel.md.
+    The error is 0 for continuous noise (`step` 0, in deviations), and infinite for steps so wide that nothing
+    is proved. Proved in docs/accounting-multilabel.md.
     """
     if step == 0:
         return np.zeros_like(reach)

@@ -1,4 +1,4 @@
-"""The releases that `exact` charges: their outcomes, how far those may be off, and the largest divergence."""
+"""The releases that `exact` charges: their outcomes, bounds on the errors, and the largest divergence."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ from ostraka.guardian.accounting.numerics.moments import largest_rdp
 from ostraka.guardian.accounting.numerics.normal import log_cdf_step
 
 BEYOND = 12.0
-"""Deviations of noise, beyond what counts lie apart, that are taken into account."""
+"""Deviations of noise beyond the distance between counts that are taken into account."""
 
 MAX_CELL = 0.25
 """The largest product of step and reach, in deviations, for which the lattice's error is proved
 (docs/accounting.md, exact, lattice, step 1)."""
 ROUNDING = 2.0**-46
-"""What the library's logarithms may be off by, relative
-(`ostraka.guardian.accounting.numerics.intervals`)."""
+"""Relative error of the library's logarithms (`ostraka.guardian.accounting.numerics.intervals`)."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ def argmax_part(votes: Floats, sigma: float, moved: float, lattice: float) -> Pa
 
 @dataclass(frozen=True)
 class NoisyCheck:
-    """Whether the largest of `values` (Q, k) reaches a threshold with noise; all in votes."""
+    """Whether the largest of `values` (Q, k) reaches a threshold with noise; all numbers are in votes."""
 
     values: Floats
     threshold: float
@@ -55,12 +54,12 @@ class NoisyCheck:
         return replace(self, values=self.values[rows])
 
     def move_vote(self, weight: float) -> Part:
-        """Return the outcomes passed and failed, where one vote of `weight` moves from a to b."""
+        """Return the outcomes passed and failed after one vote of `weight` moved from a to b."""
         rise = _largest_moved(self.values, weight) - self.values.max(axis=1)[:, None, None]
         return self._part(rise, weight)
 
     def within(self, reach: float) -> Part:
-        """Return the same where the largest value falls (a = 0) or rises (a = 1) by `reach`."""
+        """Return the outcomes after the largest value fell (a = 0) or rose (a = 1) by `reach`."""
         ends = np.array([[-reach], [reach]])
         return self._part(np.broadcast_to(ends, (len(self.values), *ends.shape)), reach)
 
@@ -75,9 +74,9 @@ class NoisyCheck:
 
 
 def passes_from(threshold: float, lattice: float) -> float:
-    """Return from where a check passes: on a lattice half a step below the first at or above its threshold.
+    """Return the passing threshold: on a lattice half a step below the first point at or above `threshold`.
 
-    Every draw is spread evenly over its step there (docs/accounting.md, exact, lattice, step 3).
+    On a lattice every draw is spread evenly over its step (docs/accounting.md, exact, lattice, step 3).
     """
     return threshold if lattice == 0 else (math.ceil(threshold / lattice) - 0.5) * lattice
 
@@ -91,10 +90,10 @@ def _largest_moved(votes: Floats, moved: float) -> Floats:
 
 
 def _error(step: float, reach: Floats, draws: int) -> Floats:
-    """Bound the error (Q,) for noise on steps of `step` deviations and counts `reach` of them apart.
+    """Bound the error (Q,) for noise on steps of `step` deviations and counts `reach` deviations apart.
 
-    Nothing for continuous noise, which is what the papers' values are about; infinite for steps so wide
-    that nothing is proved.
+    The error is 0 for continuous noise, as in the papers' values, and infinite for steps so wide that nothing
+    is proved.
     """
     if step == 0:
         return np.zeros_like(reach)
@@ -105,8 +104,8 @@ def _error(step: float, reach: Floats, draws: int) -> Floats:
 
 
 _PIECES = 8
-"""How many times smaller the move is that stands for the way back (docs/accounting.md, m = 8): more cost
-digits and gain little."""
+"""How many times smaller the move is that bounds the reverse direction (docs/accounting.md, m = 8). A larger
+number costs digits and gains little."""
 
 
 def argmax_rdp(
@@ -114,8 +113,8 @@ def argmax_rdp(
 ) -> Floats:
     """Return the largest divergence (Q, R) of an argmax over all neighbours and in both directions.
 
-    `part` are its outcomes after so many votes moved from a to b, and `moves` (Q, a, b) the pairs to try.
-    One vote moves in whole; so do several between two classes, where less costs less.
+    `part` returns the outcomes after so many votes moved from a to b, and `moves` (Q, a, b) are the pairs to
+    try. One vote moves as a whole; so do several votes between two classes, because moving fewer costs less.
     """
     whole = part(influence.sensitivity)
     if influence.votes == 1 or moves.shape[1] <= 2:
@@ -133,7 +132,7 @@ def whole_move_rdp(part: Part, moves: NDArray[np.bool_], orders: Floats) -> Floa
 
 
 def check_rdp(check: NoisyCheck, moves: NDArray[np.bool_], orders: Floats, influence: Influence) -> Floats:
-    """Return the largest divergence (Q, R) of a check; several votes move its number either way at most."""
+    """Return the largest divergence (Q, R) of a check; several votes move its number at most either way."""
     if influence.votes == 1:
         outcomes = check.move_vote(influence.weight)
     else:

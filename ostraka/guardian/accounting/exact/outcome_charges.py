@@ -1,9 +1,9 @@
 """Charges of Confident by the outcome of its check: the cheapest pair of charges that a filter may take.
 
 For every neighbour and both directions let F and G be the parts of the joint moment sum P^a R^(1-a) that
-failed and passed checks contribute. A pair (x, y), fixed before the outcome is known, keeps a filter's
-promise where F e^(-(a-1)x) + G e^(-(a-1)y) <= 1 for all of them (docs/accounting.md). Of these pairs, the
-one with the least expected charge is taken.
+failed and passed checks contribute. A pair (x, y), fixed before the outcome is known, satisfies the condition
+of a filter if F e^(-(a-1)x) + G e^(-(a-1)y) <= 1 for all of them (docs/accounting.md). The pair with the
+least expected charge is taken.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.numerics.moments import log_moments_of
 
 _HALVINGS = 60
-"""Halvings of the interval of a charge: 2^-60 of the largest is less than a double tells apart."""
+"""Halvings of the interval of a charge: 2^-60 of the largest is below the resolution of a double."""
 _TINY = 1e-300
-"""Stands for a divisor of 0: smaller than any part of a moment that decides, and a normal double."""
+"""Replaces a divisor of 0: smaller than any part of a moment that matters, and a normal double."""
 
 
 @dataclass(frozen=True)
 class Charges:
-    """What a query costs by its check's outcome: `failed` (Q, R) and `passed` (Q, R)."""
+    """The cost of a query by its check's outcome: `failed` (Q, R) and `passed` (Q, R)."""
 
     failed: Floats
     passed: Floats
@@ -36,16 +36,16 @@ class Charges:
         return Charges(self.failed[rows], self.passed[rows])
 
     def put(self, rows: NDArray[np.intp], charges: Charges) -> None:
-        """Replace those of some queries."""
+        """Replace the charges of some queries."""
         self.failed[rows] = charges.failed
         self.passed[rows] = charges.passed
 
 
 @dataclass(frozen=True)
 class _Moments:
-    """Log moments (Q, N) at one order, N being neighbours in both directions, padded with no change.
+    """Log moments (Q, N) at one order for N neighbours in both directions, padded with no change.
 
-    `change` is b log R/P of the outcome "failed" by itself, b being a or 1 - a, and `log_fail` and `log_pass`
+    `change` is b log R/P of the outcome "failed" by itself, where b is a or 1 - a. `log_fail` and `log_pass`
     are the parts of the check's moment.
     """
 
@@ -63,10 +63,10 @@ class _Moments:
 def outcome_charges(
     check: Shifts, argmax: Shifts, neighbours: NDArray[np.bool_], orders: Floats, most: Charges
 ) -> Charges:
-    """Return a pair of charges that keeps the promise for all `neighbours` (Q, a, b) and both directions.
+    """Return a pair of charges that is valid for all `neighbours` (Q, a, b) and both directions.
 
-    Of all pairs of at least 0 and at most `most` it has the least expected charge; where none is found it is
-    infinite. Own derivation, proved in docs/accounting.md.
+    Of all pairs of at least 0 and at most `most` it has the least expected charge; it is infinite where none
+    is found. Own derivation, proved in docs/accounting.md.
     """
     charges = Charges(np.empty_like(most.failed), np.empty_like(most.passed))
     moved = _Neighbours(check, argmax, neighbours)
@@ -80,10 +80,10 @@ def outcome_charges(
 
 
 class _PairSearch(ABC):
-    """The cheapest pair by halving an interval of charges for "failed".
+    """Finds the cheapest pair by halving an interval of charges for "failed".
 
-    Given that charge, the least one for "passed" follows from the neighbour that asks for most. Let F be its
-    moment and p the chance to fail: charging less for "failed" is dearer exactly where F e^(-(a-1)x) > p.
+    Given that charge, the least charge for "passed" follows from the most demanding neighbour. Let F be its
+    moment and p the chance to fail: a smaller charge for "failed" costs more exactly if F e^(-(a-1)x) > p.
     """
 
     def __init__(self, moments: _Moments, rate: float) -> None:
@@ -92,14 +92,14 @@ class _PairSearch(ABC):
 
     @abstractmethod
     def _requirement(self, failed: Floats) -> Floats:
-        """Return (Q, N) what grows with the charge for "passed" that each neighbour needs."""
+        """Return (Q, N) numbers that grow with the charge for "passed" that each neighbour needs."""
 
     @abstractmethod
     def _charge(self, needed: Floats) -> Floats:
         """Return (a-1) times the charge (Q,) for "passed"."""
 
     def cheapest(self, most_failed: Floats, most_passed: Floats) -> tuple[Floats, Floats]:
-        """Return charges (Q,) for "failed" and "passed", infinite where `most` is too little."""
+        """Return charges (Q,) for "failed" and "passed", infinite where `most` is too small."""
         low = np.zeros_like(most_failed)
         high = np.maximum(most_failed, 0.0)
         for _ in range(_HALVINGS):
@@ -113,7 +113,7 @@ class _PairSearch(ABC):
         return np.where(fits, high, np.inf), np.where(fits, passed, np.inf)
 
     def _passing_charge(self, failed: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return the least charge (Q,) for "passed" given that for "failed", and whether more pays there."""
+        """Return the least charge (Q,) for "passed" given `failed`, and whether a larger `failed` pays."""
         needed = self._requirement(failed)
         row = np.arange(len(failed))
         tightest = needed.argmax(axis=1)
@@ -122,7 +122,7 @@ class _PairSearch(ABC):
 
 
 class _Near(_PairSearch):
-    """Moments near 1: calculates with what they exceed 1 by, so that small charges keep their digits."""
+    """Moments near 1: computes with their excess over 1, so that small charges keep their digits."""
 
     def __init__(self, moments: _Moments, rate: float) -> None:
         super().__init__(moments, rate)
@@ -154,7 +154,7 @@ class _Far(_PairSearch):
 
 
 class _Neighbours:
-    """The neighbours of every query, their moments laid out in one row for each query."""
+    """The neighbours of every query, with their moments in one row for each query."""
 
     def __init__(self, check: Shifts, argmax: Shifts, allowed: NDArray[np.bool_]) -> None:
         self.check = check

@@ -1,9 +1,9 @@
 """The divergence of argmaxes over many outcomes with equal counts: label sets, or a hundred classes.
 
-Of sets with the same count a vote can leave one and reach another, so a query is described by two of them
-and the rest of their kind: `Ballots`. It may leave a set that shows no vote, as in `exact`. To an argmax k
-classes are k label sets, so time grows with the different counts instead of the classes.
-docs/accounting-mechanisms.md proves what is claimed here.
+Among sets with the same count a vote can leave one and reach another. A query is therefore described by two
+of these sets and the rest of their kind: `Ballots`. A vote may leave a set that shows no vote, as in `exact`.
+For an argmax, k classes are the same as k label sets, so time grows with the number of different counts
+instead of the classes. docs/accounting-mechanisms.md proves this.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.numerics.summation import summation
 
 MAX_SETS = 2**256
-"""With more label sets, the worst case is charged: the error bounds are proved up to here."""
+"""With more label sets, the worst case is charged: the error bounds are proved up to this number."""
 
 
 @dataclass(frozen=True)
 class Ballots:
-    """Queries `rows` with equally many classes: their counts (Q, k), and copies (Q, k) of each class."""
+    """Queries `rows` with the same number of classes: counts (Q, k), and copies (Q, k) of each class."""
 
     rows: NDArray[np.intp]
     counts: Floats
@@ -65,7 +65,7 @@ def powerset_and_check_exact(
     lattice: float,
     most: Charges,
 ) -> Charges:
-    """Return what queries cost by the outcome of a check on the largest count, at most `most`."""
+    """Return the cost of queries by the outcome of a check on the largest count, at most `most`."""
     charges = Charges(most.failed.copy(), most.passed.copy())
     for block in _blocks(counts, sets, sigmas[1], influence.sensitivity):
         check = NoisyCheck(block.counts, threshold, sigmas[0], lattice)
@@ -94,7 +94,7 @@ def _argmax_part(ballots: Ballots, sigma: float, moved: float, lattice: float) -
 
 
 def _blocks(counts: Floats, sets: int, sigma: float, moved: float) -> Iterator[Ballots]:
-    """Yield ballots that lie about as far apart and fit together into a fixed amount of memory."""
+    """Yield ballots with a similar spread of counts that fit together into a fixed amount of memory."""
     if sets > MAX_SETS:
         return
     order = np.argsort(counts.max(axis=1), kind="stable")
@@ -124,8 +124,8 @@ def _stack(alike: list[tuple[int, Floats, Floats]]) -> Ballots:
 def _classes(counts: Floats, sets: int) -> tuple[Floats, Floats]:
     """Return counts from the largest to 0, and how many sets share each.
 
-    Of equal counts the first two are single sets, for a vote to leave one and reach the other, and the
-    third is all the rest.
+    The first two of equal counts are single sets, so that a vote can leave one and reach the other; the third
+    is all the rest.
     """
     values, times = np.unique(counts[counts > 0], return_counts=True)
     groups = [*zip(values[::-1].tolist(), times[::-1].tolist(), strict=True), (0.0, sets - int(times.sum()))]
@@ -139,7 +139,7 @@ def _classes(counts: Floats, sets: int) -> tuple[Floats, Floats]:
 
 
 MANY = 16
-"""Up to so many classes equal counts save no time."""
+"""Up to this number of classes equal counts save no time."""
 
 
 def argmax_exact(votes: Floats, sigma: float, orders: Floats, influence: Influence, lattice: float) -> Floats:
@@ -173,9 +173,9 @@ def confident_exact(
 
 
 def mostly_tied(votes: Floats) -> NDArray[np.bool_]:
-    """Return which queries (Q,) of many classes, of which some have no vote, are of half as many kinds.
+    """Return which queries (Q,) of many classes, some without a vote, have half as many kinds or fewer.
 
-    There are up to three for each count.
+    There are up to three kinds for each count.
     """
     ordered = np.sort(votes, axis=1)
     classes = votes.shape[1]

@@ -1,10 +1,10 @@
-"""The outcomes of a noisy argmax over classes of which some come in very many equal copies.
+"""The outcomes of a noisy argmax over classes, some of which occur in very many equal copies.
 
-Class j stands for c_j copies with the same count m_j, in units of the noise, each with a draw of its own. One
-copy of it wins with probability P_j, the integral of phi(x - m_j)/Phi(x - m_j) prod_i Phi(x - m_i)^c_i over
-x. As in `ostraka.guardian.accounting.numerics.argmax_outcomes`, every number is a trapezoid sum over a
-positive integrand. Votes move between classes of one copy. docs/accounting-mechanisms.md derives the step
-and the reach for many copies.
+Class j represents c_j copies with the same count m_j, in units of the noise, each with its own draw. One copy
+of it wins with probability P_j, the integral of phi(x - m_j)/Phi(x - m_j) prod_i Phi(x - m_i)^c_i over x. As
+in `ostraka.guardian.accounting.numerics.argmax_outcomes`, every number is a trapezoid sum over a positive
+integrand. Votes move between classes of one copy. docs/accounting-mechanisms.md derives the step and the
+reach for many copies.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ SHIFT_OF_BOUND = 0.4
 """The lemma's d (X + 2): how far the bound on Phi^M in a strip around the real line is shifted along it
 (docs/accounting-mechanisms.md, Powerset, Lemma)."""
 STRIP_OF_SINGLES = 6.0
-"""The most that the strip's half-width may be times sqrt K, for K single factors: in a wider one these would
-grow by more than it wins."""
+"""Upper bound on the strip's half-width times sqrt K, for K single factors: in a wider strip these factors
+would grow by more than the width gains."""
 MAX_ERROR_OF_TAILS = 0.05
-"""The largest relative error e of a draw's tails up to which draws lie within 2e of Gaussian ones
+"""The largest relative error e of a draw's tails for which draws lie within 2e of Gaussian ones
 (docs/accounting-mechanisms.md, Powerset, lattice, step 1)."""
 
 
@@ -36,18 +36,19 @@ def grid(spread: float, singles: int, equal: tuple[float, float], shift: float) 
     """Return equidistant points relative to the leading count, in units of the noise.
 
     Args:
-        spread: how far the leading count lies above 0, the lowest one.
-        singles: factors of their own in an integrand.
+        spread: how far the leading count lies above 0, the lowest count.
+        singles: number of separate factors in an integrand.
         equal: the fewest and the most copies whose count is 0.
         shift: how far one vote moves a count.
     """
     fewest, most = equal
     typical = math.sqrt(2 * math.log(singles + most))
-    # No mode lies further than a shift below the x with (U - 3) Q(x) = 3, U copies having no vote (reach).
+    # No mode lies further than a shift below the x with (U - 3) Q(x) = 3, where U copies have no vote
+    # (reach).
     crowd = float(-ndtri(min(0.5, 3 / max(fewest - 3, 1))))
     left = max(-0.75 * spread, crowd - spread) - REACH - shift
     right = typical + REACH + shift
-    # W, how far the integrand's mean lies above the lowest factor at most (the shift d).
+    # W bounds how far the integrand's mean lies above the lowest factor (the shift d).
     width = spread + typical + 2 * shift + 2
     step = max(step_of_few(singles + most), _step_of_many(width, singles, most))
     return np.asarray(left + step * np.arange(math.ceil((right - left) / step) + 1), dtype=np.float64)
@@ -58,7 +59,7 @@ def _step_of_many(width: float, singles: int, equal: float) -> float:
 
     h = 2 pi c/(log(4/tolerance) + log C) with log C = K c^2/2 + 1/2 + 3 d W (docs/accounting-mechanisms.md).
     """
-    # X + 2 of the lemma, whose c is the first of the two.
+    # X + 2 of the lemma; its c is the first of the two.
     edge = max(1.0, float(-ndtri(min(0.5, 1 / max(equal, 1))))) + 2
     strip = min(2 / (3 * edge), STRIP_OF_SINGLES / math.sqrt(singles))
     growth = singles * strip**2 / 2 + 0.5 + 3 * SHIFT_OF_BOUND / edge * width
@@ -66,10 +67,10 @@ def _step_of_many(width: float, singles: int, equal: float) -> float:
 
 
 class TiedClasses:
-    """Log probabilities of classes, and how log probabilities change where counts do.
+    """Log probabilities of classes, and how log probabilities change when counts change.
 
     Attributes:
-        log_p: log probability (Q, k) that a class wins, all its copies together.
+        log_p: log probability (Q, k) that a class wins, for all its copies together.
     """
 
     def __init__(self, gaps: Floats, copies: Floats, shift: float, x: Floats, how: Summation) -> None:
@@ -128,7 +129,7 @@ class TiedClasses:
         return log_change(ratio, log_r - self.log_one[:, None, None])
 
     def _lowering_ratio(self) -> Floats:
-        """Return (R_j - P_j)/P_j (Q, a, j): what a loses and what each other class gains."""
+        """Return (R_j - P_j)/P_j (Q, a, j): the loss of a and the gain of each other class."""
         taken = self.how.dot(self.gain, self.win)
         taken[:, self.each, self.each] = -np.inf
         ratio = self._shares(taken)
@@ -154,8 +155,9 @@ class TiedClasses:
 def draws_error(step: float, reach: Floats) -> Floats:
     """Bound the error (Q,) of log probabilities on a lattice of `step` deviations, 0 without one.
 
-    Each draw is close to a Gaussian one, so their number does not matter (docs/accounting-mechanisms.md).
-    `reach` is how far counts and the most likely largest draw lie apart. Infinite for steps too wide.
+    Each draw is close to a Gaussian draw, so the number of draws does not matter
+    (docs/accounting-mechanisms.md). `reach` is the distance between counts and the most likely largest draw.
+    The bound is infinite for steps that are too wide.
     """
     if step == 0:
         return np.zeros_like(reach)
@@ -168,5 +170,5 @@ def draws_error(step: float, reach: Floats) -> Floats:
 
 
 def _between(values: Floats, dimensions: int) -> Floats:
-    """Return values (Q, j) with axes put between."""
+    """Return values (Q, j) with new axes in between."""
     return values.reshape(len(values), *[1] * (dimensions - 2), -1)

@@ -1,9 +1,9 @@
 """The outcomes of a noisy argmax, and how moving one vote shifts each of them.
 
-Class j wins with probability P_j, the integral of phi(x - m_j) prod_i Phi(x - m_i) over x, i != j, counts m
-in units of the noise. Every number here is a trapezoid sum over a positive integrand, so it keeps its digits
-however small it is; what a move takes and gives is summed as such and never had by subtracting
-probabilities. docs/accounting.md derives the step and the reach.
+Class j wins with probability P_j, the integral of phi(x - m_j) prod_i Phi(x - m_i) over x, i != j, with
+counts m in units of the noise. Every number here is a trapezoid sum over a positive integrand, so it keeps
+its digits even if it is very small. The gain and loss of a move are summed directly and never computed by
+subtracting probabilities. docs/accounting.md derives the step and the reach.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Shifts:
 
 
 def shifts(votes: Floats, sigma: float, moved: float) -> Shifts:
-    """Return the outcomes of `votes` (Q, k), and what `moved` votes taken from a and given to b change."""
+    """Return the outcomes of `votes` (Q, k), and the effect of moving `moved` votes from a to b."""
     gaps = (votes.max(axis=1, keepdims=True) - votes) / sigma
     spread = float(gaps.max(initial=0.0))
     how = summation(spread + typical(votes.shape[1]), moved / sigma)
@@ -62,12 +62,12 @@ def grid(spread: float, classes: int, shift: float) -> Floats:
 
 
 def step_of_few(factors: float) -> float:
-    """Return the step that keeps the trapezoid rule's error to half of `QUADRATURE`, of so many factors."""
+    """Return the step for so many factors that limits the trapezoid rule's error to half of `QUADRATURE`."""
     return math.pi * math.sqrt(2 / (factors * math.log(4 / QUADRATURE)))
 
 
 class _Integrands:
-    """Factors of the integrands (Q, k, Z), as `how` keeps them."""
+    """Factors of the integrands (Q, k, Z), in the form that `how` keeps them."""
 
     def __init__(self, gaps: Floats, shift: float, x: Floats, how: Summation) -> None:
         values, flat = np.unique(gaps, return_inverse=True)
@@ -86,7 +86,7 @@ class _Integrands:
         self.kept = how.encode(fall)[index]
 
     def shifts(self) -> Shifts:
-        """Lower class a first, then raise class b, adding up what every outcome gains and loses."""
+        """Lower class a first, then raise class b, and add up the gain and loss of every outcome."""
         classes = self.win.shape[1]
         log_p = self.how.total(self.win)
         gain = self.how.dot(self.win, self.gain)

@@ -1,4 +1,4 @@
-"""Validation of what the accountant is given."""
+"""Validation of the accountant's arguments."""
 
 from __future__ import annotations
 
@@ -59,21 +59,21 @@ def check_scalar(argument: str, value: float, *, positive: bool = True) -> float
 
 
 def check_lattice(lattice: float) -> float:
-    """Return the lattice step in votes; 0 stands for continuous noise."""
+    """Return the lattice step in votes; 0 means continuous noise."""
     if not 0 <= lattice < math.inf:
         raise InputError("lattice", f"must be a finite number, 0 or more, is {lattice}")
     return lattice
 
 
 def check_bound(bound: Bound) -> Bound:
-    """Return the bound's name where it is a known one."""
+    """Return the bound's name if it is known."""
     if bound not in get_args(Bound):
         raise InputError("bound", f"must be one of {', '.join(get_args(Bound))}, is {bound}")
     return bound
 
 
 def refuse(argument: str, wrong: NDArray[np.bool_], message: str) -> None:
-    """Raise `InputError` with the first index that is `wrong`, if one is."""
+    """Raise `InputError` with the first index that is `wrong`, if there is one."""
     if wrong.any():
         raise InputError(argument, message, tuple(int(i) for i in np.argwhere(wrong)[0]))
 
@@ -93,7 +93,7 @@ def check_positives(positives: ArrayLike, n: ArrayLike) -> tuple[Floats, Floats]
 
 
 def check_norm(argument: str, value: float, most: float) -> float:
-    """Return the largest norm of a ballot: above 0, and at most that of a ballot that is not clipped."""
+    """Return the largest norm of a ballot: above 0, and at most the norm of an unclipped ballot."""
     if not 0 < value <= most:
         raise InputError(argument, f"must be above 0 and at most {most:.6g}, is {value}")
     return float(value)

@@ -1,7 +1,8 @@
-"""The largest weighted sum of logarithms under linear limits, of many small problems at once.
+"""The largest weighted sum of logarithms under linear limits, for many small problems at once.
 
-A primal-dual interior-point method (Wright 1997, "Primal-Dual Interior-Point Methods", chapter 10) of a fixed
-number of steps, that keep every limit. What it returns is feasible, or nothing: callers need not trust it.
+A primal-dual interior-point method (Wright 1997, "Primal-Dual Interior-Point Methods", chapter 10) with a
+fixed number of steps, each of which keeps every limit. The result is feasible, or 1 everywhere: callers need
+not trust it.
 """
 
 from __future__ import annotations
@@ -14,22 +15,22 @@ from numpy.typing import NDArray
 from ostraka.guardian.accounting.numerics.arguments import Floats
 
 _STEPS = 16
-"""They come within about 1e-3 of the best expected charge (docs/accounting.md, Charges by the released
-label)."""
+"""This many steps come within about 1e-3 of the best expected charge (docs/accounting.md, Charges by the
+released label)."""
 _CENTRING = 0.1
-"""The share of the gap that a step aims at: less would be faster where steps are whole, but shortens more of
-them."""
+"""The fraction of the gap that a step aims at: a smaller one would be faster with full steps, but it shortens
+more of them."""
 _SHORTER = 0.97
-"""The share of the way to the nearest limit that a step goes, so that every slack stays above 0."""
+"""The fraction of the way to the nearest limit that a step goes, so that every slack stays above 0."""
 _FIRST_GAP = 1e-2
-"""Slack times multiplier at the start: a larger one costs steps, a smaller one starts close to the limits,
+"""Slack times multiplier at the start: a larger value costs steps, a smaller one starts close to the limits,
 where steps are short."""
 _MIN_GAP = 1e-13
-"""The gap below which a problem stands still: rounding, not the limits, would decide where it goes."""
+"""The gap below which a problem stops: rounding, not the limits, would decide its direction."""
 _MAX_LIMITS = 32
-"""Limits of a problem that steps look at, those nearest to it; the others are checked at the end."""
+"""Number of limits of a problem that steps look at, the nearest ones; the others are checked at the end."""
 _MARGIN = 2.0**-40
-"""How far below the limits the result is scaled, relative: room for rounding of the sums that check it."""
+"""How far below the limits the result is scaled, relative: room for rounding in the final check."""
 
 
 def largest_log_sum(weights: Floats, limits: Floats, low: Floats, high: Floats) -> Floats:
@@ -41,7 +42,7 @@ def largest_log_sum(weights: Floats, limits: Floats, low: Floats, high: Floats) 
         low: the least value (Q, n) of each variable, in [0, 1].
         high: the largest, at least 1.
 
-    Where no step gains anything, or a limit is not a number, it is 1.
+    w is 1 if no step gains anything, or if a limit is not a number.
     """
     known: NDArray[np.bool_] = np.asarray(np.isfinite(limits).all(axis=(1, 2)))
     limits = np.where(known[:, None, None], limits, 0.0)
@@ -54,7 +55,7 @@ def largest_log_sum(weights: Floats, limits: Floats, low: Floats, high: Floats) 
 def _feasible(weights: Floats, limits: Floats, low: Floats, high: Floats, found: Floats) -> Floats:
     """Scale the variables above their least value until every limit is kept; 1 where that gains nothing."""
     w = np.clip(np.nan_to_num(found, nan=1.0), low, high)
-    # What lies at its least value stays there: scaled down, it would leave its own limit.
+    # A variable at its least value stays there: scaled down, it would leave its own limit.
     fixed = w <= low * (1 + 1e-6)
     w = np.where(fixed, low, w)
     taken, free = (_times(limits, np.where(which, w, 0.0)) for which in (fixed, ~fixed))
@@ -75,7 +76,7 @@ class _Side:
     dual: Floats
 
     def towards(self, centre: Floats, change: Floats) -> Floats:
-        """Return the change of the multipliers for that of the slack."""
+        """Return the change of the multipliers for a change of the slack."""
         return np.asarray((centre - self.dual * (self.slack + change)) / self.slack)
 
     def gap(self) -> Floats:
@@ -83,13 +84,13 @@ class _Side:
 
 
 class _Interior:
-    """The state of all problems; those that have no interior, or are solved, stand still."""
+    """The state of all problems; a problem without an interior, or a solved one, does not change."""
 
     def __init__(self, weights: Floats, limits: Floats, low: Floats, high: Floats) -> None:
         # Outcomes that never occur would leave Newton's matrix singular.
         self.weights = weights + 1e-14
         self.limits = limits
-        # Just inside of w = 1, which keeps all limits, and clear of a variable's own two.
+        # Just inside of w = 1, which keeps all limits, and away from a variable's own two limits.
         self.w = np.minimum(np.maximum(0.97, low + 0.3 * (1 - low)), (1 + high) / 2)
         slacks = 1 - _times(limits, self.w), self.w - low, high - self.w
         inside = np.all([(slack > 0).all(axis=1) for slack in slacks], axis=0)
@@ -136,13 +137,13 @@ class _Interior:
         push = np.where(usable[:, None], push, 0.0)
         try:
             step = np.linalg.solve(matrix, push[:, :, None])[:, :, 0]
-        except np.linalg.LinAlgError:  # which names no problem: all of them keep what they have
+        except np.linalg.LinAlgError:  # it names no problem: all of them keep their present values
             self.moving[:] = False
             return np.zeros_like(push)
         return np.asarray(step, dtype=np.float64)
 
     def _length(self, sides: list[tuple[Floats, Floats]]) -> Floats:
-        """Return how much (Q,) of a step keeps everything positive."""
+        """Return the fraction (Q,) of a step that keeps everything positive."""
         ends = [np.where(by < 0, -value / by, np.inf).min(axis=1) for value, by in sides]
         length = np.minimum(1.0, _SHORTER * np.min(ends, axis=0))
         return np.where(self.moving, length, 0.0)

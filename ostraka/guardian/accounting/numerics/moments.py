@@ -1,8 +1,8 @@
-"""Renyi moments of releases, and their largest over neighbours.
+"""Renyi moments of releases, and their largest value over neighbours.
 
-With t_j = log R_j/P_j, and because P and R both sum to one, sum_j P_j^(1-b) R_j^b - 1 is
-sum_j P_j g_b(t_j) with g_b(t) = e^(bt) - 1 - b (e^t - 1), which is never negative: nothing cancels between
-outcomes. b = a gives (a - 1) D_a(R || P), b = 1 - a gives (a - 1) D_a(P || R).
+Let t_j = log R_j/P_j. Because P and R both sum to one, sum_j P_j^(1-b) R_j^b - 1 is sum_j P_j g_b(t_j) with
+g_b(t) = e^(bt) - 1 - b (e^t - 1), which is never negative: nothing cancels between outcomes. b = a gives (a -
+1) D_a(R || P), b = 1 - a gives (a - 1) D_a(P || R).
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ Indices = NDArray[np.intp]
 _BLOCK = 2048
 """Candidates worked on together, so that memory does not grow with their number."""
 _MARKS = 5
-"""Orders at which every candidate is tried: more of them leave out more by chords, and cost more
+"""Orders at which every candidate is tried: more of them exclude more candidates by chords, but cost more
 themselves."""
 _FEW = 4
-"""Orders between two others that are tried one by one: halving so few would spare none."""
+"""Orders between two others that are tried one by one: halving so few would save nothing."""
 _NEAR = 1e-2
-"""Exponents below which five terms of the series are taken: the sixth is 4e-14 of the first, and above it the
+"""Exponents below which five terms of the series are used: the sixth is 4e-14 of the first, and above it the
 difference of two exponentials keeps as many digits."""
 _LARGE = 40.0
-"""Exponents up to which sums keep what they exceed 1 by: in e^40 the 1 is below a double's last digit."""
+"""Exponents up to which sums keep their excess over 1: in e^40 the 1 is below a double's last digit."""
 
 
 def largest_rdp(part: Shifts, neighbours: NDArray[np.bool_], orders: Floats, *, both: bool = True) -> Floats:
-    """Return the largest D(P || R), and where `both` D(R || P), over `neighbours` (Q, a, b), as (Q, R)."""
+    """Return the largest D(P || R), and with `both` D(R || P), over `neighbours` (Q, a, b), as (Q, R)."""
     at, back = np.unique(orders, return_inverse=True)
     best = _Search(part, neighbours, at, 2 if both else 1).run()
     return np.asarray((best / (at - 1)[:, None])[back].T, dtype=np.float64)
@@ -41,9 +41,9 @@ def largest_rdp(part: Shifts, neighbours: NDArray[np.bool_], orders: Floats, *, 
 class _Search:
     """The largest log moment by order (R) and query (Q).
 
-    Candidates are all neighbours, forwards (D(P || R)) and, for two directions, back. A log moment is convex
-    in the order, so between two orders it lies below its chord; candidates whose chord lies below what
-    another one reaches are left out there, and the interval is halved for the others.
+    Candidates are all neighbours, forwards (D(P || R)) and, for two directions, backwards. A log moment is
+    convex in the order, so between two orders it lies below its chord. Candidates whose chord lies below the
+    value that another candidate reaches are excluded there, and the interval is halved for the rest.
     """
 
     def __init__(self, part: Shifts, neighbours: NDArray[np.bool_], orders: Floats, directions: int) -> None:
@@ -86,7 +86,7 @@ class _Search:
         self._refine(middle, high, chosen, at_middle, at_high)
 
     def _middle(self, low: int, high: int) -> int:
-        """Return an index between, nearest to the geometric mean of order - 1."""
+        """Return an index in between, the nearest to the geometric mean of order - 1."""
         mean = 1 + math.sqrt((self.orders[low] - 1) * (self.orders[high] - 1))
         return int(np.clip(np.searchsorted(self.orders, mean), low + 1, high - 1))
 
@@ -142,7 +142,7 @@ def log_moments(log_p: Floats, change: Floats, powers: Floats) -> Floats:
 
 
 def _large(log_p: Floats, bt: Floats, less: Floats, terms: Floats) -> Floats:
-    """Return log moments where e^(bt) alone, though not P e^(bt), may overflow, or even that may."""
+    """Return log moments where e^(bt) alone, or even P e^(bt), may overflow."""
     far = log_p + bt
     top = far.max(axis=0)
     finite = np.where(bt > _LARGE, np.exp(np.minimum(far, _LARGE)) - less, terms)

@@ -1,4 +1,4 @@
-"""The normal distribution's logarithms where differences would lose their digits."""
+"""Logarithms of the normal distribution, computed where differences would lose their digits."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ostraka.guardian.accounting.numerics.arguments import Floats
 _FEW = np.polynomial.legendre.leggauss(4)
 _MANY = np.polynomial.legendre.leggauss(8)
 _NARROW = 0.05
-"""Steps up to which 4 nodes are exact to 1e-16, and up to `_WIDE` 8."""
+"""Steps up to which 4 nodes are exact to 1e-16; 8 nodes are exact up to `_WIDE`."""
 _WIDE = 0.5
-"""Steps from which on two logarithms differ by enough to be subtracted without a loss of digits."""
+"""Steps above which two logarithms differ by enough to be subtracted without a loss of digits."""
 _PLAIN = 40.0
 """Logarithms above which e^x - 1 is e^x to a double's last digit."""
 
@@ -25,10 +25,10 @@ def log_density(x: Floats) -> Floats:
 
 
 def log_cdf_step(x: Floats, step: Floats | float) -> Floats:
-    """Return log Phi(x + step) - log Phi(x) to about 14 digits wherever x lies.
+    """Return log Phi(x + step) - log Phi(x) to about 14 digits for every x.
 
     Narrow steps integrate phi/Phi by Gauss-Legendre, whose error is below 1e-16 because the zeros of Phi lie
-    more than 2 away from the real line; wide ones subtract.
+    more than 2 away from the real line; wide steps subtract.
     """
     wide = np.abs(step) > _WIDE
     if np.all(wide):

@@ -1,4 +1,4 @@
-"""Sums of products of positive numbers, as they are or as logarithms where they would underflow."""
+"""Sums of products of positive numbers, as plain numbers or as logarithms where they would underflow."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from numpy.typing import NDArray
 from ostraka.guardian.accounting.numerics.arguments import Floats
 
 _SPREAD = 36.0
-"""Spread and two shifts up to which products stay above e^(-36^2/2) = e^-648 where they matter; doubles end
+"""Spread plus two shifts up to which products stay above e^(-36^2/2) = e^-648 where they matter; doubles end
 at e^-708 (docs/accounting.md, exact, reach)."""
 _SHIFT = 8.0
-"""Shifts up to which the factors of two moves, each at most e^(shift (36 + 8.2)), do not overflow
-together."""
+"""Shifts up to which the factors of two moves, each at most e^(shift (36 + 8.2)), do not overflow jointly."""
 
 
 class Summation(Protocol):
-    """How factors are kept (`encode`), multiplied, and summed over the last axis into logarithms."""
+    """How factors are represented (`encode`), multiplied, and summed over the last axis into logarithms."""
 
     def encode(self, logs: Floats) -> Floats:
         """Return the representation of numbers given by their logarithms."""
@@ -38,17 +37,17 @@ class Summation(Protocol):
 
 
 def summation(spread: float, shift: float) -> Summation:
-    """Return the faster way that keeps its digits, in units of noise.
+    """Return the faster way that keeps the digits; arguments are in units of noise.
 
-    `spread` is how far the likeliest largest draw lies above the lowest count, and `shift` how far a move
-    lowers or raises one. Products are as small as exp(-(spread + 2 shift)^2/2) where they still matter;
-    doubles end at exp(-708).
+    `spread` is how far the likeliest largest draw lies above the lowest count, and `shift` is how far a move
+    lowers or raises a count. Products may be as small as exp(-(spread + 2 shift)^2/2) where they still
+    matter; doubles end at exp(-708).
     """
     return _Plain() if plain(spread + 2 * shift, shift) else _Logs()
 
 
 def plain(reach: Floats | float, shift: float) -> NDArray[np.bool_]:
-    """Return where numbers keep their digits as they are, `reach` being spread and two shifts."""
+    """Return where plain numbers keep their digits; `reach` is the spread plus two shifts."""
     return np.asarray((np.asarray(reach) <= _SPREAD) & (shift <= _SHIFT))
 
 

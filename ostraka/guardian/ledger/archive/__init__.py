@@ -1,1 +1,1 @@
-"""Copies of a ledger: signed archives of closed sessions, exports, backups and their restoring."""
+"""Copies of a ledger: signed archives of closed sessions, exports, backups, and restoring them."""

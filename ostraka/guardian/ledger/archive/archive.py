@@ -1,4 +1,4 @@
-"""Archives: the audit log by a day, and what was over then, in one file; and their verification."""
+"""Archives: one file with the audit log up to a day and everything that had ended by then; verification."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 @dataclass(frozen=True)
 class Authority:
-    """Whose guardians are believed: the CA's certificate (PEM), and the federation that it names."""
+    """The trusted authority: the CA's certificate (PEM), and the federation that it names."""
 
     ca_pem: bytes
     federation: str
@@ -48,16 +48,16 @@ class Authority:
 
 @dataclass(frozen=True)
 class Archive:
-    """What a verified archive has.
+    """What a verified archive contains.
 
     Attributes:
-        opening: the closing line of the archive before it, or None where it begins with the log.
-        closing: its last line, which has its checkpoint.
+        opening: the closing line of the previous archive, or None if it begins with the log.
+        closing: its last line, which contains its checkpoint.
         checkpoint: of its last row.
         first: number of its first audit row.
-        sessions: how many ended in it.
-        batches: how many were released or died in it.
-        charges: how many of these cost something.
+        sessions: number of sessions that ended in it.
+        batches: number of batches that were released or died in it.
+        charges: number of these batches' charges above 0.
     """
 
     opening: Line | None
@@ -70,15 +70,15 @@ class Archive:
 
 
 def check_archive(path: Path, authority: Authority, told: Told = lambda row, last: None) -> Archive:
-    """Check an archive by itself, and return what it has.
+    """Check an archive by itself, and return what it contains.
 
-    Every audit row's place, hash and signature; the checkpoint that it begins with and the one that it ends
-    with; every session, batch and charge in it against what the log adds up to, and that none is left out.
-    Signatures are checked as of the time that they name. `told` is called after every audit row.
+    The checks: every audit row's place, hash and signature; the checkpoints at its beginning and end; every
+    session, batch and charge against the log's totals, and that none is missing. Signatures are checked as of
+    the time that they name. `told` is called after every audit row.
 
     Raises:
-        OstrakaError: `ledger.archive_altered` saying what does not fit, `ledger.newer` for a format that
-            this version does not know, `data.missing`.
+        OstrakaError: `ledger.archive_altered` with the contradiction, `ledger.newer` for a format that this
+            version does not know, `data.missing`.
     """
     with reading(path) as lines:
         head = lines.next()
@@ -114,7 +114,7 @@ def check_archive(path: Path, authority: Authority, told: Told = lambda row, las
 
 
 def check_signer(signed: common_pb2.Signed, at_ms: int, authority: Authority) -> None:
-    """Check that a guardian signed for an archive, whose certificate was valid at a time (unix milliseconds).
+    """Check that a guardian signed for an archive with a certificate valid at a time (unix milliseconds).
 
     Raises:
         OstrakaError: `identity.expired` and as `verify_signed`.
@@ -130,7 +130,7 @@ def check_signer(signed: common_pb2.Signed, at_ms: int, authority: Authority) ->
 
 
 def check_follows(path: Path, archive: Archive, before: Archive) -> None:
-    """Check that an archive begins with the closing line of the one `before` it.
+    """Check that an archive begins with the closing line of the previous one, `before`.
 
     Raises:
         OstrakaError: `ledger.archive_altered`.
@@ -148,11 +148,12 @@ def check_ledger(
 ) -> common_pb2.AuditHead:
     """Check that a ledger continues from an archive's checkpoint, and return its head.
 
-    Every row after it as `verify` does, and that all tables are what the checkpoint and these rows add up
-    to: of what was over then, how many rows there are and what every unit's charges add up to.
+    Every later row is checked as `verify` does, and all tables are compared with the checkpoint plus these
+    rows. For what had ended by then, the check compares the number of rows and the sum of every unit's
+    charges.
 
     Raises:
-        OstrakaError: `ledger.tampered` naming what does not fit; and as `verify`.
+        OstrakaError: `ledger.tampered` naming the contradiction; and as `verify`.
     """
     storage = open_storage(where, read_only=True)
     try:
@@ -197,7 +198,7 @@ def _replay(
 
 
 class _Tally:
-    """What is over in a replay, to be found in an archive once, as the log tells it."""
+    """Everything that has ended in a replay; an archive must contain each item once, as logged."""
 
     def __init__(self, replayed: ReplayedLedger) -> None:
         self._replayed = replayed
@@ -208,7 +209,7 @@ class _Tally:
         self.charges = 0
 
     def take(self, line: Line) -> None:
-        """Take what a line has; raise `ledger.tampered` where it is not what the log says."""
+        """Take a line's content; raise `ledger.tampered` if it differs from the log."""
         match line["kind"]:
             case "session":
                 session = encoding.session(line)
@@ -226,13 +227,13 @@ class _Tally:
                 raise integrity.TamperedError("it has a line of no kind that Ostraka writes")
 
     def finish(self) -> None:
-        """Raise `ledger.tampered` where something was not taken."""
+        """Raise `ledger.tampered` if something was not taken."""
         for missing in [*self._sessions, *(f"{session}/{batch}" for session, batch in self._batches)]:
             raise integrity.TamperedError(f"{missing} is missing")
 
 
 def _verify(line: Line, authority: Authority) -> Closing:
-    """Return what a closing line has, which a guardian signed at the time that it names."""
+    """Return the content of a closing line, which a guardian signed at the time that it names."""
     closing, signed = Closing.read(line)
     try:
         check_signer(signed, closing.made_unix_ms, authority)
@@ -251,12 +252,12 @@ def _other_version(path: Path) -> OstrakaError:
 
 @dataclass(frozen=True)
 class Archivist:
-    """Who writes an archive, and when.
+    """The writer of an archive, and the time.
 
     Attributes:
         now_ms: the time, in unix milliseconds.
         sign: signs a payload under ostraka.common.wire.contexts.ARCHIVE_CONTEXT.
-        authority: whose signatures the finished archive is verified by.
+        authority: the authority that verifies the finished archive.
     """
 
     now_ms: int
@@ -272,21 +273,22 @@ def archive(
     after: Archive | None = None,
     told: Told = lambda row, last: None,
 ) -> Archive:
-    """Write the audit log up to a time, and all that was over by then, to a new file, and verify it.
+    """Write the audit log up to a time, and all that had ended by then, to a new file, and verify it.
 
-    The ledger stays as it is, and may be in use. The file appears at `path` once it is whole and verified.
+    The ledger does not change, and may be in use. The file appears at `path` when it is complete and
+    verified.
 
     Args:
-        ledger: whose log is archived.
-        path: where no file is yet.
-        before_ms: rows from the first one on that is not before this time stay out, in unix milliseconds.
-        archivist: who writes it.
-        after: the archive before it, which it continues; None to begin with the log's first row.
-        told: is called after every row, first of those written, then of those verified.
+        ledger: the ledger whose log is archived.
+        path: the file to write; it must not exist.
+        before_ms: the time in unix milliseconds; the first row not before it and all later rows stay out.
+        archivist: the writer.
+        after: the previous archive, which this one continues; None to begin with the log's first row.
+        told: called after every row, first while writing, then while verifying.
 
     Raises:
-        OstrakaError: `config.invalid` where there is nothing to archive, `ledger.tampered` where the ledger
-            does not continue from `after`, or contradicts itself, `identity.expired` for the guardian's
+        OstrakaError: `config.invalid` if there is nothing to archive; `ledger.tampered` if the ledger does
+            not continue from `after`, or contradicts itself; `identity.expired` for the guardian's
             certificate; and as `new_file`.
     """
     check_signer(archivist.sign(b""), archivist.now_ms, archivist.authority)
@@ -340,7 +342,7 @@ def _write(
 
 
 def _over(connection: Connection, replayed: ReplayedLedger) -> Iterator[Line]:
-    """Yield the lines of sessions and batches that are over in `replayed`: nothing changes them any more."""
+    """Yield the lines of sessions and batches that have ended in `replayed`: they change no more."""
     ended = [key for key, session in replayed.sessions.items() if session.state != "open"]
     settled = [key for key, batch in replayed.batches.items() if batch.state != "ticketed"]
     yield from encoding.of_sessions(connection, ended)
@@ -348,7 +350,7 @@ def _over(connection: Connection, replayed: ReplayedLedger) -> Iterator[Line]:
 
 
 def _last_before(connection: Connection, before_ms: int) -> int:
-    """Return the number of the last row before the first that is not before a time."""
+    """Return the number of the last row before the first row that is not before a time."""
     beyond = select(func.min(audit_table.c.sequence)).where(audit_table.c.time_unix_ms >= before_ms)
     first: int | None = connection.execute(beyond).scalar_one()
     return audit.last(connection) if first is None else first - 1

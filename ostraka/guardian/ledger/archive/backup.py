@@ -1,4 +1,4 @@
-"""Backups of a whole ledger in one file, whatever its backend, and the restore of a ledger from a backup."""
+"""Backups of a whole ledger in one file, for any backend, and restoring a ledger from a backup."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from ostraka.guardian.ledger.store.storage import Storage, open_storage
 from ostraka.guardian.ledger.transaction import Transaction
 
 _ROWS_AT_ONCE = 500
-"""Rows that are copied together: a session's plan, or the ticket of a batch, may take megabytes of memory."""
+"""Rows that are copied together: a session's plan or a batch's ticket may take megabytes of memory."""
 
 
 def backup(ledger: LedgerReader, path: Path) -> None:
     """Write a snapshot of a ledger in use to a new SQLite file that only its owner may read.
 
-    The file appears at `path` once it is whole. What is encrypted stays so, and the key is not in it: keep
-    a copy of ledger.key apart from it. A backup becomes a ledger again by `restore` alone.
+    The file appears at `path` when it is complete. Encrypted values stay encrypted, and the key is not in the
+    file: keep a copy of ledger.key separately. Only `restore` turns a backup into a ledger again.
 
     Raises:
-        OstrakaError: `ledger.exists` where there is a file at `path`, `ledger.read_only` where none can be
-            written, `storage.full` without room; and as any read of the ledger.
+        OstrakaError: `ledger.exists` if there is a file at `path`, `ledger.read_only` if none can be written,
+            `storage.full` without room; and as any read of the ledger.
     """
     with new_file(path, "backup") as unfinished:
         _write(ledger, unfinished)
 
 
 def copy_tables(source: Connection, target: Connection) -> None:
-    """Copy every table but that of running replicas into empty ones, in parts."""
+    """Copy every table except the one of running replicas into empty tables, in parts."""
     for table in metadata.sorted_tables:
         if table is not replicas:
             _copy(source, target, table)
@@ -72,7 +72,7 @@ def _copy_whole(view: View, path: Path, engine: Engine) -> None:
 
 @contextmanager
 def _room_for(path: Path) -> Iterator[None]:
-    """Tell a full disk of the backup apart from trouble of the ledger."""
+    """Distinguish a full disk of the backup from a problem of the ledger."""
     try:
         yield
     except OperationalError as exc:
@@ -82,21 +82,21 @@ def _room_for(path: Path) -> Iterator[None]:
 
 
 def restore(backup: Path, where: Path | str, *, clock: Clock, cipher: Cipher, sign_head: SignHead) -> int:
-    """Make an empty place the ledger that was backed up, and return its new epoch.
+    """Restore the backed-up ledger into an empty place, and return its new epoch.
 
-    What happened after the backup is lost to the ledger: its sessions have ended, batches without answers
-    are dead, and every party reconciles with its receipts before it votes again. All in one transaction.
+    The ledger loses everything after the backup: its sessions have ended, batches without answers are dead,
+    and every party reconciles with its receipts before it votes again. Everything happens in one transaction.
 
     Args:
         backup: a file that `backup` wrote; it is checked against its own audit log first.
-        where: a SQLite file or a PostgreSQL URL that holds no ledger yet.
+        where: a SQLite file or a PostgreSQL URL without a ledger.
         clock: the time of the audit log's row.
-        cipher: made from the key that belongs to the ledger.
+        cipher: made from the ledger's key.
         sign_head: signs audit heads as the guardian.
 
     Raises:
-        OstrakaError: `ledger.exists` where `where` is not empty, `ledger.missing` or `ledger.tampered` for
-            the backup, also with another key, `ledger.older` and `ledger.newer`; and as `Ledger.open`.
+        OstrakaError: `ledger.exists` if `where` is not empty; `ledger.missing` or `ledger.tampered` for the
+            backup, also with another key; `ledger.older` and `ledger.newer`; and as `Ledger.open`.
     """
     source = open_storage(backup, read_only=True)
     try:
@@ -136,7 +136,7 @@ def _begin(tx: Transaction) -> int:
 
 
 def _continue_ids(connection: Connection) -> None:
-    """Let PostgreSQL number new rows after the copied ones, as SQLite does by itself."""
+    """Make PostgreSQL number new rows after the copied ones, as SQLite does by itself."""
     for table in metadata.sorted_tables:
         column = table.autoincrement_column
         if column is not None:

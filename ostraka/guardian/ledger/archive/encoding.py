@@ -1,6 +1,6 @@
-"""Lines of an archive: JSON objects with everything that a ledger keeps of what is over, but for answers.
+"""Lines of an archive: JSON objects with all that a ledger keeps of what has ended, except answers.
 
-Answers, and amounts that depend on votes, stay in the ledger. The audit log vouches for everything here.
+Answers, and amounts that depend on votes, stay in the ledger. The audit log confirms everything here.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def of_audit(row: Any) -> Line:
 
 
 def audit_row(line: Line) -> StoredAuditRow:
-    """Return the row of the audit log that a line has."""
+    """Return the row of the audit log in a line."""
     return StoredAuditRow(
         sequence=line["sequence"],
         time_unix_ms=line["time_unix_ms"],
@@ -55,7 +55,7 @@ def audit_row(line: Line) -> StoredAuditRow:
 
 
 def of_sessions(connection: Connection, ids: Collection[str]) -> Iterator[Line]:
-    """Yield the lines of sessions that are over."""
+    """Yield the lines of sessions that have ended."""
     for part in in_parts(sorted(ids)):
         for row in connection.execute(select(sessions).where(sessions.c.session_id.in_(part))):
             contents = {"plan": text(row.plan), "grant": text(row.grant_bytes)}
@@ -63,13 +63,13 @@ def of_sessions(connection: Connection, ids: Collection[str]) -> Iterator[Line]:
 
 
 def session(line: Line) -> Session:
-    """Return the session that a line has, as the audit log tells it."""
+    """Return the session in a line, in the form of the audit log."""
     digests = {name: sha256(content(line[name])) for name in ("plan", "grant")}
     return Session(**_without(line, "kind") | digests)
 
 
 def of_batches(connection: Connection, keys: Collection[BatchName]) -> Iterator[Line]:
-    """Yield the lines of batches that are over, with what they cost."""
+    """Yield the lines of batches that have ended, with their costs."""
     for part in in_parts(sorted(keys)):
         charges = dict(stored_tables.charge_amounts(connection, part))
         evaluations = stored_tables.evaluation_rows(connection, part)
@@ -92,7 +92,7 @@ def of_batches(connection: Connection, keys: Collection[BatchName]) -> Iterator[
 
 
 def batch(line: Line) -> tuple[Batch, dict[UnitName, ChargeAmounts], dict[UnitName, Evaluation]]:
-    """Return the batch that a line has, what it charged and what was evaluated, as the audit log tells it."""
+    """Return the batch in a line, its charges and its evaluations, in the form of the audit log."""
     row = _without(line, "kind", "charges", "evaluated")
     found = Batch(**row | {"ticket": sha256(content(line["ticket"]))})
     charges = {
@@ -106,12 +106,12 @@ def batch(line: Line) -> tuple[Batch, dict[UnitName, ChargeAmounts], dict[UnitNa
 
 
 def text(found: bytes) -> str:
-    """Return bytes as a line has them."""
+    """Return bytes in the form of a line."""
     return base64.b64encode(found).decode()
 
 
 def content(found: str) -> bytes:
-    """Return the bytes that a line has; raises ValueError for none."""
+    """Return the bytes in a line; raises ValueError if there are none."""
     return base64.b64decode(found, validate=True)
 
 

@@ -1,4 +1,4 @@
-"""Files of archives: JSON lines, compressed by gzip, and what a guardian signs in the last of them."""
+"""Files of archives: JSON lines, compressed by gzip, and the signed content of the last line."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from ostraka.guardian.ledger.log.integrity import TamperedError
 from ostraka.protos.ostraka.v1 import common_pb2
 
 FORMAT = 2
-"""Of the lines. With the format of states it says which version of Ostraka reads an archive."""
+"""Format of the lines. With the format of states it says which version of Ostraka reads an archive."""
 VERSIONS = (FORMAT, checkpoint_state.FORMAT)
 READABLE = ((1, 1), (2, 1), VERSIONS)
-"""Versions of archives that this one reads. In those of schema 3, (1, 1), audit rows say less: not which
-entries came before what units inherited."""
+"""Versions of archives that this version reads. In archives of schema 3, (1, 1), audit rows say less: they
+omit which entries came before what units inherited."""
 _LINE = 1 << 25
-"""Bytes of a line, at most: those with a state are longest, some 250 bytes for each unit."""
+"""Largest size of a line in bytes: lines with a state are the longest, some 250 bytes per unit."""
 _SHORT = 1 << 20
-"""Bytes of a line that may hold anything."""
+"""Size in bytes up to which a line may contain anything."""
 _VALUES = 1 << 23
-"""Bytes that a longer line may have beside its first `_STRINGS` strings, of which a state is one. Lines are
-parsed before they are verified, and a list of nothing takes 24 times the bytes that it is written in."""
+"""Bytes that a longer line may have besides its first `_STRINGS` strings; a state is one string. Lines are
+parsed before they are verified, and an empty list takes 24 times its written size."""
 _STRINGS = 1 << 18
-"""Strings of a line that do not count as values: the line of a batch has ten for each unit that it charges.
-An empty one takes some fifty bytes of memory for two in the line, so that not all may go uncounted."""
+"""Number of strings of a line that do not count as values: the line of a batch has ten per charged unit. An
+empty string takes some fifty bytes of memory for two in the line, so not all may be uncounted."""
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _LEVEL = 6
-"""zlib's own default; Python's, 9, takes longer for files that are hardly smaller."""
+"""zlib's own default; Python's default, 9, takes longer and makes files hardly smaller."""
 _UNREADABLE = (
     ArithmeticError,
     AttributeError,
@@ -58,10 +58,10 @@ _UNREADABLE = (
 
 
 class AlteredError(OstrakaError):
-    """An archive that is not as a guardian wrote it.
+    """An archive that differs from what a guardian wrote.
 
     Attributes:
-        what: what does not fit.
+        what: the contradiction.
     """
 
     def __init__(self, path: Path, what: str) -> None:
@@ -74,7 +74,7 @@ class AlteredError(OstrakaError):
 
 @dataclass(frozen=True)
 class Closing:
-    """The end of an archive, as a guardian signs it: the next archive begins with it.
+    """The end of an archive, as a guardian signs it; the next archive begins with it.
 
     Attributes:
         checkpoint: of the archive's last audit row.
@@ -89,13 +89,13 @@ class Closing:
     versions: tuple[int, int] = VERSIONS
 
     def in_this_format(self) -> Self:
-        """Return the same with the state as this version writes it, to be compared."""
+        """Return the same with the state in this version's format, for comparison."""
         return replace(self, checkpoint=self.checkpoint.in_this_format(), versions=VERSIONS)
 
     def payload(self) -> bytes:
-        """Return what is signed under ostraka.common.wire.contexts.ARCHIVE_CONTEXT.
+        """Return the payload that is signed under ostraka.common.wire.contexts.ARCHIVE_CONTEXT.
 
-        Other than a checkpoint's own payload it does not name the tables' version: archives outlive it.
+        Unlike a checkpoint's own payload it does not name the tables' version, because archives outlive it.
         """
         signed = {
             "hash": self.checkpoint.hash.hex(),
@@ -109,7 +109,7 @@ class Closing:
         return json.dumps(signed, sort_keys=True, separators=(",", ":")).encode()
 
     def line(self, signed: common_pb2.Signed) -> Line:
-        """Return the line that has it, `signed` by a guardian."""
+        """Return its line, `signed` by a guardian."""
         return {
             "kind": "closing",
             "state": self.checkpoint.state,
@@ -118,11 +118,11 @@ class Closing:
 
     @classmethod
     def read(cls, line: Line) -> tuple[Self, common_pb2.Signed]:
-        """Return what a line has, and the signature over it, which is still to be verified.
+        """Return the content of a line, and the signature over it, which the caller must still verify.
 
         Raises:
-            OstrakaError: `ledger.tampered` where the state is not the one that was signed; LookupError,
-                TypeError and ValueError where it is no such line.
+            OstrakaError: `ledger.tampered` if the state is not the signed one; LookupError, TypeError and
+                ValueError if it is not such a line.
         """
         try:
             signed = common_pb2.Signed.FromString(content(line["signed"]))
@@ -139,7 +139,7 @@ class Closing:
 
 
 class LineWriter:
-    """Writes lines, and knows the digest of those written."""
+    """Writes lines, and computes their digest."""
 
     def __init__(self, file: GzipFile) -> None:
         self._file = file
@@ -158,7 +158,7 @@ class LineWriter:
 
 
 class LineReader:
-    """Reads lines, and knows the digest of those before the one read last."""
+    """Reads lines, and computes the digest of all lines before the last one read."""
 
     def __init__(self, file: GzipFile) -> None:
         self._file = file
@@ -169,7 +169,7 @@ class LineReader:
         """Return the next line.
 
         Raises:
-            OstrakaError: `ledger.tampered` where there is none, or it has too much.
+            OstrakaError: `ledger.tampered` if there is none, or it is too large.
         """
         self._digest.update(self._last)
         self._last = self._file.readline(_LINE)
@@ -183,7 +183,7 @@ class LineReader:
         return line
 
     def end(self) -> None:
-        """Raise `ledger.tampered` where something comes after the line read last."""
+        """Raise `ledger.tampered` if something follows the last line read."""
         if self._file.read(1):
             raise TamperedError("something was added to its end")
 
@@ -210,8 +210,8 @@ def reading(path: Path) -> Iterator[LineReader]:
     """Open an archive.
 
     Raises:
-        OstrakaError: `data.missing` where it cannot be read; `ledger.archive_altered` for whatever the block
-            finds not to fit, and for what is not an archive.
+        OstrakaError: `data.missing` if it cannot be read; `ledger.archive_altered` for any contradiction that
+            the block finds, and for a file that is not an archive.
     """
     try:
         with gzip.open(path, "rb") as file:

@@ -1,1 +1,1 @@
-"""The audit log, what can be told from it alone, and whether tables agree with it."""
+"""The audit log, what follows from it alone, and whether the tables agree with it."""

@@ -1,4 +1,4 @@
-"""Accounts of units, parties, policies and forgotten charges as the rows of an audit log add them up."""
+"""Accounts of units, parties, policies and recovered charges, computed from the rows of an audit log."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ostraka.guardian.ledger.store.amounts import add
 
 
 def after(before: str, *values: object) -> str:
-    """Return the chained digest of a row and of all rows before it, whose digest is `before`; "" for none."""
+    """Return the chained digest of a row and all rows before it, whose digest is `before` ("" for none)."""
     return sha256(json.dumps([before, *values]).encode())
 
 
@@ -42,7 +42,7 @@ def event_after(
 
 @dataclass
 class Accounts:
-    """What administrators and parties did.
+    """The results of administrators' and parties' actions.
 
     Attributes:
         units: every unit by its name.
@@ -61,7 +61,7 @@ class Accounts:
     publication_charges: dict[tuple[str, ...], PublicationCharge] = field(default_factory=dict)
 
     def apply(self, row: dict[str, Any], now_ms: int) -> bool:
-        """Add one row's payload, or return False where its kind is another's."""
+        """Add one row's payload, or return False if this class does not handle its kind."""
         match row["kind"]:
             case "budget_set":
                 self._set_budget(row, now_ms)
@@ -106,14 +106,14 @@ class Accounts:
         return True
 
     def register(self, site: str, now_ms: int) -> None:
-        """Make a party active that was new or added."""
+        """Make a new or added party active."""
         known = self.parties.get(site)
         if known is None or known.state == "added":
             self._set_party(site, "active", now_ms)
 
     def _set_budget(self, row: dict[str, Any], now_ms: int) -> None:
         party, group, adjacency = row["unit"]
-        # A row may have 8 for 8.0, and states of the same rows must be the same text.
+        # A row may have 8 for 8.0, but states of the same rows must be the same text.
         epsilon = float(row["epsilon"])
         account = self.units.get((party, group, adjacency))
         if account is None:
@@ -194,7 +194,7 @@ class Accounts:
 def add_event(
     account: Account, now_ms: int, kind: str, reason: str = "", entry: int = 0, votes: int | None = None
 ) -> None:
-    """Note an event of a unit, whose `entry` and `votes` older versions did not."""
+    """Record an event of a unit; older versions did not write its `entry` and `votes`."""
     account.events = event_after(
         account.events, now_ms, kind, account.epsilon, account.spent, reason, entry, votes
     )

@@ -1,4 +1,4 @@
-"""The audit log: hash-chained rows with signed heads, written with what they record, and read in parts."""
+"""The audit log: hash-chained rows with signed heads, written together with the changes, read in parts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def append(
     kind: str,
     details: Iterable[Mapping[str, Any]],
 ) -> None:
-    """Add a row for each of `details`, in the caller's transaction. They may hold worst-case amounts only."""
+    """Add a row for each of `details`, in the caller's transaction, with worst-case amounts only."""
     lock(connection)
     sequence, previous = _last(connection)
     rows = []
@@ -54,7 +54,7 @@ def append(
 
 
 def lock(connection: Connection) -> None:
-    """Let other transactions wait with their rows until this one ends; what else is locked was before."""
+    """Make other transactions wait with their rows until this one ends; take all other locks before."""
     connection.execute(_LOCK)
 
 
@@ -78,7 +78,7 @@ def row_hash(sequence: int, time_unix_ms: int, previous: bytes, payload: str) ->
 
 
 def head_payload(sequence: int, digest: bytes) -> bytes:
-    """Return what the guardian signs: the sequence (8 bytes, big endian) and the hash (32 bytes)."""
+    """Return the payload of a signature: the sequence (8 bytes, big endian) and the hash (32 bytes)."""
     return sequence.to_bytes(8, "big") + digest
 
 
@@ -93,8 +93,8 @@ def _last(connection: Connection) -> tuple[int, bytes]:
 
 
 _ROWS_AT_ONCE = 1000
-"""Rows that one transaction reads: while one is open a SQLite file's log of writes only grows, so that each
-is to end soon."""
+"""Rows that one transaction reads: while a transaction is open, the write-ahead log of a SQLite file only
+grows, so each should end soon."""
 
 
 def audit_rows(ledger: LedgerReader, first: int = 1) -> Iterator[StoredAuditRow]:

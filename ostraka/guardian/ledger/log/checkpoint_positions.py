@@ -1,7 +1,7 @@
-"""Reads states of format 1, whose lists of values say by position what each is.
+"""Reads states of format 1, whose lists identify values by position.
 
-Checkpoints and archives of it are signed and on disk, so that the order here is theirs for ever, whatever the
-fields of today's rows are called and wherever they stand.
+Checkpoints and archives in this format are signed and on disk, so the order here is fixed for ever, whatever
+the names and places of the fields of today's rows.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 FORMAT = 1
-"""Of states that this module reads, the only format before names."""
+"""The format of states that this module reads, the only format before names."""
 Rows = Iterable[Sequence[Any]]
 
 _HEAD = ("ledger_id", "fence", "epoch")
@@ -69,9 +69,9 @@ _OPEN_CHARGE = (*_BATCH, *_UNIT, "reserved", "checked", "spent")
 
 
 def name_fields(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a state of format 1 as one of format 2, whose tables name their columns.
+    """Return a state of format 1 as a state of format 2, whose tables name their columns.
 
-    Raises LookupError, TypeError or ValueError for what is no such state.
+    Raises LookupError, TypeError or ValueError if it is not such a state.
     """
     return {
         "head": _table(_HEAD, [state["head"]]),
@@ -99,7 +99,7 @@ def _table(columns: Sequence[str], rows: Rows) -> dict[str, Any]:
 
 
 def _publication_charges(published: Rows) -> Rows:
-    """Yield charges; those of the oldest publications end before the votes that they hold for."""
+    """Yield charges; the charges of the oldest publications lack the number of votes that they apply to."""
     for state, *_, charged in published:
         for party, group, adjacency, amount, *votes in charged:
             yield [state, party, group, adjacency, amount, votes[0] if votes else None]

@@ -1,10 +1,10 @@
-"""State of a ledger at one row of its audit log, as a checkpoint keeps it: what later rows may still change.
+"""State of a ledger at one row of its audit log, as a checkpoint stores it: what later rows may change.
 
-Balances, standings and policies are in it whole; of what happened to units and of manifests what stands for
-all of it; of sessions and batches those that are not over. Of the rest it has how many rows there are, and
-how many charges every unit has and what they add up to.
+It contains balances, standings and policies completely, digests of units' events and of manifests, and the
+sessions and batches that have not ended. For the rest it contains the number of rows, and the number and sum
+of every unit's charges.
 
-It is a JSON object of tables. Each names its columns once and has a list of values for each row, which are
+It is a JSON object of tables. Each names its columns once and has a list of values for each row. Values are
 read by the names of the columns: their order means nothing.
 """
 
@@ -37,8 +37,8 @@ from ostraka.guardian.ledger.log.rows import (
 )
 
 FORMAT = 2
-"""Raised where another version could read another meaning out of a state. States of format 1 named nothing:
-what a value was, its position said."""
+"""Increased when another version could misread a state. States of format 1 had no names: the position
+identified a value."""
 READABLE = (checkpoint_positions.FORMAT, FORMAT)
 """Formats of states that this version reads."""
 R = TypeVar("R")
@@ -46,7 +46,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class OpenCharge:
-    """What a batch that is under way reserved of a unit, charged it already, and what that had spent then."""
+    """What a batch under way reserved from a unit and has charged, and the unit's spending then."""
 
     session: str
     batch: int
@@ -60,14 +60,14 @@ class OpenCharge:
 
 @dataclass(frozen=True)
 class RowCount:
-    """How many rows of a table are left out, because nothing changes them any more."""
+    """The number of rows of a table that are left out, because nothing changes them any more."""
 
     table: str
     rows: int
 
 
 class _Table(Generic[R]):
-    """Writes and reads a table of rows of one type, and knows by which columns they are found."""
+    """Writes and reads a table of rows of one type, and knows its key columns."""
 
     def __init__(self, row: type[R], *key: str) -> None:
         # Columns and rows are sorted: the same state gives the same text, which is signed and compared.
@@ -83,13 +83,13 @@ class _Table(Generic[R]):
     def decode(self, table: Mapping[str, Any]) -> dict[Any, R]:
         """Return the rows of a table, by the values of their key.
 
-        Raises ValueError unless it has each column once, no other one, and values of their types.
+        Raises ValueError unless it has each column once, no other column, and values of the right types.
         """
         columns = table["columns"]
         if sorted(columns) != self._columns or table.keys() != {"columns", "rows"}:
             raise ValueError(f"columns: {columns}")
         named = [dict(zip(columns, row, strict=True)) for row in table["rows"]]
-        # As JSON: of Python's values, pydantic's strict mode takes no dict for a dataclass.
+        # As JSON: for Python values, pydantic's strict mode accepts no dict for a dataclass.
         rows = self._rows.validate_json(json.dumps(named), strict=True)
         return {self._key(row): row for row in rows}
 
@@ -143,10 +143,10 @@ def encode(replayed: ReplayedLedger) -> str:
 
 
 def decode(text: str, version: int = FORMAT) -> ReplayedLedger:
-    """Return the replay to go on with after the row that a state of format `version` is of.
+    """Return the replay to continue with, after the row of a state of format `version`.
 
-    Raises LookupError, TypeError or ValueError for what is no state, or has a table or column that this
-    version does not know, or lacks one.
+    Raises LookupError, TypeError or ValueError if it is not a state, has a table or column that this version
+    does not know, or lacks one.
     """
     state = json.loads(text)
     if version == checkpoint_positions.FORMAT:
@@ -169,7 +169,7 @@ def decode(text: str, version: int = FORMAT) -> ReplayedLedger:
         sessions=rows["sessions"],
         batches=rows["batches"],
         totals=rows["totals"],
-        # A ticket may reserve nothing of anybody: no charge names its batch then, which is held all the same.
+        # A ticket may reserve nothing. Then no charge names its batch, but the batch is still held.
         held={key: {} for key in rows["batches"]},
         settled={name: count.rows for name, count in rows["settled"].items()},
     )

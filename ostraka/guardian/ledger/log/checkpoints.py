@@ -1,8 +1,8 @@
-"""Checkpoints: how far a guardian has held its ledger against the audit log, under its own signature.
+"""Checkpoints: how far a guardian has checked its ledger against the audit log, under its own signature.
 
-A checkpoint saves the next start from reading the log from its first row on. It is believed only where a
-guardian of the federation signed it for this ledger, and never against the log: whatever does not fit, the
-whole log is read, and decides.
+With a checkpoint the next start need not read the log from its first row. It is trusted only if a guardian of
+the federation signed it for this ledger, and never against the log: if anything does not match, the whole log
+is read, and decides.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.protos.ostraka.v1 import common_pb2
 
 ROWS = 200
-"""A guardian that runs writes a checkpoint every so many rows of the audit log."""
+"""A running guardian writes a checkpoint every this many rows of the audit log."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Seal:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What the log adds up to at its row `sequence` with `hash`, of the ledger `ledger_id` (hex).
+    """The log's state at its row `sequence` with `hash`, in the ledger `ledger_id` (hex).
 
-    `format` is that of the `state`: of this version, or an older one whose states this version reads.
+    `format` is the format of `state`: this version's, or an older one that this version reads.
     """
 
     ledger_id: str
@@ -61,18 +61,18 @@ class Checkpoint:
         return cls(replayed.head.ledger_id, sequence, digest, checkpoint_state.encode(replayed))
 
     def replay(self) -> ReplayedLedger:
-        """Return the replay to go on with after the row; as `checkpoint_state.decode`."""
+        """Return the replay to continue with after the row; as `checkpoint_state.decode`."""
         return checkpoint_state.decode(self.state, self.format)
 
     def in_this_format(self) -> Self:
-        """Return the same with the state as this version writes it, to be compared; as `replay`."""
+        """Return the same with the state in this version's format, for comparison; as `replay`."""
         if self.format == checkpoint_state.FORMAT:
             return self
         state = checkpoint_state.encode(self.replay())
         return replace(self, state=state, format=checkpoint_state.FORMAT)
 
     def payload(self) -> bytes:
-        """Return what is signed."""
+        """Return the payload to sign."""
         signed = {
             "format": self.format,
             "hash": self.hash.hex(),
@@ -87,13 +87,13 @@ class Checkpoint:
 def check(connection: Connection, seal: Seal) -> Checkpoint:
     """Compare the tables with the audit log, from its last checkpoint on, and return the next checkpoint.
 
-    From a checkpoint on that is everything but sessions, batches, charges and evaluations that were over
-    then: of these, how many there are and what every unit's charges add up to. Without a checkpoint, or
-    where anything differs, it is all of it.
+    From a checkpoint on, the comparison covers everything except sessions, batches, charges and evaluations
+    that had ended by then; for these it covers their number and the sum of every unit's charges. Without a
+    checkpoint, or if anything differs, it covers everything.
 
     Raises:
-        OstrakaError: `ledger.tampered` naming the first row that differs, or where the log is not the one
-            whose checkpoint a guardian signed.
+        OstrakaError: `ledger.tampered` naming the first row that differs, or if the log is not the one whose
+            checkpoint a guardian signed.
     """
     found = _load_verified(connection, seal)
     if found is not None:
@@ -106,13 +106,13 @@ def check(connection: Connection, seal: Seal) -> Checkpoint:
 
 
 def next_of(connection: Connection, seal: Seal) -> Checkpoint | None:
-    """Return the checkpoint of the log's head where the last one is ROWS rows back, else None.
+    """Return a checkpoint of the log's head if the last one is at least ROWS rows back, else None.
 
-    It is the last one with the rows since, as the log has them. None also where there is none to go on
-    from: the next start reads the whole log.
+    It is the last checkpoint plus the log's rows since. None also if there is no usable checkpoint: the next
+    start then reads the whole log.
 
     Raises:
-        OstrakaError: `ledger.tampered` where the log is not the one that the last one is of.
+        OstrakaError: `ledger.tampered` if the log does not match the last checkpoint.
     """
     last = connection.execute(select(checkpoints.c.sequence)).scalar_one_or_none()
     if last is None or audit.last(connection) < last + ROWS:
@@ -125,7 +125,7 @@ def next_of(connection: Connection, seal: Seal) -> Checkpoint | None:
 
 
 def store(tx: Transaction, seal: Seal, made: Checkpoint) -> None:
-    """Keep a checkpoint in place of the last one."""
+    """Store a checkpoint in place of the last one."""
     signed = seal.sign(made.payload()).SerializeToString()
     content = {"sequence": made.sequence, "state": made.state, "signed": signed}
     insert = postgresql.insert if tx.connection.dialect.name == "postgresql" else sqlite.insert
@@ -136,7 +136,7 @@ def store(tx: Transaction, seal: Seal, made: Checkpoint) -> None:
 def load(connection: Connection) -> Checkpoint | None:
     """Return the last checkpoint, without checking its signer.
 
-    None where there is none, or none of this ledger and of this version's states.
+    None if there is none, or none of this ledger in a format that this version reads.
     """
     found = _load_signed(connection)
     return None if found is None else found[0]
@@ -172,7 +172,7 @@ def _load_signed(connection: Connection) -> tuple[Checkpoint, common_pb2.Signed]
 
 
 def require_row(connection: Connection, found: Checkpoint) -> None:
-    """Raise `ledger.tampered` unless the log has the row that a checkpoint was signed for."""
+    """Raise `ledger.tampered` unless the log has the row for which a checkpoint was signed."""
     same = select(audit_table.c.hash).where(audit_table.c.sequence == found.sequence)
     if connection.execute(same).scalar_one_or_none() != found.hash:
         raise integrity.TamperedError(
@@ -181,7 +181,7 @@ def require_row(connection: Connection, found: Checkpoint) -> None:
 
 
 def _read(connection: Connection, last: Checkpoint | None, *, compare: bool) -> Checkpoint:
-    """Read the log from a checkpoint on, or the whole one, and return the checkpoint of its head."""
+    """Read the log from a checkpoint on, or the whole log, and return the checkpoint of its head."""
     replayed = ReplayedLedger()
     sequence = 0
     digest = GENESIS

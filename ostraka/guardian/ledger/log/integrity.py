@@ -17,7 +17,7 @@ from ostraka.guardian.ledger.store.values import StoredAuditRow
 AuditRow = Row[Any]
 Link = TypeVar("Link", AuditRow, StoredAuditRow)
 _ROWS_AT_ONCE = 1000
-"""Rows that the driver fetches together: more take more memory, fewer more calls of the database."""
+"""Rows that the driver fetches together: more take more memory, fewer take more database calls."""
 
 
 def chain(
@@ -32,11 +32,11 @@ def chain(
 
 
 def check_chain(rows: Iterable[Link], first: int = 1, previous: bytes = audit.GENESIS) -> Iterator[Link]:
-    """Yield all rows of a log, or those from the `first` one on, each after its place and hash are checked.
+    """Yield the rows of a log from the `first` one on, each after its place and hash are checked.
 
     Args:
         rows: in order.
-        first: the number of the first of them.
+        first: the number of the first row.
         previous: the hash of the row before it.
 
     Raises:
@@ -58,10 +58,10 @@ def check_chain(rows: Iterable[Link], first: int = 1, previous: bytes = audit.GE
 
 
 def replay(replayed: ReplayedLedger, rows: Iterable[Any]) -> None:
-    """Add audit `rows` to what was read of the log before them.
+    """Add audit `rows` to a replay of the log before them.
 
     Raises:
-        OstrakaError: `ledger.tampered` naming the first row that no Ostraka writes there.
+        OstrakaError: `ledger.tampered` naming the first row that no version of Ostraka writes there.
     """
     for row in rows:
         try:
@@ -71,7 +71,7 @@ def replay(replayed: ReplayedLedger, rows: Iterable[Any]) -> None:
 
 
 def check_tables(connection: Connection, rows: Iterable[AuditRow]) -> None:
-    """Compare every table with what all audit `rows` add up to.
+    """Compare every table with the replay of all audit `rows`.
 
     Raises:
         OstrakaError: `ledger.tampered` naming the first row that differs.
@@ -84,8 +84,8 @@ def check_tables(connection: Connection, rows: Iterable[AuditRow]) -> None:
 def compare(connection: Connection, replayed: ReplayedLedger) -> None:
     """Compare tables with the replayed log: every row, or the rows that a replay from a checkpoint has.
 
-    One that began with a checkpoint has everything but sessions, batches, charges and evaluations that were
-    over then. Of these it has how many there are and what every unit's charges add up to.
+    A replay that began with a checkpoint lacks the sessions, batches, charges and evaluations that had ended
+    by then. It has their number and the sum of every unit's charges instead.
 
     Raises:
         OstrakaError: `ledger.tampered` naming the first row that differs.
@@ -119,7 +119,7 @@ class TamperedError(OstrakaError):
     """A ledger, or an archive of one, that contradicts itself.
 
     Attributes:
-        what: what does not fit.
+        what: the contradiction.
     """
 
     def __init__(self, what: str) -> None:

@@ -24,24 +24,24 @@ from ostraka.guardian.ledger.log.rows import (
 
 @dataclass
 class ReplayedLedger:
-    """Every table of the ledger as the log tells it.
+    """Every table of the ledger, computed from the log.
 
     Attributes:
         head: the row of `meta`.
-        accounts: units, parties, policies and forgotten charges.
+        accounts: units, parties, policies and recovered charges.
         manifests: by site.
         sessions: by id.
         batches: by session and id.
         charges: by session and batch id: the digest of all charges of a batch that is no longer ticketed.
-        totals: by unit, of all such charges.
-        held: by session and batch id: what the ticket of a ticketed batch reserved of each unit.
-        checked: by session and batch id: what of that was charged already, for the batch's check.
-        after: by session and batch id: what each unit had spent once it was charged.
-        votes: by session and batch id, where the row that opened it says: the digest of how many votes one
+        totals: by unit: the sum of all such charges.
+        held: by session and batch id: the reservation of a ticketed batch from each unit.
+        checked: by session and batch id: the part of it already charged for the batch's check.
+        after: by session and batch id: each unit's spending after it was charged.
+        votes: by session and batch id, if the row that opened it says so: the digest of how many votes one
             person of each party has in it.
-        evaluated: by session and batch id: what it costs at worst the units whose party has evaluated it.
-        settled: None where the whole log was replayed; else how many rows tables have, by name, that are left
-            out because nothing changes them any more.
+        evaluated: by session and batch id: its worst-case cost to the units whose party has evaluated it.
+        settled: None if the whole log was replayed; else, by table, the number of rows that are left out
+            because nothing changes them any more.
     """
 
     head: Head = field(default_factory=Head)
@@ -62,7 +62,7 @@ class ReplayedLedger:
         """Add one row's payload, written at `now_ms`.
 
         Raises:
-            LookupError, TypeError, ValueError: the row is none that Ostraka writes.
+            LookupError, TypeError, ValueError: if Ostraka writes no such row.
         """
         if self.accounts.apply(row, now_ms):
             return
@@ -108,7 +108,7 @@ class ReplayedLedger:
             case "batch_dead":
                 self._bury((row["session"], row["batch"]), now_ms)
             case "ballots_refused" | "ballots_attested":
-                self.batches[row["session"], row["batch"]]  # tells an administrator; changes no table
+                self.batches[row["session"], row["batch"]]  # informs an administrator; changes no table
             case "answers_dropped":
                 pass  # their digests stay, and are compared as before
             case kind:
@@ -121,7 +121,7 @@ class ReplayedLedger:
             self._keep(key, held, spent, spent)
 
     def counts(self) -> dict[str, int]:
-        """Return how many rows the tables have that grow with time; of sessions also how many are open."""
+        """Return the number of rows of each table that grows with time; for sessions also of open ones."""
         here = {
             "sessions": len(self.sessions),
             "batches": len(self.batches),
@@ -180,7 +180,7 @@ class ReplayedLedger:
         batch.answered = row["answered"]
 
     def _charge(self, key: BatchName, unit: UnitName, *, charged: int, reserved: int = 0) -> None:
-        """Charge a batch to a unit, and note what that has spent then."""
+        """Charge a batch to a unit, and record the unit's spending then."""
         account = self.accounts.units[unit]
         account.move(charged=charged, reserved=reserved)
         self.after.setdefault(key, {})[unit] = account.spent
@@ -192,7 +192,7 @@ class ReplayedLedger:
         checked: Mapping[UnitName, int],
         spent: Mapping[UnitName, int],
     ) -> None:
-        """Sum up the charges of a batch; one that reserved nothing and was charged nothing has none."""
+        """Sum up the charges of a batch; one without reservation and charge has none."""
         spending = self.after.pop(key, {})
         amounts = {
             unit: ChargeAmounts(

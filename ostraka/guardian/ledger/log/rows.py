@@ -1,7 +1,7 @@
-"""Rows of a ledger's tables as its audit log tells them: one type a table, with digests for contents.
+"""Rows of a ledger's tables in the form of its audit log: one type per table, with digests for contents.
 
-Replay makes them of the log and `stored_tables` of the tables; checkpoints and archives keep them by the
-names of their fields. A field that is renamed, added or removed changes `checkpoint_state.FORMAT`.
+A replay makes them from the log and `stored_tables` from the tables; checkpoints and archives store them by
+the names of their fields. A field that is renamed, added or removed changes `checkpoint_state.FORMAT`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ostraka.guardian.ledger.store.amounts import add, overdrawn
 UnitName = tuple[str, str, str]
 """A unit's party, group and adjacency."""
 BatchName = tuple[str, int]
-"""A batch's session, and its id in it."""
+"""A batch's session, and its id in the session."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,9 @@ class Head:
 
 @dataclass
 class Account:
-    """A unit as its row and its events have it, but for what is encrypted.
+    """A unit's row and events, except what is encrypted.
 
-    `events` stands for all that happened to it, one after the other; `order` is the name of a filter that
-    has none.
+    `events` is the chained digest of all its events; `order` is the filter's name if the filter has no order.
     """
 
     party: str
@@ -54,13 +53,13 @@ class Account:
     events: str = ""
 
     def move(self, *, charged: int = 0, reserved: int = 0) -> None:
-        """Charge, and reserve (or, below 0, give back)."""
+        """Charge an amount, and reserve one (below 0: release one)."""
         self.spent = add(self.spent, charged)
         self.reserved += reserved
         self.overdrawn_to = min(self.overdrawn_to, self.spent + self.reserved)
 
     def set_budget(self, epsilon: float, budget: int) -> None:
-        """Promise another epsilon."""
+        """Set another epsilon."""
         self.epsilon = epsilon
         self.budget = budget
         self.overdrawn_to = overdrawn(self.spent + self.reserved, budget)
@@ -74,24 +73,24 @@ class Account:
         self.break_lifetime(now_ms)
 
     def overdraw(self, charged: int) -> None:
-        """Charge what was spent anyway, also beyond the budget."""
+        """Charge what was spent in any case, even beyond the budget."""
         self.move(charged=charged)
         self.overdrawn_to = max(self.overdrawn_to, overdrawn(self.spent + self.reserved, self.budget))
 
     def inherit(self, spent: int, spent_before: int) -> None:
-        """Take over what other units have spent."""
+        """Take over the spending of other units."""
         self.spent = spent
         self.spent_before = spent_before
         self.overdrawn_to = max(self.overdrawn_to, overdrawn(self.spent + self.reserved, self.budget))
 
     def break_lifetime(self, now_ms: int) -> None:
-        """Note from when on the guarantee no longer covers the unit's lifetime."""
+        """Record the time from which the guarantee no longer covers the unit's lifetime."""
         self.broken_unix_ms = now_ms if self.broken_unix_ms is None else self.broken_unix_ms
 
 
 @dataclass(frozen=True)
 class Party:
-    """A party's standing; `reconciled_epoch` is that of its last reconciliation."""
+    """A party's standing; `reconciled_epoch` is the epoch of its last reconciliation."""
 
     site: str
     state: str
@@ -101,7 +100,7 @@ class Party:
 
 @dataclass(frozen=True)
 class Manifests:
-    """All manifests of a party: `digest` stands for them, one after the other."""
+    """All manifests of a party: `digest` is their chained digest."""
 
     site: str
     digest: str
@@ -119,7 +118,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class ReceiptCharge:
-    """What a unit was charged for a batch that the ledger had forgotten."""
+    """The charge to a unit for a batch that the ledger had lost."""
 
     session: str
     batch: int
@@ -144,7 +143,7 @@ class PublishedEpsilon:
 
 @dataclass(frozen=True)
 class PublicationCharge:
-    """What a publication cost a unit; `votes` of one person that this holds for, None where nobody knows."""
+    """The cost of a publication to a unit; `votes` of one person that it applies to, None if unknown."""
 
     state: str
     party: str
@@ -189,7 +188,7 @@ class Batch:
 
 @dataclass
 class Evaluation:
-    """What an encrypted batch costs a unit at worst whose party has evaluated it."""
+    """The worst-case cost of an encrypted batch to a unit whose party has evaluated it."""
 
     session: str
     batch: int
@@ -203,7 +202,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class UnitTotal:
-    """How many charges of batches a unit has that are over, and what they add up to."""
+    """The number and the sum of a unit's charges for batches that have ended."""
 
     party: str
     group: str
@@ -213,7 +212,7 @@ class UnitTotal:
 
 
 class ChargeAmounts(NamedTuple):
-    """What a batch reserved of a unit, charged it for its check and in all, and what it had spent then."""
+    """A batch's reservation from a unit, its charges for the check and in all, and the spending then."""
 
     reserved: int
     checked: int

@@ -1,4 +1,4 @@
-"""Stored tables of a ledger in the form that its audit log is replayed into, whole or in part."""
+"""Stored tables of a ledger in the form of a replayed audit log, completely or in part."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ from ostraka.guardian.ledger.store.schema import (
 )
 
 _ROWS_AT_ONCE = 1000
-"""Rows that are read together: more take more memory, fewer more calls of the database."""
+"""Rows that are read together: more take more memory, fewer take more database calls."""
 _KEYS_AT_ONCE = 500
-"""Batches or sessions that one statement names, with two parameters each at most; SQLite takes 32,766 of
-them, PostgreSQL 65,535."""
+"""Batches or sessions that one statement names, with at most two parameters each; SQLite's limit is 32,766
+parameters, PostgreSQL's 65,535."""
 UNIT = (units.c.party, units.c.group_name.label("group"), units.c.adjacency)
 _HALF = 2**31
-"""Splits an amount below 2**62 into two halves below 2**31, of which 2**32 add up within 64 bits."""
+"""Splits an amount below 2**62 into two halves below 2**31; 2**32 of these add up within 64 bits."""
 _BATCH = (batches.c.session_id.label("session"), batches.c.batch_id.label("batch"))
 
 R = TypeVar("R")
 
 
 def _row(make: type[R], stored: Row[*tuple[Any, ...]], **others: Any) -> R:
-    """Make a row of the columns that are called as its fields are, but for fields that are given."""
+    """Make a row from the columns with its fields' names, except for fields that are given."""
     columns = stored._mapping
     names = [each.name for each in fields(make)]  # type: ignore[arg-type]
     return make(**{name: others[name] if name in others else columns[name] for name in names})
@@ -102,7 +102,7 @@ def policy_versions(connection: Connection) -> dict[int, Policy]:
 
 
 def receipt_charges(connection: Connection) -> dict[tuple[str | int, ...], ReceiptCharge]:
-    """Return what was charged from receipts, by session, batch and unit."""
+    """Return charges from receipts, by session, batch and unit."""
     names = (receipts.c.session_id.label("session"), receipts.c.batch_id.label("batch"), *UNIT)
     statement = (
         select(*names, charges.c.worst_case, entries.c.time_unix_ms)
@@ -127,7 +127,7 @@ def publication_rows(connection: Connection) -> dict[str, PublishedEpsilon]:
 
 
 def publication_charges(connection: Connection) -> dict[tuple[str, ...], PublicationCharge]:
-    """Return what publications cost, by state and unit."""
+    """Return the costs of publications, by state and unit."""
     statement = (
         select(publications.c.state, charges.c.worst_case, charges.c.votes, *UNIT)
         .select_from(charges)
@@ -156,7 +156,7 @@ def entries_without_cause(connection: Connection) -> dict[int, str]:
 def manifest_digests(connection: Connection) -> dict[str, Manifests]:
     """Return the digest of every party's manifests.
 
-    By site alone: two parties that register at once are numbered and logged in either order.
+    They are grouped by site: two parties that register at once may be numbered and logged in either order.
     """
     found: dict[str, str] = {}
     for row in stream(connection, [select(manifests).order_by(manifests.c.id)]):
@@ -175,7 +175,7 @@ def session_rows(connection: Connection, ids: Collection[str] | None = None) -> 
 
 
 def session_of(stored: Row[Any]) -> Session:
-    """Return a session as the audit log tells it."""
+    """Return a session in the form of the audit log."""
     return _row(
         Session,
         stored,
@@ -193,7 +193,7 @@ def batch_rows(connection: Connection, keys: Collection[BatchName] | None = None
 
 
 def batch_of(stored: Row[Any]) -> Batch:
-    """Return a batch as the audit log tells it."""
+    """Return a batch in the form of the audit log."""
     return _row(
         Batch,
         stored,
@@ -209,7 +209,7 @@ def batch_of(stored: Row[Any]) -> Batch:
 def charge_amounts(
     connection: Connection, keys: Collection[BatchName] | None = None
 ) -> Iterator[tuple[BatchName, dict[UnitName, ChargeAmounts]]]:
-    """Yield what all batches, or those with these `keys`, reserved of units and charged them."""
+    """Yield what all batches, or those with these `keys`, reserved from units and charged them."""
     names = {row.id: unit_of(row) for row in connection.execute(select(units.c.id, *UNIT))}
     columns = (charges.c.unit, charges.c.reserved, charges.c.checked, charges.c.worst_case, charges.c.spent)
     statement = (
@@ -229,7 +229,7 @@ def charge_amounts(
 
 
 def charge_digests(connection: Connection, keys: Collection[BatchName] | None = None) -> dict[BatchName, str]:
-    """Return the digests of what all batches, or those with these `keys`, were charged."""
+    """Return the digests of the charges of all batches, or of those with these `keys`."""
     return {batch: digest(amounts) for batch, amounts in charge_amounts(connection, keys)}
 
 
@@ -251,7 +251,7 @@ def votes(connection: Connection, keys: Collection[BatchName]) -> dict[BatchName
 
 
 def totals(connection: Connection) -> dict[UnitName, UnitTotal]:
-    """Return how many charges of batches every unit has, and what they add up to.
+    """Return the number and the sum of every unit's charges for batches.
 
     Amounts are added in halves: a few of the largest would exceed the database's integers.
     """
@@ -268,7 +268,7 @@ def totals(connection: Connection) -> dict[UnitName, UnitTotal]:
 def evaluation_rows(
     connection: Connection, keys: Collection[BatchName] | None = None
 ) -> dict[BatchName, dict[UnitName, Evaluation]]:
-    """Return what was evaluated of all batches, or of those with these `keys`."""
+    """Return the evaluations of all batches, or of those with these `keys`."""
     statement = (
         select(evaluations.c.worst_case, evaluations.c.time_unix_ms, evaluations.c.charged_unix_ms)
         .add_columns(*_BATCH, *UNIT)
@@ -283,7 +283,7 @@ def evaluation_rows(
 
 
 def counts(connection: Connection) -> dict[str, int]:
-    """Return how many rows the tables have that grow with time; of sessions also how many are open."""
+    """Return the number of rows of each table that grows with time; for sessions also of open ones."""
     found = {
         table.name: int(connection.execute(select(func.count()).select_from(table)).scalar_one())
         for table in (sessions, batches, evaluations)
@@ -293,7 +293,7 @@ def counts(connection: Connection) -> dict[str, int]:
 
 
 def unit_of(row: Any) -> UnitName:
-    """Return the unit that a row with the columns `UNIT` names."""
+    """Return the unit named by a row with the columns `UNIT`."""
     return row.party, row.group, row.adjacency
 
 
@@ -310,13 +310,13 @@ def of_batches(statement: Select[Any], keys: Collection[BatchName] | None) -> Se
 
 
 def in_parts(keys: Collection[Any]) -> Iterator[Sequence[Any]]:
-    """Yield as many at a time as a statement takes."""
+    """Yield parts as large as one statement takes."""
     listed = list(keys)
     return (listed[start : start + _KEYS_AT_ONCE] for start in range(0, len(listed), _KEYS_AT_ONCE))
 
 
 def stream(connection: Connection, statements: Iterable[Select[Any]]) -> Iterator[Row[Any]]:
-    """Yield rows one part after the other: there may be more than memory holds."""
+    """Yield rows in parts: there may be more than fit into memory."""
     for statement in statements:
         with connection.execute(statement, execution_options={"yield_per": _ROWS_AT_ONCE}) as rows:
             yield from rows

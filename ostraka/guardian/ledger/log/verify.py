@@ -1,4 +1,4 @@
-"""Verification of a ledger by someone who does not trust who held it."""
+"""Verification of a ledger by someone who does not trust its holder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ostraka.guardian.ledger.store.values import StoredAuditRow
 from ostraka.protos.ostraka.v1 import common_pb2
 
 Told = Callable[[int, int], object]
-"""Is told which row was checked, and which is the last."""
+"""Called with the number of the checked row, and of the last row."""
 
 
 def verify(
@@ -35,15 +35,15 @@ def verify(
 ) -> common_pb2.AuditHead:
     """Check the whole ledger at `where`, also while a guardian serves from it, and return its head.
 
-    Every audit row's place, hash and signature; every table, the last checkpoint among them, against what
-    the log adds up to; and that `heads`, which parties kept from acknowledgements, are on the chain.
-    Signatures are checked as of the time their row names, so that certificates may have expired since.
-    `told` is called after every audit row.
+    The checks: every audit row's place, hash and signature; every table, including the last checkpoint,
+    against the replayed log; and that `heads`, which parties kept from acknowledgements, are on the chain.
+    Signatures are checked as of the time that their row names, so certificates may have expired since. `told`
+    is called after every audit row.
 
     Raises:
         OstrakaError: `ledger.tampered` naming the first bad row, `ledger.missing`, `ledger.newer`,
-            `ledger.older`, `ledger.locked`, `ledger.unreachable`;
-            `message.invalid` for a kept head that no guardian signed.
+            `ledger.older`, `ledger.locked`, `ledger.unreachable`; `message.invalid` for a kept head that no
+            guardian signed.
     """
     storage = open_storage(where, read_only=True)
     try:
@@ -67,7 +67,7 @@ def verify_export(
     federation: str,
     heads: Sequence[common_pb2.AuditHead] = (),
 ) -> int:
-    """Check all rows of an exported log as `verify` does, but for the tables, and return how many there are.
+    """Check all rows of an exported log as `verify` does, except the tables, and return their number.
 
     Raises:
         OstrakaError: `ledger.tampered` naming the first bad row; `message.invalid` for a kept head that no
@@ -77,7 +77,7 @@ def verify_export(
 
 
 def _replay(connection: Connection, replayed: ReplayedLedger, rows: Iterator[integrity.AuditRow]) -> None:
-    """Read the whole log, and hold the last checkpoint against it on the way."""
+    """Read the whole log, and compare the last checkpoint with it on the way."""
     found = checkpoints.load(connection)
     if found is not None:
         integrity.replay(replayed, islice(rows, found.sequence))
@@ -97,7 +97,7 @@ def _says(found: checkpoints.Checkpoint, replayed: ReplayedLedger) -> bool:
 
 
 def telling(rows: Iterator[integrity.Link], last: int, told: Told) -> Iterator[integrity.Link]:
-    """Yield `rows`, and tell of each once it was taken, and which is the `last`."""
+    """Yield `rows`, and call `told` after each with its number and the `last` one."""
     for row in rows:
         yield row
         told(row.sequence, last)
@@ -109,7 +109,7 @@ def check_signatures(
     federation: str,
     heads: Sequence[common_pb2.AuditHead] = (),
 ) -> Iterator[integrity.Link]:
-    """Yield `rows` of a log, each one after its signature is checked, and that `heads` are among them.
+    """Yield `rows` of a log, each after its signature is checked; check that `heads` are among them.
 
     Raises:
         OstrakaError: `ledger.tampered` naming the first bad row; `message.invalid` for a kept head that no

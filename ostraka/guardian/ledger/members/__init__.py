@@ -1,1 +1,1 @@
-"""Parties, what they declared, and the federation's policies and revocations."""
+"""Parties, their declarations, and the federation's policies and revocations."""

@@ -1,4 +1,4 @@
-"""Limits of a session, and of what querying parties and parties may do in a day."""
+"""Limits of a session, and daily limits of querying parties and parties."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ostraka.guardian.ledger.transaction import Transaction
 
 DAY_MS = 24 * 3600 * 1000
 MANIFESTS_A_DAY = 20
-"""Manifests that a party may change to in 24 hours; each is kept for good."""
+"""Manifest changes allowed to a party in 24 hours; each is kept for good."""
 SESSIONS_A_DAY = 1000
 """Sessions that a querying party may open in 24 hours; each is kept for good."""
 MAX_DEAD = 1000
-"""Batches of a session that may die, with a ticket or without; each is kept for good."""
+"""Batches of a session that may die, with or without a ticket; each is kept for good."""
 
 
 def check_session(connection: Connection, session: StoredSession, size: int) -> None:
@@ -38,10 +38,10 @@ def check_session(connection: Connection, session: StoredSession, size: int) -> 
 
 
 def check_day(tx: Transaction, querier: str, size: int, limit: int) -> None:
-    """Raise `policy.daily_limit` if the last day's batches, this one among them, have more queries.
+    """Raise `policy.daily_limit` if the last day's batches, including this one, have more queries.
 
-    Sessions of one querying party may be served by several guardians, so the log is locked first: until
-    this transaction ends no other batch is added.
+    Several guardians may serve one querying party's sessions, so the log is locked first: no other batch is
+    added until this transaction ends.
     """
     audit.lock(tx.connection)
     asked = queries_in_day(tx, querier, tx.now_ms)
@@ -56,7 +56,7 @@ def check_day(tx: Transaction, querier: str, size: int, limit: int) -> None:
 
 
 def check_manifests(tx: Transaction, sites: Sequence[str]) -> None:
-    """Raise `manifest.daily_limit` where one of `sites` registered as many others as it may in 24 hours."""
+    """Raise `manifest.daily_limit` if one of `sites` has used up its manifest changes in 24 hours."""
     if not sites:
         return
     recent = manifests.c.site.in_(sites) & (manifests.c.registered_unix_ms > tx.now_ms - DAY_MS)
@@ -71,9 +71,9 @@ def check_manifests(tx: Transaction, sites: Sequence[str]) -> None:
 
 
 def check_open_sessions(connection: Connection, querier: str, since_ms: int, most: int) -> None:
-    """Raise `policy.open_limit` where a querying party has as many sessions open as it may.
+    """Raise `policy.open_limit` if a querying party has reached its limit of open sessions.
 
-    One that was opened before `since_ms` can ask no more, whether or not it was closed.
+    A session that was opened before `since_ms` accepts no more queries, whether or not it was closed.
     """
     open_now = (sessions.c.querier == querier) & (sessions.c.state == "open")
     found = select(func.count()).where(open_now, sessions.c.opened_unix_ms > since_ms)
@@ -86,7 +86,7 @@ def check_open_sessions(connection: Connection, querier: str, since_ms: int, mos
 
 
 def check_sessions_in_day(connection: Connection, querier: str, now_ms: int) -> None:
-    """Raise `policy.open_limit` where a querying party opened as many sessions as it may in 24 hours."""
+    """Raise `policy.open_limit` if a querying party has reached its limit of sessions in 24 hours."""
     recent = (sessions.c.querier == querier) & (sessions.c.opened_unix_ms > now_ms - DAY_MS)
     found = int(connection.execute(select(func.count()).select_from(sessions).where(recent)).scalar_one())
     if found >= SESSIONS_A_DAY:
@@ -98,7 +98,7 @@ def check_sessions_in_day(connection: Connection, querier: str, now_ms: int) -> 
 
 
 def check_open_batches(connection: Connection, querier: str, most: int) -> None:
-    """Raise `policy.open_limit` where a querying party holds as many tickets as it may."""
+    """Raise `policy.open_limit` if a querying party has reached its limit of open tickets."""
     ticketed = (
         (sessions.c.querier == querier) & (sessions.c.state == "open") & (batches.c.state == "ticketed")
     )
@@ -112,7 +112,7 @@ def check_open_batches(connection: Connection, querier: str, most: int) -> None:
 
 
 def check_dead(connection: Connection, session_id: str) -> None:
-    """Raise `policy.open_limit` where as many of a session's batches died as may."""
+    """Raise `policy.open_limit` if a session has reached its limit of dead batches."""
     died = (batches.c.session_id == session_id) & (batches.c.state == "dead")
     found = select(func.count()).select_from(batches).where(died)
     if int(connection.execute(found).scalar_one()) >= MAX_DEAD:
@@ -125,7 +125,7 @@ def check_dead(connection: Connection, session_id: str) -> None:
 def queries_in_day(view: View, querier: str, now_ms: int) -> int:
     """Count the queries in one querying party's batches of the 24 hours before `now_ms`.
 
-    A dead batch counts if a blind tally checked it, which told what passed, or if a party evaluated it.
+    A dead batch counts if a blind tally checked it, which revealed what passed, or if a party evaluated it.
     """
     recent = batches.c.opened_unix_ms > now_ms - DAY_MS
     evaluated = exists().where(evaluations.c.batch == batches.c.id)

@@ -1,4 +1,4 @@
-"""Manifests of parties: what they declared of their records and teachers."""
+"""Manifests of parties: what they declared about their records and teachers."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def latest(view: View, sites: Sequence[str] | None = None) -> dict[str, StoredMa
 
 
 class Declared(NamedTuple):
-    """How many manifests parties had registered when something was made of the latest ones."""
+    """The number of manifests that parties had registered at some time, to detect later ones."""
 
     sites: tuple[str, ...]
     manifests: int
 
 
 def always_whole(view: View, sites: Sequence[str] | None = None) -> set[str]:
-    """Return which of `sites` (None: of all) kept each person's records with one teacher ever since.
+    """Return which of `sites` (None: of all) always kept each person's records with one teacher.
 
-    What was charged under a manifest that did not is promised to records alone.
+    A charge under a manifest that did not do so protects records only.
     """
     statement = select(manifests.c.site, manifests.c.manifest)
     if sites is not None:
@@ -57,7 +57,7 @@ def always_whole(view: View, sites: Sequence[str] | None = None) -> set[str]:
 
 
 def count_declared(view: View, sites: Iterable[str]) -> Declared:
-    """Return how many manifests parties have registered by now; it changes with every new one."""
+    """Return the number of manifests that parties have registered so far; every new one changes it."""
     named = tuple(sites)
     return Declared(named, int(view.connection.execute(_COUNT, {"sites": list(named)}).scalar_one()))
 

@@ -1,4 +1,4 @@
-"""Parties: added, registered, party_suspended, party_removed."""
+"""Parties and their states: added, registered, suspended, removed."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ def epoch(view: View) -> int:
 
 
 def find(connection: Connection, site: str, *, lock: bool = True) -> PartyRow | None:
-    """Return a party's row, locked for a change unless it is for reading."""
+    """Return a party's row, locked for a change unless it is only read."""
     statement = select(parties).where(parties.c.site == site)
     return connection.execute(statement.with_for_update() if lock else statement).one_or_none()
 
 
 def find_all(connection: Connection, sites: Sequence[str]) -> dict[str, PartyRow]:
-    """Return the rows of those of these parties that are known, locked for a change."""
+    """Return the rows of the known parties among these, locked for a change."""
     return {row.site: row for row in connection.execute(_OF_SITES, {"sites": sorted(sites)})}
 
 
 def require(connection: Connection, site: str, *, lock: bool = True) -> PartyRow:
-    """As `find`, but raise `party.unknown` for one that was never added and never registered."""
+    """As `find`, but raise `party.unknown` for a party that was never added and never registered."""
     row = find(connection, site, lock=lock)
     if row is None:
         raise unknown(site)
@@ -51,7 +51,7 @@ def require(connection: Connection, site: str, *, lock: bool = True) -> PartyRow
 
 
 def all_parties(view: View, site: str | None = None) -> list[StoredParty]:
-    """Every party, or the one of this name if it is known, in order of their names."""
+    """Every party, or the party of this name if it is known, in order of their names."""
     statement = select(parties) if site is None else select(parties).where(parties.c.site == site)
     now = epoch(view)
     found = [_party_of(row, now) for row in view.connection.execute(statement)]
@@ -64,8 +64,8 @@ def set_party(tx: Transaction, site: str, state: str, *, reason: str) -> StoredP
     A party that is resumed before it ever registered is "added".
 
     Raises:
-        OstrakaError: `party.removed` for a party that was, which is final; `party.suspended` for adding
-            a party_suspended one; `party.unknown` for any state but "added" of a party never heard of.
+        OstrakaError: `party.removed` for a removed party, which is final; `party.suspended` for adding a
+            suspended one; `party.unknown` for any state but "added" of an unknown party.
         ValueError: an unknown state.
     """
     if state not in STATES:
@@ -108,7 +108,7 @@ def party_removed(site: str) -> OstrakaError:
 
 
 def party_suspended(site: str) -> OstrakaError:
-    """Return the error for a party that an administrator party_suspended."""
+    """Return the error for a party that an administrator suspended."""
     return OstrakaError(
         ErrorCode.PARTY_SUSPENDED,
         f"Party {site} is party_suspended; resume it with `ostraka guardian party resume`.",
@@ -116,7 +116,7 @@ def party_suspended(site: str) -> OstrakaError:
 
 
 def add(tx: Transaction, sites: Sequence[str], state: str) -> None:
-    """Store parties never heard of; a restored ledger may have known them before, so they reconcile, too."""
+    """Store unknown parties; a restored ledger may have known them before, so they also reconcile."""
     rows = [
         {"site": site, "state": state, "reconciled_epoch": 0, "since_unix_ms": tx.now_ms} for site in sites
     ]

@@ -14,13 +14,13 @@ _LAST = select(policies).order_by(policies.c.version.desc()).limit(1)
 
 
 def in_force(view: View) -> StoredPolicy | None:
-    """Return the policy that was applied last, if one was."""
+    """Return the policy that was applied last, if there is one."""
     row = view.connection.execute(_LAST).one_or_none()
     return None if row is None else StoredPolicy(row.version, row.toml, row.reason, row.applied_unix_ms)
 
 
 def apply(tx: Transaction, toml: str, *, reason: str) -> StoredPolicy:
-    """Put a policy, which the caller has parsed, into force; the same again changes nothing."""
+    """Put a policy, which the caller has parsed, into force; the same policy again changes nothing."""
     before = in_force(tx)
     if before is not None and before.toml == toml:
         return before

@@ -1,4 +1,4 @@
-"""Bringing an older ledger to this version's tables."""
+"""Migrates an older ledger to this version's tables."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ostraka.guardian.ledger.transaction import Transaction
 
 
 def migrate(where: Path | str, *, clock: Clock, cipher: Cipher, sign_head: SignHead) -> int:
-    """Migrate the ledger at `where` and return its schema version; a current one stays as it is.
+    """Migrate the ledger at `where` and return its schema version; a current ledger does not change.
 
-    All in one transaction, at whose end the tables are compared with the audit log. A guardian of the older
-    version that still runs is fenced.
+    Everything happens in one transaction; before its end the tables are compared with the audit log. A
+    guardian of the older version that still runs is fenced.
 
     Args:
         where: a SQLite file, or the URL of a PostgreSQL database.
         clock: the time of the audit log's row.
-        cipher: made from the key that belongs to this ledger.
+        cipher: made from this ledger's key.
         sign_head: signs audit heads as the guardian.
 
     Raises:
@@ -50,7 +50,7 @@ def migrate(where: Path | str, *, clock: Clock, cipher: Cipher, sign_head: SignH
 
 
 def _upgrade(connection: Connection, version: int) -> None:
-    """Run the migrations after schema `version`, whatever revision Alembic finds noted."""
+    """Run the migrations after schema `version`, whatever revision Alembic has recorded."""
     from alembic import command
     from alembic.config import Config
 

@@ -1,1 +1,1 @@
-"""Sessions, their batches, and what releases are charged."""
+"""Sessions, their batches, and the charges of releases."""

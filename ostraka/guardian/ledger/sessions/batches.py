@@ -22,7 +22,7 @@ from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.units import entries, units
 
 BATCH_ID_MAX = 2**63 - 1
-"""The largest integer of the databases; the protocol has 64 bits without a sign."""
+"""The largest integer of the databases; the protocol has unsigned 64-bit integers."""
 BatchRow = Row[Any]
 
 
@@ -51,31 +51,31 @@ def open_batch(
     daily_limit: int | None = None,
     most_open: int | None = None,
 ) -> bytes:
-    """Reserve a batch's worst cost from all its units or none, and return the ticket batch_of for it.
+    """Reserve a batch's worst cost from all its units or none, and return the ticket stored for it.
 
-    A repeated call with the same size returns the first call's ticket. Units whose budget is enforced
-    data-dependently reserve nothing, and may be left out.
+    A repeated call with the same size returns the first call's ticket. Units with a data-dependent budget
+    reserve nothing, and may be left out.
 
     Args:
-        tx: in which this replica holds the session.
+        tx: a transaction in which this replica holds the session.
         session: an open session.
         batch_id: at most 2^63 - 1, new in the session.
         size: queries in the batch.
         ticket: its serialized SignedList.
         reservations: worst-case amounts for every unit that the release may charge.
-        votes: by party, how many votes of one person these hold for; None where nobody knows.
-        declared: manifests of the session's parties when the ticket was made, None where it is of none.
-        unbudgeted: units that would reserve, too, and had no budget when the ticket was made.
-        daily_limit: how many queries the querying party may ask in 24 hours, in batches that did not die.
-        most_open: how many tickets it may hold at a time.
+        votes: by party, the number of votes of one person that the amounts are for; None if unknown.
+        declared: manifests of the session's parties when the ticket was made, None if it uses none.
+        unbudgeted: units that would also reserve, but had no budget when the ticket was made.
+        daily_limit: queries that the querying party may ask in 24 hours, in batches that did not die.
+        most_open: tickets that it may hold at a time.
 
     Raises:
-        BudgetedMeanwhileError: one of `unbudgeted` has a budget now; make another ticket, for which it pays.
-        OstrakaError: `budget.too_small` (detail `fits`: the largest batch that would fit),
-            `budget.missing`, `batch.too_large` for more queries than the session may ask,
-            `policy.daily_limit` (detail `left`), `policy.open_limit`, `batch.altered`, `batch.dead` (also
-            where a unit was frozen or withdrawn: another ticket leaves it out), `session.closed`,
-            `session.ended`, `manifest.changed` where a party registered another since the ticket was made.
+        BudgetedMeanwhileError: one of `unbudgeted` has a budget now; make another ticket that charges it.
+        OstrakaError: `budget.too_small` (detail `fits`: the largest batch that would fit), `budget.missing`,
+            `batch.too_large` for more queries than the session may ask, `policy.daily_limit` (detail `left`),
+            `policy.open_limit`, `batch.altered`, `batch.dead` (also if a unit was frozen or withdrawn:
+            another ticket leaves it out), `session.closed`, `session.ended`, `manifest.changed` if a party
+            registered another manifest since the ticket was made.
     """
     row = find(tx.connection, session.session_id, batch_id)
     if row is not None and row.state != "dead" and row.size == size:
@@ -129,9 +129,9 @@ def insert_batch(
 
 
 def answers_of(row: BatchRow | None, batch_id: int, request_digest: bytes) -> bytes | None:
-    """Return what a row answered to this request; None if it was not released.
+    """Return a row's answers to this request; None if it was not released.
 
-    Raises `batch.altered` if it answered another one, `batch.forgotten` once its answers are dropped.
+    Raises `batch.altered` if it answered another request, `batch.forgotten` if its answers were dropped.
     """
     if row is None or row.state != "released":
         return None
@@ -141,7 +141,7 @@ def answers_of(row: BatchRow | None, batch_id: int, request_digest: bytes) -> by
 
 
 def answers(view: View, session_id: str, batch_id: int, request_digest: bytes) -> bytes | None:
-    """Return what this request was answered with before, or None if nothing was released yet.
+    """Return the earlier answers to this request, or None if nothing was released yet.
 
     Raises:
         OstrakaError: as `answers_of`.
@@ -150,13 +150,13 @@ def answers(view: View, session_id: str, batch_id: int, request_digest: bytes) -
 
 
 def find_batch(view: View, session_id: str, batch_id: int) -> StoredBatch | None:
-    """Return a batch as batch_of, or None if its id was never used in the session."""
+    """Return a batch, or None if its id was never used in the session."""
     row = find(view.connection, session_id, batch_id)
     return None if row is None else batch_of(row)
 
 
 def with_session(view: View, session_id: str, batch_id: int) -> tuple[StoredSession, StoredBatch | None]:
-    """Return a session with one of its batches, or with None if its id is unused."""
+    """Return a session with one of its batches, or with None if the batch's id is unused."""
     return sessions.find_session(view, session_id), find_batch(view, session_id, batch_id)
 
 
@@ -173,7 +173,7 @@ def batch_of(row: BatchRow) -> StoredBatch:
 
 
 def check_batch_id(batch_id: int) -> None:
-    """Raise `message.invalid` for an id that the ledger cannot hold."""
+    """Raise `message.invalid` for an id that the ledger cannot store."""
     if not 0 <= batch_id <= BATCH_ID_MAX:
         raise OstrakaError(
             ErrorCode.MESSAGE_INVALID, f"A batch id lies between 0 and 2^63 - 1, not at {batch_id}."
@@ -189,7 +189,7 @@ def dead(batch_id: int) -> OstrakaError:
 
 
 def other_content(batch_id: int) -> OstrakaError:
-    """Return the error for other content under a batch id that was used."""
+    """Return the error for different content under a used batch id."""
     return OstrakaError(
         ErrorCode.BATCH_ALTERED,
         f"Batch {batch_id} was sent before with other content; a retry must send the same bytes.",
@@ -197,12 +197,12 @@ def other_content(batch_id: int) -> OstrakaError:
 
 
 def seal_context(session_id: str, batch_id: int, key: UnitKey) -> tuple[str | int, ...]:
-    """Return what the encrypted sum of a batch and unit is bound to."""
+    """Return the context to which the encrypted sum of a batch and unit is bound."""
     return ("charge", session_id, batch_id, *key)
 
 
 def require_ticketed(session: StoredSession, row: BatchRow | None, batch_id: int) -> BatchRow:
-    """Return a batch's row that may be charged; raises `session.*`, `ticket.invalid` or `batch.dead`."""
+    """Return a chargeable batch's row; raises `session.*`, `ticket.invalid` or `batch.dead`."""
     sessions.require_open(session)
     if row is None:
         raise OstrakaError(
@@ -223,8 +223,10 @@ def _manifests_changed() -> OstrakaError:
 def _reservable(
     connection: Connection, batch_id: int, size: int, reservations: Mapping[UnitKey, int]
 ) -> dict[UnitKey, units.UnitRow]:
-    """Lock all units, and return those that must reserve. A unit that left since the ticket was signed would
-    be asked for votes all the same, so the batch is refused and its queries need a new ticket.
+    """Lock all units, and return the units that must reserve.
+
+    A unit that left since the ticket was signed would still be asked for votes, so the batch is refused and
+    its queries need a new ticket.
     """
     for amount in reservations.values():
         check_amount("reservations", amount)

@@ -1,4 +1,4 @@
-"""The charges of one batch, written together with what they do to its units."""
+"""The charges of one batch, written together with their effect on its units."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ostraka.guardian.ledger.units.units import UnitCharge
 
 
 class Held(NamedTuple):
-    """What a batch's ticket reserved of a unit, and what of that its check was charged already."""
+    """What a batch's ticket reserved from a unit, and what its check has already charged of it."""
 
     reserved: int
     checked: int
@@ -27,7 +27,7 @@ class Held(NamedTuple):
 
 
 def reservations_of(tx: Transaction, batch: batches.BatchRow) -> dict[UnitKey, Held]:
-    """Return what a batch reserved and was charged, of each unit that its ticket reserved from."""
+    """Return a batch's reservation and charge, for each unit that its ticket reserved from."""
     statement = (
         select(unit_table, charge_table.c.reserved.label("held"), charge_table.c.checked)
         .add_columns(charge_table.c.data_dependent.label("sealed"))
@@ -38,9 +38,9 @@ def reservations_of(tx: Transaction, batch: batches.BatchRow) -> dict[UnitKey, H
 
 
 def costs_of(held: Mapping[UnitKey, Held], charges: Sequence[Charge]) -> dict[UnitKey, Charge]:
-    """Return what each unit pays for a batch in total, also those that `charges` leaves out.
+    """Return what each unit pays for a batch in total, including units that `charges` leaves out.
 
-    Raises ValueError for charges that are none, name a unit twice, or lie outside what was reserved.
+    Raises ValueError for empty charges, a repeated unit, or amounts outside the reservation.
     """
     costs = {charge.unit: charge for charge in charges}
     if not charges or len(costs) != len(charges):
@@ -55,7 +55,7 @@ def costs_of(held: Mapping[UnitKey, Held], charges: Sequence[Charge]) -> dict[Un
 
 
 def check_enforced(rows: Mapping[UnitKey, units.UnitRow], held: Mapping[UnitKey, Held]) -> None:
-    """Raise ValueError for a unit whose worst cost was to be reserved and was not."""
+    """Raise ValueError for a unit whose worst cost should have been reserved and was not."""
     for key, row in rows.items():
         if row.enforce == "worst_case" and key not in held:
             raise ValueError(f"charges: nothing was reserved for {key}")
@@ -68,7 +68,7 @@ def charge(
     held: Mapping[UnitKey, Held],
     costs: Mapping[UnitKey, Charge],
 ) -> None:
-    """Charge `costs`, less what was charged before, and give back the rest of what was reserved."""
+    """Charge `costs`, minus earlier charges, and release the rest of the reservations."""
     nothing = Held(0, 0, 0)
     rests = {key: _rest(row, held.get(key, nothing), costs[key]) for key, row in rows.items()}
     units.charge_all(tx, rests.values())
@@ -83,21 +83,21 @@ def store_figures(
     figures: Mapping[UnitKey, int],
     totals: Mapping[UnitKey, bytes] | None = None,
 ) -> None:
-    """Replace what a released batch is said to have cost units on its votes, the worst case until then.
+    """Replace a released batch's recorded data-dependent costs, which were the worst case until then.
 
-    Only its charges in confidential reports change: balances, filters and the audit log do not, and
-    neither do running totals of units that are held to the worst case. The same again changes nothing.
+    Only its charges in confidential reports change. Balances, filters and the audit log do not, and neither
+    do running totals of units with worst-case budgets. Repeating the call changes nothing.
 
     Args:
-        tx: in which this replica holds the session.
+        tx: a transaction in which this replica holds the session.
         session: the batch's session, open or not.
         batch_id: a released batch.
-        figures: amounts for units that it was charged to, each at most what was reserved.
-        totals: what is kept of some of these units for a later publication, each as long as the others.
+        figures: amounts for units that the batch was charged to, each at most the reservation.
+        totals: totals of some of these units, stored for a later publication; all have one length.
 
     Raises:
         OstrakaError: `batch.dead` for a batch without answers.
-        ValueError: an amount that is none or exceeds what was reserved, or a unit that was not charged.
+        ValueError: an invalid amount or one above the reservation, or a unit that was not charged.
     """
     batch = batches.find(tx.connection, session.session_id, batch_id)
     if batch is None or batch.state != "released":
@@ -124,7 +124,7 @@ def charge_checks(
     rows: Mapping[UnitKey, units.UnitRow],
     costs: Mapping[UnitKey, Charge],
 ) -> None:
-    """Charge `costs` of a check out of what was reserved, and keep the rest reserved."""
+    """Charge a check's `costs` from the reservations, and keep the rest reserved."""
     each = [
         (_rest(row, Held(costs[key].worst_case, 0, 0), costs[key]), costs[key]) for key, row in rows.items()
     ]
@@ -140,7 +140,7 @@ def _reservation_of(tx: Transaction, batch: batches.BatchRow, row: units.UnitRow
 
 
 def _rest(row: units.UnitRow, held: Held, cost: Charge) -> UnitCharge:
-    """Return what of `cost` is still to be charged, and what is given back of what is `held`."""
+    """Return the part of `cost` still to charge, and the part of `held` to release."""
     return UnitCharge(
         row,
         reserved=held.reserved - held.checked,
@@ -172,13 +172,13 @@ def _row(tx: Transaction, batch: batches.BatchRow, rest: UnitCharge, cost: Charg
 def _seal_figures(
     tx: Transaction, batch: batches.BatchRow, row: units.UnitRow, key: UnitKey, amount: int
 ) -> dict[str, Any]:
-    """Return what to store of a unit's charge that depends on votes."""
+    """Return the values to store for a unit's data-dependent charge."""
     bound = batches.seal_context(batch.session_id, batch.batch_id, key)
     sealed = tx.cipher.seal(add(0, amount), *bound)
     return {"of_batch": batch.id, "of_unit": row.id, "data_dependent": sealed}
 
 
 def _total(tx: Transaction, batch: batches.BatchRow, row: units.UnitRow, total: bytes) -> dict[str, Any]:
-    """Return what to store of a unit's votes in a batch."""
+    """Return the values to store for a unit's votes in a batch."""
     bound = kept_totals.seal_context(batch.session_id, batch.batch_id, units.key_of(row))
     return {"of_batch": batch.id, "of_unit": row.id, "vote_total": tx.cipher.seal_bytes(total, *bound)}

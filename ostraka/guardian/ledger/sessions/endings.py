@@ -1,4 +1,4 @@
-"""Sessions that end and batches that die: reservations are given back, evaluated batches are charged."""
+"""Ending sessions and dying batches: reservations are released, evaluated batches are charged."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from ostraka.guardian.ledger.units import units
 
 
 def settle(tx: Transaction, session: StoredSession, batch_id: int) -> bytes | None:
-    """Return a batch's stored answers, or None and make it dead for good: charged for a check, if it had
-    one, and at worst to units whose party has evaluated it.
+    """Return a batch's stored answers, or make it dead for good and return None.
 
-    Raises `batch.forgotten` where it was released and its answers are dropped.
+    A dead batch is charged for its check, if it had one, and its worst case to units whose party has
+    evaluated it. Raises `batch.forgotten` if it was released and its answers were dropped.
     """
     row = batches.find(tx.connection, session.session_id, batch_id)
     if row is not None and row.state != "ticketed":
@@ -35,9 +35,9 @@ def settle(tx: Transaction, session: StoredSession, batch_id: int) -> bytes | No
 
 
 def kill(tx: Transaction, session_id: str, batch_id: int) -> None:
-    """Make a batch that was not released dead for good; its id may be new.
+    """Make an unreleased batch dead for good; its id may be new.
 
-    Raises `policy.open_limit` where the id is new and too many of the session died.
+    Raises `policy.open_limit` if the id is new and too many batches of the session died.
     """
     row = batches.find(tx.connection, session_id, batch_id)
     if row is None:
@@ -49,10 +49,10 @@ def kill(tx: Transaction, session_id: str, batch_id: int) -> None:
 
 
 def bury(tx: Transaction, where: ColumnElement[bool] | None = None) -> list[list[str | int]]:
-    """Mark matching ticketed batches dead, return what they still reserve, and return their names.
+    """Mark matching ticketed batches dead, release their reservations, and return their names.
 
-    What the check of one was charged stands, and units whose party has evaluated one are charged its worst
-    cost. The caller has locked their sessions.
+    Charges for their checks stay, and units whose party has evaluated a batch are charged its worst cost. The
+    caller has locked their sessions.
     """
     ticketed = batch_table.c.state == "ticketed"
     ticketed = ticketed if where is None else ticketed & where
@@ -80,7 +80,7 @@ def bury_all(tx: Transaction, session_ids: Sequence[str]) -> list[list[str | int
 
 
 def _reservations(connection: Connection, ticketed: ColumnElement[bool]) -> dict[UnitKey, int]:
-    """Return what ticketed batches still reserve of units that reserve."""
+    """Return what ticketed batches still reserve from units that reserve."""
     key = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
     statement: Select[Any] = (
         select(*key, func.sum(charges.c.reserved - charges.c.worst_case).label("reserved"))
@@ -96,7 +96,7 @@ def _reservations(connection: Connection, ticketed: ColumnElement[bool]) -> dict
 
 
 Ended = list[tuple[str, list[int]]]
-"""Sessions by id, each with the batches that became dead with it."""
+"""Sessions by id, each with the batches that died with it."""
 
 
 def close(tx: Transaction, session: StoredSession) -> None:
@@ -106,7 +106,7 @@ def close(tx: Transaction, session: StoredSession) -> None:
 
 
 def end(tx: Transaction, session: StoredSession) -> None:
-    """End a session for reasons that must not be told; otherwise as `close`."""
+    """End a session for reasons that must not be disclosed; otherwise as `close`."""
     if session.state == "open":
         _leave(tx, session.session_id, "ended")
 
@@ -129,7 +129,7 @@ def _leave(tx: Transaction, session_id: str, state: str, **details: str) -> None
 
 
 def end_all(tx: Transaction) -> Ended:
-    """End every open session, one after the other; what no answer was stored for is dead."""
+    """End every open session, one by one; batches without stored answers become dead."""
     names = sorted(lock_open(tx.connection))
     ended = [(name, [int(batch) for _, batch in bury_all(tx, [name])]) for name in names]
     change_all(tx, names, state="ended")
@@ -137,10 +137,10 @@ def end_all(tx: Transaction) -> Ended:
 
 
 def begin_epoch(tx: Transaction) -> int:
-    """Raise the ledger's epoch, so that every party must reconcile, and return it.
+    """Increase the ledger's epoch, so that every party must reconcile, and return it.
 
-    What was kept of votes may have been published in the history that was lost: published again, with other
-    noise, it would be known better than the ledger says. So it is kept no longer.
+    Stored totals of votes may have been published in the lost history. A second publication with other noise
+    would reveal more than the ledger records. So they are deleted.
     """
     tx.connection.execute(update(charges).where(charges.c.vote_total.is_not(None)).values(vote_total=None))
     raised = update(meta).values(epoch=meta.c.epoch + 1).returning(meta.c.epoch)

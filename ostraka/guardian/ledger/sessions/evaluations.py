@@ -1,8 +1,8 @@
 """Evaluations of encrypted batches by parties, charged in the worst case if nothing is released.
 
-A querying party learns from an evaluation what its encrypted queries draw out of it, whether or not it goes
-on. So a party says that it is about to answer before its answer leaves, and from then on the batch costs its
-units: what a release charges them, else the worst case.
+From an evaluation a querying party learns what its encrypted queries extract, whether or not it continues. So
+a party announces its answer before the answer leaves. From then on the batch costs its units what a release
+charges them, or else the worst case.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from ostraka.guardian.ledger.units import units
 def record(
     tx: Transaction, session: StoredSession, batch_id: int, party: str, worst: Mapping[UnitKey, int]
 ) -> None:
-    """Keep that a party answers a batch of encrypted queries, before its answer leaves.
+    """Record that a party answers a batch of encrypted queries, before its answer leaves.
 
-    From then on the batch costs the party's units whatever becomes of it: what its release charges them,
-    or the worst case, if it dies or is released without that party. Again it changes nothing.
+    From then on the batch costs the party's units in any case: what its release charges them, or the worst
+    case if it dies or is released without that party. Repeating the call changes nothing.
 
     Args:
-        tx: in which this replica holds the session.
+        tx: a transaction in which this replica holds the session.
         session: the batch's session.
         batch_id: a ticketed batch.
-        party: who answers.
-        worst: the worst cost to each of its units that the batch may charge; of what the ticket reserved
-            from, what it reserved counts.
+        party: the party that answers.
+        worst: the worst cost to each of its units that the batch may charge; if the ticket reserved from a
+            unit, the reservation counts instead.
 
     Raises:
-        OstrakaError: `batch.dead`, `batch.frozen` where it was released without this party,
-            `ticket.invalid` (never opened), `budget.missing`, `session.closed`, `session.ended`.
+        OstrakaError: `batch.dead`, `batch.frozen` if it was released without this party, `ticket.invalid`
+            (never opened), `budget.missing`, `session.closed`, `session.ended`.
     """
     batch = batches.find(tx.connection, session.session_id, batch_id)
     if batch is not None and any(key.party == party for key in worst_costs_of(tx, batch)):
@@ -72,12 +72,12 @@ def record(
 
 
 def worst_costs_of(tx: Transaction, batch: batches.BatchRow) -> dict[UnitKey, int]:
-    """Return what a batch costs the units of parties that evaluated it, unless a release charges them."""
+    """Return a batch's cost to the units of parties that evaluated it, unless a release charges them."""
     return {units.key_of(row): row.worst_case for row in tx.connection.execute(_of(batch))}
 
 
 def charge_all(tx: Transaction, dying: ColumnElement[bool]) -> None:
-    """Charge ticketed batches that match at worst, to the units of all parties that evaluated them."""
+    """Charge the worst case of matching ticketed batches to the units of all parties that evaluated them."""
     evaluated = exists().where(evaluations.c.batch == batch_table.c.id)
     statement = select(batch_table).where(dying & evaluated).order_by(batch_table.c.id)
     for batch in tx.connection.execute(statement).all():
@@ -89,12 +89,12 @@ def charge_all(tx: Transaction, dying: ColumnElement[bool]) -> None:
 
 
 def worst_charges(owed: Mapping[UnitKey, int]) -> dict[UnitKey, Charge]:
-    """Return the charges of units of which nothing is released."""
+    """Return the charges of units without a release."""
     return {key: Charge(key, amount, amount) for key, amount in owed.items()}
 
 
 def mark(tx: Transaction, batch: batches.BatchRow, charged: Collection[UnitKey]) -> None:
-    """Note that the worst cost of a batch was charged to these units now."""
+    """Record that the worst cost of a batch is now charged to these units."""
     ids = [row.unit for row in tx.connection.execute(_of(batch)) if units.key_of(row) in charged]
     same = (evaluations.c.batch == batch.id) & evaluations.c.unit.in_(ids)
     tx.connection.execute(update(evaluations).where(same).values(charged_unix_ms=tx.now_ms))

@@ -11,15 +11,15 @@ from ostraka.guardian.ledger.store.schema import batches
 from ostraka.guardian.ledger.transaction import Transaction
 
 PART = 100
-"""Batches whose answers one transaction drops: so few that no ticket waits for it for long."""
+"""Batches whose answers one transaction drops: so few that no ticket waits long for it."""
 
 
 class Dropped(NamedTuple):
     """What a transaction dropped.
 
     Attributes:
-        batches: how many had answers.
-        last_unix_ms: when the last of them was released; None where there was none.
+        batches: number of batches with dropped answers.
+        last_unix_ms: release time of the last of them; None if there was none.
     """
 
     batches: int
@@ -27,10 +27,10 @@ class Dropped(NamedTuple):
 
 
 def drop_answers(tx: Transaction, before_unix_ms: int, since_unix_ms: int = 0) -> Dropped:
-    """Drop answers that were released before a time, those of `PART` batches at most, the oldest first.
+    """Drop answers that were released before a time, from at most `PART` batches, oldest first.
 
     A batch stays released: its request gets `batch.forgotten` from then on, and is neither charged nor
-    answered anew. Nothing that was released before `since_unix_ms` is looked for.
+    answered again. The search skips releases before `since_unix_ms`.
     """
     released = batches.c.released_unix_ms
     old = (released >= since_unix_ms) & (released < before_unix_ms) & kept_answers.are_kept(batches.c.answers)

@@ -20,7 +20,7 @@ from ostraka.guardian.ledger.store.values import RecordedCharge, SealedCharge, U
 from ostraka.guardian.ledger.units import units
 
 ROWS = 1000
-"""About how many charges are read at a time."""
+"""Approximate number of charges that are read at a time."""
 _MAX_ENTRIES = 500
 """Entries whose charges are read together, however few each has: a statement names them all."""
 _UNIT = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
@@ -30,14 +30,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which charges are asked for.
+    """Which charges to return.
 
     Attributes:
-        session_id: of this session alone.
-        party: of this party's units alone.
+        session_id: only of this session.
+        party: only of this party's units.
         from_ms: charged then or later, in unix milliseconds.
         to_ms: charged before.
-        kind: of this kind of entry alone.
+        kind: only of this kind of entry.
     """
 
     session_id: str | None = None
@@ -56,40 +56,39 @@ def charges(
     to_ms: int | None = None,
     kind: str | None = None,
 ) -> list[RecordedCharge]:
-    """Return what every entry was charged, oldest first; of one session, party, time or kind, if so asked.
+    """Return the charges of every entry, oldest first; optionally of one session, party, time or kind.
 
-    A batch that was checked and not released counts from its check on, with what that cost; one that died
-    after a party had evaluated it from its death on, with its worst cost to that party. No session has what
-    a party's receipts made good.
+    A batch that was checked and not released counts from its check on, with the check's cost. A batch that
+    died after a party had evaluated it counts from its death on, with its worst cost to that party. Charges
+    from a party's receipts belong to no session.
 
-    Data-dependent amounts are read with the ledger's key alone and belong in confidential reports.
+    Data-dependent amounts can be read only with the ledger's key, and belong in confidential reports.
 
     Args:
         view: of the ledger.
-        session_id: of this session alone.
-        party: of this party's units alone.
+        session_id: only of this session.
+        party: only of this party's units.
         from_ms: charged then or later, in unix milliseconds.
         to_ms: charged before.
-        kind: of this kind of entry alone.
+        kind: only of this kind of entry.
 
     Raises:
-        OstrakaError: `ledger.tampered` where the key does not open an amount.
+        OstrakaError: `ledger.tampered` if the key does not open an amount.
     """
     statement = _statement(Wanted(session_id, party, from_ms, to_ms, kind))
     return [_charge_of(row, _unseal(view, row)) for row in view.connection.execute(statement)]
 
 
 def public_charges(ledger: LedgerReader, wanted: Wanted) -> Iterator[RecordedCharge]:
-    """Yield charges as `charges` does, without what they cost on their votes, read in parts.
+    """Yield charges as `charges` does, without data-dependent costs, read in parts.
 
-    No transaction waits for the reader, and no more than a part is in memory. What is charged meanwhile is
-    not among them.
+    No transaction waits for the reader, and only one part is in memory. Later charges are not included.
     """
     return _in_parts(ledger, wanted, lambda row: _charge_of(row, None))
 
 
 def sealed_charges(ledger: LedgerReader) -> Iterator[SealedCharge]:
-    """Yield all charges as `public_charges`, with what they cost on their votes still encrypted."""
+    """Yield all charges as `public_charges`, with their data-dependent costs still encrypted."""
     return _in_parts(
         ledger,
         Wanted(),
@@ -105,9 +104,9 @@ def sealed_charges(ledger: LedgerReader) -> Iterator[SealedCharge]:
 
 
 def _in_parts(ledger: LedgerReader, wanted: Wanted, made: Callable[[Any], T]) -> Iterator[T]:
-    """Read the charges of as many entries at a time as have about ROWS of them."""
+    """Read the charges of as many entries at a time as have about ROWS charges."""
     left = ledger.read(_entries_of, wanted)
-    size = 1  # the first entry tells how many charges one may have
+    size = 1  # the first entry shows how many charges an entry may have
     while left:
         part = left[:size]
         left = left[size:]
@@ -122,7 +121,7 @@ def _part(view: View, wanted: Wanted, ids: Collection[int], made: Callable[[Any]
 
 
 def _entries_of(view: View, wanted: Wanted) -> Sequence[int]:
-    """Ids of the entries that were charged something wanted, by when that was."""
+    """Ids of the entries with a matching charge, in the order of its time."""
     times = (
         select(batch_table.c.released_unix_ms.label("time"), batch_table.c.id, batch_table.c.session_id),
         select(batch_table.c.checked_unix_ms, batch_table.c.id, batch_table.c.session_id).where(
@@ -178,7 +177,7 @@ def _statement(wanted: Wanted) -> Select[Any]:
 
 
 def paying_units(view: View, session_ids: Collection[str], party: str | None = None) -> set[UnitKey]:
-    """Return the units that such sessions released something of, also for nothing; of one party or all."""
+    """Return the units with a release in such sessions, even at no cost; of one party or all."""
     statement = (
         select(*_UNIT)
         .join(charge_table, charge_table.c.unit == unit_table.c.id)

@@ -1,4 +1,4 @@
-"""Checks that are charged before a batch is released, and releases: each in one transaction, once a batch."""
+"""Checks that are charged before a batch's release, and releases: one transaction each, once per batch."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ def release(
 ) -> bytes:
     """Store a batch's answers with its final charge, and return the answers that may be sent.
 
-    The same request again returns what was stored and costs nothing. Units of the ticket that `charges`
-    leaves out are charged nothing; where their party evaluated the batch, they are charged its worst cost. A
-    unit that was frozen or withdrawn since the ticket is charged: its votes are in. What the batch's check
-    was charged before is part of the charge.
+    Repeating the request returns the stored answers and costs nothing. Units of the ticket that `charges`
+    leaves out are charged nothing, or the batch's worst cost if their party evaluated it. A unit that was
+    frozen or withdrawn since the ticket is charged, because its votes are counted. The charge includes the
+    earlier charge of the batch's check.
 
-    Where a data-dependent budget has no room for what any answers could cost, no answer is stored, every
-    budget that was too small is used up, and the session ends or, with `vanish`, the batch is dead. The stop
-    depends on the votes, so a unit may cause one stop and no more: otherwise a querying party could shift its
-    sums and ask again until one fits, which tells the votes for nothing.
+    If a data-dependent budget has no room for the largest cost of any answers, no answer is stored and every
+    budget that was too small is used up. Then the session ends or, with `vanish`, the batch is dead. The stop
+    depends on the votes, so a unit may cause only one stop. Otherwise a querying party could shift its sums
+    and ask again until one fits, which reveals votes at no cost.
 
     Args:
-        tx: in which this replica holds the session.
+        tx: a transaction in which this replica holds the session.
         session: the batch's session.
         batch_id: a ticketed batch.
         request_digest: SHA-256 of the request's content.
-        answers: what is sent, byte for byte.
-        charges: the cost to each unit; in the worst case at most what was reserved.
-        answered: how many of the batch's queries have an answer.
-        vanish: whether the session goes on without units whose budget is used up.
+        answers: the reply, byte for byte.
+        charges: the cost to each unit; in the worst case at most the reservation.
+        answered: number of the batch's queries that have an answer.
+        vanish: whether the session continues without units whose budget is used up.
 
     Raises:
         OstrakaError: `batch.altered`, `batch.dead`, `ticket.invalid` (never opened), `session.closed`,
             `session.ended`, `budget.missing`.
-        ValueError: charges that are none, name a unit twice, exceed what was reserved for one, or do not
-            reach what its check was charged.
+        ValueError: empty charges, a repeated unit, or a charge above a unit's reservation or below its
+            check's charge.
     """
     found = batches.find(tx.connection, session.session_id, batch_id)
     before = batches.answers_of(found, batch_id, request_digest)
@@ -104,14 +104,13 @@ def check(
     request_digest: bytes,
     charges: Sequence[Charge],
 ) -> None:
-    """Charge a batch for its check out of what it reserved; the rest stays reserved until it is released.
+    """Charge a batch for its check from its reservations; the rest stays reserved until its release.
 
-    For blind tallies, whose check is answered before the rest is known. The charge stands whatever
-    becomes of the batch; what `release` charges afterwards contains it. The same request again costs
-    nothing.
+    This is for blind tallies, whose check is answered before the rest is known. The charge stays whatever
+    becomes of the batch, and the later charge of `release` includes it. Repeating the request costs nothing.
 
     Args:
-        tx: in which this replica holds the session.
+        tx: a transaction in which this replica holds the session.
         session: the batch's session.
         batch_id: a ticketed batch.
         request_digest: SHA-256 of the request's content.
@@ -120,7 +119,7 @@ def check(
     Raises:
         OstrakaError: `batch.altered`, `batch.dead`, `ticket.invalid` (never opened), `session.closed`,
             `session.ended`.
-        ValueError: charges that are none, name a unit twice, or exceed what was reserved for one.
+        ValueError: empty charges, a repeated unit, or a charge above a unit's reservation.
     """
     found = batches.find(tx.connection, session.session_id, batch_id)
     batch = batches.require_ticketed(session, found, batch_id)
@@ -146,7 +145,7 @@ def check(
 
 
 def _stop(tx: Transaction, session: StoredSession, batch_id: int, *, vanish: bool) -> OstrakaError:
-    """Let the batch die, or its session end, and return the error that says so."""
+    """Kill the batch or end its session, and return the corresponding error."""
     if vanish:
         endings.kill(tx, session.session_id, batch_id)
         return batches.dead(batch_id)
@@ -167,7 +166,7 @@ def _short(
 ) -> set[UnitKey]:
     """Return the units whose data-dependent budget has no room for the costliest answers.
 
-    Where one was used up before, the batch is dead anyway, and the others' budgets are not tried.
+    If a budget was used up before, the batch is dead anyway, and the other budgets are not tested.
     """
     short = {
         key: row

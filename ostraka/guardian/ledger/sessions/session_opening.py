@@ -1,4 +1,4 @@
-"""Sessions opened and found by their plan, of which the guardian that holds one alone may tell."""
+"""Opens and finds sessions by their plan; only the guardian that holds a session may answer for it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ostraka.guardian.ledger.store.session_values import StoredSession
 def open_session(
     ledger: Ledger, asked: StoredSession, *, most_open: int | None = None, within_s: float = 0.0
 ) -> StoredSession:
-    """Store a session as `sessions.open_session`, or return the one opened with this plan before.
+    """Store a session as `sessions.open_session`, or return the earlier session with this plan.
 
     Raises:
-        OstrakaError: `policy.open_limit`; `session.elsewhere` where another guardian serves that one.
+        OstrakaError: `policy.open_limit`; `session.elsewhere` if another guardian serves the earlier session.
     """
     found = ledger.write(sessions.open_session, asked, most_open=most_open, within_s=within_s)
     return ledger.read_session(found.session_id, sessions.find_session)

@@ -1,4 +1,4 @@
-"""Sessions as the ledger keeps them."""
+"""Sessions, as stored in the ledger."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from ostraka.guardian.ledger.transaction import Transaction
 
 SessionRow = Row[Any]
 _IDS_AT_ONCE = 5000
-"""Sessions that one statement names; SQLite takes 32,766 parameters."""
+"""Sessions that one statement names; SQLite's limit is 32,766 parameters."""
 
 
 def open_session(
     tx: Transaction, asked: StoredSession, *, most_open: int | None = None, within_s: float = 0.0
 ) -> StoredSession:
-    """Store an open session under a new id, or return the one that its querier opened with this plan before.
+    """Store an open session under a new id, or return its querier's earlier session with this plan.
 
     Args:
         tx: behind the fence.
         asked: the session.
-        most_open: how many open sessions that are younger than `within_s` seconds its querier may have.
-        within_s: for how long a session can ask.
+        most_open: open sessions younger than `within_s` seconds that its querier may have.
+        within_s: how long a session accepts queries.
 
     Raises:
         OstrakaError: `policy.open_limit`.
@@ -101,14 +101,14 @@ def require_open(session: StoredSession) -> None:
 
 
 def session_ended(session_id: str) -> OstrakaError:
-    """Return the error for an ended session, which must not say more than that it ended."""
+    """Return the error for an ended session; it must say only that the session ended."""
     return OstrakaError(
         ErrorCode.SESSION_ENDED, f"Session {session_id} has ended; the labels released before stay valid."
     )
 
 
 def add_asked(tx: Transaction, session_id: str, queries: int) -> None:
-    """Count queries of a session's batches, or (below 0) of those that died."""
+    """Count queries of a session's batches, or (below 0) of its batches that died."""
     same = sessions.c.session_id == session_id
     tx.connection.execute(update(sessions).where(same).values(asked=sessions.c.asked + queries))
 
@@ -121,7 +121,7 @@ def set_state(tx: Transaction, session_id: str, state: str) -> None:
 def lock_open(connection: Connection, where: ColumnElement[bool] | None = None) -> list[str]:
     """Lock the open sessions that match, and return their ids.
 
-    What the caller changes must be these alone: another guardian may open one more at any moment.
+    The caller must change only these: another guardian may open one more at any moment.
     """
     matching = (sessions.c.state == "open") & (true() if where is None else where)
     statement = select(sessions.c.session_id).where(matching).order_by(sessions.c.session_id)
@@ -135,14 +135,14 @@ def change_all(tx: Transaction, session_ids: Sequence[str], **values: Any) -> No
 
 
 def parts(session_ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield the ids, as many at a time as a statement takes."""
+    """Yield the ids in parts as large as one statement takes."""
     return (session_ids[start : start + _IDS_AT_ONCE] for start in range(0, len(session_ids), _IDS_AT_ONCE))
 
 
 def summaries(
     view: View, querier: str | None = None, most: int | None = None, session_id: str | None = None
 ) -> list[SessionSummary]:
-    """Sessions in the order they were opened: all, the latest `most` of one querying party, or just one.
+    """Sessions in the order of their opening: all, the latest `most` of one querying party, or just one.
 
     A batch counts as asked until it is dead.
     """

@@ -1,1 +1,1 @@
-"""Where a ledger lies: databases, tables and the values in them."""
+"""Storage of a ledger: databases, tables and the values in them."""

@@ -1,7 +1,7 @@
 """Amounts that the ledger adds up, in whole AMOUNT_UNIT of rdp."""
 
 AMOUNT_MAX = 2**62
-"""Where amounts saturate (about 4.6 million of rdp), so that every sum fits the database's integers."""
+"""Amounts are capped at this value (about 4.6 million of rdp), so that sums fit the database's integers."""
 
 
 def check_amount(name: str, value: int) -> None:
@@ -16,5 +16,5 @@ def add(total: int, amount: int) -> int:
 
 
 def overdrawn(committed: int, budget: int) -> int:
-    """Return `overdrawn_to` for when `committed` is spent or reserved and the budget is set anew."""
+    """Return `overdrawn_to` for a new `budget` with `committed` spent or reserved."""
     return committed if committed > budget else 0

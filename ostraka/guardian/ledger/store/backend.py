@@ -14,8 +14,8 @@ class Storage(ABC):
     """Read and write transactions on one database.
 
     Attributes:
-        name: the database as messages call it, without secrets.
-        shared: whether several guardians may hold the ledger at once.
+        name: the database's name in messages, without secrets.
+        shared: whether several guardians may use the ledger at once.
     """
 
     name: str
@@ -26,9 +26,9 @@ class Storage(ABC):
         """Open a transaction that is committed, and durable, at the end of the block.
 
         Raises:
-            OstrakaError: `ledger.locked` where another transaction is in the way for too long, as
-                `ConflictError` where running it again helps; `ledger.read_only`, `ledger.unreachable`,
-                `ledger.tampered`; `storage.full` where there is no room.
+            OstrakaError: `ledger.locked` if another transaction blocks it for too long, as `ConflictError` if
+                a repetition helps; `ledger.read_only`, `ledger.unreachable`, `ledger.tampered`;
+                `storage.full` if there is no room.
         """
 
     @abstractmethod
@@ -37,14 +37,14 @@ class Storage(ABC):
 
     @abstractmethod
     def version(self) -> object:
-        """Return what differs from every value before once anybody committed a change; costs next to nothing.
+        """Return a value that differs from all earlier ones after any commit of a change. It is cheap.
 
         Raises as `read`.
         """
 
     @abstractmethod
     def check_health(self, connection: Connection) -> None:
-        """Raise `ledger.tampered` if the database finds itself inconsistent."""
+        """Raise `ledger.tampered` if the database reports that it is inconsistent."""
 
     @abstractmethod
     def close(self) -> None:
@@ -52,7 +52,7 @@ class Storage(ABC):
 
 
 class ConflictError(OstrakaError):
-    """A transaction that was undone because of another one, and may be run again as a whole."""
+    """A transaction that was undone because of another one; it may be repeated as a whole."""
 
     def __init__(self, name: str) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Encryption at rest of what depends on votes."""
+"""Encryption at rest of values that depend on votes."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ KEY_FILE = "ledger.key"
 _KEY_BYTES = 32
 _NONCE_BYTES = 24
 _SALT_BYTES = 12
-"""Of the nonce, what a message's own key is derived from; the rest is AES-GCM's nonce."""
+"""The part of the nonce from which a message's own key is derived; the rest is AES-GCM's nonce."""
 _EARLIER_NONCE_BYTES = 12
 _AMOUNT_BYTES = 16
 
 
 class Cipher:
-    """XAES-256-GCM over single amounts, and totals of votes, each bound to the row it belongs to.
+    """XAES-256-GCM for single amounts and for totals of votes, each bound to its row.
 
-    AES-GCM under one key is safe for some 2^32 random nonces, which a large ledger may write in a few years.
-    Here each message has a key of its own, derived from half of a nonce of 24 bytes: 2^80 messages, whatever
-    they are (C2SP, XAES-256-GCM). What was sealed by AES-256-GCM itself, before, is still read.
+    AES-GCM under one key is safe for some 2^32 random nonces, which a large ledger may use in a few years.
+    Here each message has its own key, derived from half of a 24-byte nonce: 2^80 messages of any content
+    (C2SP, XAES-256-GCM). Older values, sealed by plain AES-256-GCM, can still be read.
     """
 
     def __init__(self, key: bytes, *, random: Callable[[int], bytes] = secrets.token_bytes) -> None:
@@ -38,7 +38,7 @@ class Cipher:
         self._random = random
 
     def seal(self, amount: int, *row: str | int) -> bytes:
-        """Encrypt an amount for `row`; the length says nothing about the amount."""
+        """Encrypt an amount for `row`; the length reveals nothing about the amount."""
         return self.seal_bytes(amount.to_bytes(_AMOUNT_BYTES, "big"), *row)
 
     def unseal(self, sealed: bytes, *row: str | int) -> int:
@@ -50,12 +50,12 @@ class Cipher:
         return int.from_bytes(self.unseal_bytes(sealed, *row), "big")
 
     def seal_bytes(self, plain: bytes, *row: str | int) -> bytes:
-        """Encrypt `plain` for `row`; callers keep its length from saying anything."""
+        """Encrypt `plain` for `row`; callers ensure that its length reveals nothing."""
         nonce = self._random(_NONCE_BYTES)
         return nonce + self._cipher_of(nonce).encrypt(nonce[_SALT_BYTES:], plain, _bind(row))
 
     def unseal_bytes(self, sealed: bytes, *row: str | int) -> bytes:
-        """Decrypt what was encrypted for `row`; raises as `unseal`."""
+        """Decrypt bytes that were encrypted for `row`; raises as `unseal`."""
         with suppress(InvalidTag, ValueError):
             nonce = sealed[:_NONCE_BYTES]
             text = sealed[_NONCE_BYTES:]
@@ -81,10 +81,10 @@ class Cipher:
 
 
 def load_or_create_key(folder: Path) -> bytes:
-    """Read `folder`/ledger.key (32 bytes, mode 0600), made at the first call.
+    """Read `folder`/ledger.key (32 bytes, mode 0600); the first call creates it.
 
     Raises:
-        OstrakaError: `config.invalid` for a file of another size, or one that others may read.
+        OstrakaError: `config.invalid` for a file of another size, or one that other users may read.
     """
     path = folder / KEY_FILE
     try:

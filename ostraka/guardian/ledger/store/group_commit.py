@@ -1,4 +1,4 @@
-"""Changes of one kind that threads ask for at the same time, made in one transaction."""
+"""Commits concurrent changes of one kind, requested by several threads, in one transaction."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from typing import Any
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 MAX_CHANGES = 64
-"""Changes made in one transaction; others wait for its locks."""
+"""Largest number of changes in one transaction; other transactions wait for its locks."""
 COMMIT_DELAY_S = 0.01
-"""For how long more changes are waited for, where the transaction before had several: each costs less so."""
+"""How long to wait for more changes if the previous transaction had several: that makes each cheaper."""
 FAILED = (ErrorCode.LEDGER_FENCED, ErrorCode.LEDGER_UNREACHABLE, ErrorCode.STORAGE_FULL)
-"""What no change is refused with, but every transaction ends with, whatever a caller does then: none of the
-group is tried alone."""
+"""Errors that end any transaction but never refuse a single change: after them no change of the group is
+tried alone."""
 Change = Callable[..., Sequence[Any]]
-"""Takes a transaction and a sequence of what is wanted, and returns as many results, or changes nothing."""
+"""Takes a transaction and a sequence of requests, and returns as many results, or changes nothing."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """What one thread wants, and waits for."""
+    """The request of one thread that waits for its result."""
 
     change: Change
     key: Hashable
@@ -33,9 +33,9 @@ class _Asked:
 
 
 class GroupCommit:
-    """Collects what is asked for while a transaction is under way, for the next one.
+    """Collects requests for the next transaction while one is under way.
 
-    So a disk, and each statement, are waited for once for all of them and not once each.
+    All of them then wait for the disk, and for each statement, once together.
     """
 
     def __init__(
@@ -46,30 +46,30 @@ class GroupCommit:
         self._write = write
         self._sleep = sleep
         self._several = False
-        # Guards what waits: threads add to it while the writer takes from it.
+        # Guards the waiting requests: threads add to them while the writer takes from them.
         self._lock = threading.Lock()
         self._waiting: list[_Asked] = []
         self._writer = ThreadPoolExecutor(1, "group-commit")
 
     def make(self, change: Change, key: Hashable, wanted: Any) -> Any:
-        """Return the result of `wanted`, durable; no two of one `key` are in one transaction.
+        """Return the result of `wanted`, durable; no two requests of one `key` share a transaction.
 
-        Where one of several is refused each is tried alone, so that none suffers for another. Where the
-        ledger fails all are told so at once.
+        If one of several is refused, each is tried alone, so no request suffers for another. If the ledger
+        fails, all get the error at once.
         """
         asked = _Asked(change, key, wanted)
-        # Before the writer is called: whichever call of it runs next then finds this, or another took it.
+        # Before the writer is called: its next call then finds this request, or another call took it.
         with self._lock:
             self._waiting.append(asked)
         self._writer.submit(self._make_next)
         return asked.outcome.result()
 
     def close(self) -> None:
-        """Make what was asked for, and end the thread that does."""
+        """Finish all requests, and end the writer's thread."""
         self._writer.shutdown()
 
     def _make_next(self) -> None:
-        """Make what waits; nothing where an earlier transaction took it."""
+        """Make the waiting changes; nothing if an earlier transaction took them."""
         if self._several and self._waiting:
             self._sleep(COMMIT_DELAY_S)
         group = self._next()

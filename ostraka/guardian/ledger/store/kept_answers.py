@@ -1,4 +1,4 @@
-"""Answers of released batches as they are stored: what was sent, or its digest once it is dropped."""
+"""Answers of released batches as stored: the bytes that were sent, or their digest after they are dropped."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sqlalchemy import Column, ColumnElement, func
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 _DROPPED = b"\0"
-"""What a digest stands behind. No message begins so: it would be the tag of a field 0, which there is not."""
+"""The prefix of a digest. No message begins with it: it would be the tag of a field 0, which is invalid."""
 
 
 def drop(answers: bytes) -> bytes:
-    """Return what is stored in place of answers: the audit log can still be held against it."""
+    """Return the value to store in place of answers, which can still be compared with the audit log."""
     return _DROPPED + hashlib.sha256(answers).digest()
 
 
@@ -25,12 +25,12 @@ def digest_of(stored: bytes) -> str:
 
 
 def are_kept(column: Column[bytes]) -> ColumnElement[bool]:
-    """Return the condition under which stored answers are not dropped."""
+    """Return the condition that stored answers are not dropped."""
     return func.substr(column, 1, len(_DROPPED)) != _DROPPED
 
 
 def require(stored: bytes, batch_id: int) -> bytes:
-    """Return the answers; raise `batch.forgotten` once they are dropped."""
+    """Return the answers; raise `batch.forgotten` if they were dropped."""
     if stored.startswith(_DROPPED):
         raise OstrakaError(
             ErrorCode.BATCH_FORGOTTEN,

@@ -14,18 +14,18 @@ from ostraka.common.files.durable import is_full, storage_full
 
 @contextmanager
 def new_file(path: Path, what: str) -> Iterator[Path]:
-    """Yield an empty file, which its owner alone may read, to be filled in the block.
+    """Yield an empty file, readable only by its owner, to be filled in the block.
 
-    It gets the name `path` after the block, when it is durable. A process that dies before leaves a file
+    It gets the name `path` after the block, when it is durable. A process that dies earlier leaves a file
     with another name; an error leaves none.
 
     Args:
-        path: where no file may be yet.
-        what: what errors call the file.
+        path: the final name; no file may exist there.
+        what: the file's name in errors.
 
     Raises:
-        OstrakaError: `ledger.exists` where there is a file at `path`, `ledger.read_only` where none can be
-            written, `storage.full` without room; and as the block.
+        OstrakaError: `ledger.exists` if there is a file at `path`, `ledger.read_only` if none can be written,
+            `storage.full` without room; and as the block.
     """
     if path.exists():
         raise _exists(path, what)
@@ -62,7 +62,7 @@ def _exists(path: Path, what: str) -> OstrakaError:
 
 
 def _remove(path: Path) -> None:
-    """Remove a file that is written, and what SQLite left beside one that it could not."""
+    """Remove a temporary file, and the files that SQLite left beside it."""
     for left in (path, path.with_name(path.name + "-journal")):
         left.unlink(missing_ok=True)
 

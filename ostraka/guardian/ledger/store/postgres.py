@@ -1,4 +1,4 @@
-"""PostgreSQL as the ledger's storage where several guardians share it."""
+"""PostgreSQL as the ledger's storage, shared by several guardians."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ _CONNECT_TIMEOUT_S = 10
 _POOL = 20
 """Connections that read and change the ledger."""
 _LOOKING = 5
-"""Connections that ask for the version alone; not each time first whether the server is there.
+"""Connections that only ask for the version; they do not first test each time whether the server is there.
 
-A guardian opens no more than both: three of them fit the 100 that PostgreSQL takes by default.
+A guardian opens no more than both kinds: three guardians fit the 100 connections that PostgreSQL allows by
+default.
 """
 _HUNG_S = 60.0
-"""For how long a guardian may say nothing in a transaction that changes the ledger, in seconds."""
+"""How long a guardian may be silent in a transaction that changes the ledger, in seconds."""
 # SQLSTATEs: serialization failure, deadlock, and a row or table that another transaction made first.
 _CONFLICTS = {"40001", "40P01", "23505", "42P07"}
 _LOCK_TIMEOUT = "55P03"
@@ -35,7 +36,7 @@ _DAMAGED = {"XX001", "XX002", "42P01", "42703"}
 
 
 class PostgresStorage(Storage):
-    """READ COMMITTED transactions; what may change is locked row by row.
+    """READ COMMITTED transactions; everything that may change is locked row by row.
 
     The order of locks is: the session, its units in unit order, the row of `meta` before the audit log.
     """
@@ -77,7 +78,7 @@ class PostgresStorage(Storage):
     def write(self) -> Iterator[Connection]:
         """Open a transaction that is committed, and durable, at the end of the block.
 
-        It is undone where its process hangs, or its machine is gone: others wait for what it locked.
+        The server undoes it if its process hangs or its machine is gone, because others wait for its locks.
         """
         with self._translate_errors(), self._engine.begin() as connection:
             hung_ms = int(_HUNG_S * 1000)
@@ -91,7 +92,7 @@ class PostgresStorage(Storage):
             yield connection
 
     def version(self) -> str:
-        """Return which transactions a reader would see now; other databases of the cluster count, too."""
+        """Return which transactions a reader would see now; other databases of the cluster also count."""
         with self._translate_errors():
             try:
                 return self._snapshot()
@@ -101,7 +102,7 @@ class PostgresStorage(Storage):
             return self._snapshot()
 
     def check_health(self, connection: Connection) -> None:
-        """Nothing: PostgreSQL checks pages as it reads them, if its cluster has checksums."""
+        """Do nothing: PostgreSQL checks pages as it reads them, if its cluster has checksums."""
 
     def close(self) -> None:
         """Close every connection."""

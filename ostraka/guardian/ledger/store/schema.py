@@ -1,4 +1,4 @@
-"""Tables of the ledger. The checks are its last line of defence and hold in every backend."""
+"""Tables of the ledger. Their constraints are its last line of defence, in every backend."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 
 SCHEMA_VERSION = 4
-"""Of the tables here; raised with each migration, and checked before anything is read."""
+"""Version of these tables; increased with each migration, and checked before anything is read."""
 
 REVISION = f"{SCHEMA_VERSION:04d}"
 
@@ -40,7 +40,7 @@ def _count(name: str, at_least: int = 0) -> Column[int]:
 
 
 alembic_version = Table("alembic_version", metadata, Column("version_num", String(32), primary_key=True))
-"""Where Alembic keeps the revision of the tables: the schema version in four digits."""
+"""Where Alembic stores the revision of the tables: the schema version in four digits."""
 
 meta = Table(
     "meta",
@@ -52,7 +52,7 @@ meta = Table(
     _count("epoch"),
     _blob("key_check"),
 )
-"""One row: `fence` is the last number given to a replica, `epoch` how often the ledger was restored."""
+"""One row: `fence` is the last number given to a replica, `epoch` the number of restores."""
 
 replicas = Table(
     "replicas",
@@ -61,7 +61,7 @@ replicas = Table(
     _text("address"),
     _count("lease_until_unix_ms"),
 )
-"""Guardian processes: one whose lease is over, or that is gone from here, has lost its sessions to others."""
+"""Guardian processes: one whose lease is over, or that is missing here, has lost its sessions to others."""
 
 units = Table(
     "units",
@@ -94,11 +94,12 @@ units = Table(
         name="within_budget",
     ),
 )
-"""Amounts of a unit. `overdrawn_to` is what was committed when a budget was lowered below it; it only falls.
-`data_dependent` is the encrypted running total that a data-dependent budget is held to, `level` the consent
-level whose epsilon the budget is, `agreements` how many of the owning party's were used, `spent_before` what
-earlier periods of a renewed budget spent, and `broken_unix_ms` since when the guarantee no longer covers the
-unit's lifetime."""
+"""Amounts of a unit. `overdrawn_to` is the committed amount of a unit that exceeds its budget, because the
+budget was lowered or the unit was charged past spending; else 0. `data_dependent` is the encrypted running
+total that a data-dependent budget is compared with, `level` the consent level whose epsilon the budget is,
+`agreements` the number of used agreements of the owning party, `spent_before` the spending of earlier periods
+of a renewed budget, and `broken_unix_ms` the time since which the guarantee no longer covers the unit's
+lifetime."""
 
 unit_events = Table(
     "unit_events",
@@ -113,11 +114,12 @@ unit_events = Table(
     Column("entry", BigInteger, nullable=False, server_default="0"),
     Column("votes", BigInteger),
 )
-"""What happened to a unit but for charges: its budget and what was spent after it. Rows are only added.
+"""Events of a unit except charges, with its budget and spending afterwards. Rows are only added.
 
-Where spending was restated, entries up to `entry` came before, whatever clocks say; it is 0 for other events
-and those of older versions. `votes` of one person is what a recosting counted with, NULL elsewhere; where an
-older version did not note them, minus `entry` is the last one that it may have come after.
+For restated spending, entries up to `entry` came before, whatever clocks say; it is 0 for other events and
+for events of older versions. `votes` of one person is the number that a recosting used, NULL for other
+events. If an older version did not record it, minus `entry` is the last entry that the recosting may have
+come after.
 """
 
 parties = Table(
@@ -130,7 +132,7 @@ parties = Table(
     _count("reconciled_epoch"),
     _count("since_unix_ms"),
 )
-"""`reconciled_epoch` is the epoch that the party's receipts were last taken in."""
+"""`reconciled_epoch` is the epoch in which the party's receipts were last taken."""
 
 policies = Table(
     "policies",
@@ -168,11 +170,11 @@ sessions = Table(
     UniqueConstraint("querier", "plan_digest"),
     Index("open_sessions_by_holder", "holder", "state"),
 )
-"""`asked` is the size of all batches but dead ones, `holder` the number of the replica that the session is
-pinned to while it is open."""
+"""`asked` is the size of all batches except dead ones, `holder` the number of the replica to which the
+session is pinned while it is open."""
 
 KINDS = ("batch", "publication", "receipt")
-"""Kinds of entries. What each costs again, `repricing.RULES` says."""
+"""Kinds of entries. `repricing.RULES` says what each costs under other terms."""
 
 entries = Table(
     "entries",
@@ -182,8 +184,8 @@ entries = Table(
     _count("time_unix_ms"),
     Index("entries_by_kind", "kind"),
 )
-"""Everything that units are charged for, in the order in which it came: whoever adds an entry has locked the
-units that it names. What is special to a kind is in a table of its own, under the same id."""
+"""Everything that units are charged for, in order: a transaction that adds an entry has locked the entry's
+units. Values specific to a kind are in its own table, under the same id."""
 
 batches = Table(
     "batches",
@@ -217,7 +219,7 @@ batches = Table(
     Index("batches_by_check", "checked_unix_ms"),
 )
 """One row per ticket; a dead batch stays as a tombstone so that its id is never used again. A blind tally is
-charged for its check before it is released: `check_digest` is of the request that the check was made for."""
+charged for its check before its release: `check_digest` is the digest of the check's request."""
 
 charges = Table(
     "charges",
@@ -233,15 +235,14 @@ charges = Table(
     Column("spent", BigInteger),
     Index("charges_by_unit", "unit", "worst_case"),
 )
-"""Per entry and unit: what a batch's ticket reserved, and the charge; a batch's also as an encrypted
+"""Per entry and unit: the reservation of a batch's ticket, and the charge; for a batch also an encrypted
 data-dependent sum. A reservation counts while its batch is ticketed; units that reserve nothing get their row
 with the charge.
 
-`votes` is the influence that amounts hold for: how many votes one person has in a query, NULL where nobody
-knows. (Its other factors, copies and weights, are in tickets, and stand.) `checked` is the part of the charge
-that the check of a blind tally cost, which stands also where the batch dies. `vote_total` is encrypted too:
-what an epsilon is published from. `spent` is what the unit had spent in its period once it was charged, NULL
-before.
+`votes` is the influence that the amounts are for: the number of votes of one person in a query, NULL if
+unknown. (Its other factors, copies and weights, are in tickets, and do not change.) `checked` is the part of
+the charge for the check of a blind tally, which stays even if the batch dies. `vote_total` is also encrypted:
+an epsilon is published from it. `spent` is the unit's spending in its period after the charge, NULL before.
 """
 
 evaluations = Table(
@@ -253,8 +254,9 @@ evaluations = Table(
     _count("time_unix_ms"),
     Column("charged_unix_ms", BigInteger),
 )
-"""What an encrypted batch costs units at worst whose party has evaluated it, since when, and when that was
-charged because no release charged them. Rows are only added, and charged once."""
+"""The worst-case cost of an encrypted batch to units whose party has evaluated it, the time of the
+evaluation, and the time when the cost was charged because no release charged it. Rows are only added, and
+charged once."""
 
 receipts = Table(
     "receipts",
@@ -264,7 +266,7 @@ receipts = Table(
     _count("batch_id"),
     Index("receipts_by_batch", "session_id", "batch_id"),
 )
-"""Batches that a restored ledger had forgotten, charged from receipts of parties. Rows are only added."""
+"""Batches that a restored ledger had lost, charged from receipts of parties. Rows are only added."""
 
 publications = Table(
     "publications",
@@ -276,8 +278,8 @@ publications = Table(
     Column("beta", Float, nullable=False),
     Column("sigma", Float, nullable=False),
 )
-"""Epsilons that were published by smooth sensitivity, once for each `state` of a unit: of which votes they
-are (`votes`), and what was published before. Rows are only added."""
+"""Epsilons that were published by smooth sensitivity, once for each `state` of a unit, with the batches whose
+votes they cover (`votes`) and the earlier publications. Rows are only added."""
 
 audit = Table(
     "audit",
@@ -298,4 +300,4 @@ checkpoints = Table(
     _text("state"),
     _blob("signed"),
 )
-"""One row, or none: what the audit log adds up to at one of its rows, and a guardian's signature."""
+"""One row, or none: the state of the audit log at one of its rows, with a guardian's signature."""

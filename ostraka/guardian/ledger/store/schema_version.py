@@ -16,7 +16,7 @@ def is_empty(connection: Connection) -> bool:
 
 
 def check_schema(connection: Connection, name: str) -> None:
-    """Raise `ledger.older`, or as `read_version`, unless this version can read the ledger as it is."""
+    """Raise `ledger.older`, or as `read_version`, unless this version can read the ledger unchanged."""
     version = read_version(connection, name)
     if version < SCHEMA_VERSION:
         raise OstrakaError(
@@ -33,8 +33,8 @@ def read_version(connection: Connection, name: str) -> int:
     """Return the schema version of a ledger.
 
     Raises:
-        OstrakaError: `ledger.missing` for an empty database and one of something else, `ledger.newer`,
-            `ledger.tampered` for a ledger of which something is gone.
+        OstrakaError: `ledger.missing` for an empty database or one of something else, `ledger.newer`,
+            `ledger.tampered` for a ledger with missing parts.
     """
     names = inspect(connection).get_table_names()
     if not names:
@@ -54,7 +54,7 @@ def read_version(connection: Connection, name: str) -> int:
 
 
 _OF_JOURNAL = frozenset(("asked", "audit_head"))
-"""Tables that a party's journal has, and no ledger."""
+"""Tables that a party's journal has, and a ledger has not."""
 
 
 def _no_ledger(name: str, tables: Collection[str]) -> OstrakaError:

@@ -1,4 +1,4 @@
-"""Sessions and batches as they come out of the ledger."""
+"""Sessions and batches as read from the ledger."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class StoredSession:
-    """A session as opened; `state` is "open", "closed" or "ended", `queries` the most it may ask.
+    """A session as opened; `state` is "open", "closed" or "ended", `queries` is its limit of queries.
 
     `plan_digest` is the SHA-256 of the plan's bytes, `grant` a serialized SignedList.
     """

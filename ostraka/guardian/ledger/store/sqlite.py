@@ -26,7 +26,7 @@ _UNWRITABLE = {
     sqlite3.SQLITE_IOERR,
 }
 _ANY_NUMBER = -1
-"""SQLAlchemy's word for no limit: a connection to a file costs little, and no reader waits for another."""
+"""SQLAlchemy's value for no limit: a connection to a file costs little, and no reader waits for another."""
 _DAMAGED = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
 
 
@@ -34,7 +34,7 @@ class SqliteStorage(Storage):
     """Read and write transactions on one SQLite file."""
 
     def __init__(self, path: Path, *, read_only: bool = False, busy_timeout_s: float = 5.0) -> None:
-        """Prepare for `path`, which is made (mode 0600) unless `read_only`."""
+        """Prepare for `path`, which is created (mode 0600) unless `read_only`."""
         self.path = path
         self.name = str(path)
         self.shared = False
@@ -44,16 +44,16 @@ class SqliteStorage(Storage):
             self._make()
         self._mode = "ro" if read_only else "rw"
         self._busy_timeout_s = busy_timeout_s
-        # Writers of this process wait here, and not in SQLite's busy handler, which polls and gives up.
+        # Writers of this process wait here, not in SQLite's busy handler, which polls and gives up.
         self._writing = threading.Lock()
-        # Guards the one connection that asks for the version, which several threads do.
+        # Guards the one connection that asks for the version, because several threads use it.
         self._looking = threading.Lock()
         self._looker: sqlite3.Connection | None = None
         self._engine = self._make_engine()
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """Open a transaction that alone may write, committed (and on disk) at the end of the block."""
+        """Open the only transaction that may write, committed (and on disk) at the end of the block."""
         with self._writing, self._begin("BEGIN IMMEDIATE") as connection:
             yield connection
 
@@ -64,7 +64,7 @@ class SqliteStorage(Storage):
             yield connection
 
     def version(self) -> int:
-        """Return SQLite's own count of what other connections committed, as one that never writes sees it."""
+        """Return SQLite's count of other connections' commits, as seen by a connection that never writes."""
         with self._looking:
             try:
                 self._looker = self._looker or self._connect()
@@ -76,7 +76,7 @@ class SqliteStorage(Storage):
                 raise known from exc
 
     def check_health(self, connection: Connection) -> None:
-        """Raise `ledger.tampered` if SQLite finds its own file inconsistent."""
+        """Raise `ledger.tampered` if SQLite reports that its file is inconsistent."""
         found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one()
         if found != "ok":
             raise _damage_error(self.path, found)
@@ -132,7 +132,7 @@ class SqliteStorage(Storage):
 
     @contextmanager
     def _begin(self, statement: str) -> Iterator[Connection]:
-        """Open a transaction by `statement`; the driver begins none itself, and ends each."""
+        """Open a transaction by `statement`; the driver begins none itself. End it after the block."""
         with self._translate_errors(), self._engine.begin() as connection:
             connection.exec_driver_sql(statement)
             yield connection

@@ -1,4 +1,4 @@
-"""Databases that a ledger may lie in."""
+"""Opens the database of a ledger."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def open_storage(
     """Open the storage at `where`: a path is a SQLite file, a string the URL of a PostgreSQL database.
 
     Args:
-        where: a SQLite file, made (mode 0600) unless `read_only`; or `postgresql+psycopg://...`.
-        read_only: nothing may be changed, or made.
+        where: a SQLite file, created (mode 0600) unless `read_only`; or `postgresql+psycopg://...`.
+        read_only: whether nothing may be changed or created.
         busy_timeout_s: how long to wait for another transaction, in seconds.
 
     Raises:
         OstrakaError: `ledger.missing`, `ledger.read_only`, `ledger.unreachable`; `config.invalid` for a URL
-            of another kind, without psycopg, or for a database that may forget what it committed.
+            of another kind, without psycopg, or for a database that may lose committed data.
     """
     if isinstance(where, Path):
         return SqliteStorage(where, read_only=read_only, busy_timeout_s=busy_timeout_s)

@@ -1,4 +1,4 @@
-"""Values that go into the ledger and come out of it; those of sessions are in `session_values`."""
+"""Values that the ledger stores and returns; values of sessions are in `session_values`."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 
 class UnitKey(NamedTuple):
-    """Records of one party that share a budget; keys order as the ledger locks them."""
+    """Records of one party that share a budget; the ledger locks units in the order of their keys."""
 
     party: str
     group: str
     adjacency: str
 
     def __str__(self) -> str:
-        """Return the unit as people read it."""
+        """Return the unit as text for people."""
         return f"{self.party}/{self.group} ({self.adjacency})"
 
 
 @dataclass(frozen=True)
 class Charge:
-    """What one release cost a unit, in whole amounts of AMOUNT_UNIT, rounded up.
+    """The cost of one release to a unit, in whole amounts of AMOUNT_UNIT, rounded up.
 
     Attributes:
-        unit: who pays.
-        worst_case: what the answers given cost whatever the votes.
-        data_dependent: what they cost on these votes.
-        at_most: what other answers could have cost on these votes. A data-dependent budget must have room
-            for it, so that whether a batch is released depends on no answer.
+        unit: the unit that pays.
+        worst_case: the cost of the given answers, whatever the votes.
+        data_dependent: their cost on these votes.
+        at_most: the largest cost of any answers on these votes. A data-dependent budget must have room for
+            it, so that no answer decides whether a batch is released.
 
-    Raises ValueError for an amount that is negative or no integer.
+    Raises ValueError for an amount that is negative or not an integer.
     """
 
     unit: UnitKey
@@ -50,14 +50,14 @@ class Charge:
 
 @dataclass(frozen=True)
 class BudgetTerms:
-    """What a unit's budget promises.
+    """The terms of a unit's budget.
 
     Attributes:
-        epsilon: what may be spent at `delta`.
-        delta: of the promise.
+        epsilon: the limit at `delta`.
+        delta: of the guarantee.
         order: Renyi order of the filter.
-        enforce: which costs the budget is held to.
-        level: the consent level whose epsilon this is, if it is one's.
+        enforce: which costs count against the budget.
+        level: the consent level whose epsilon this is, if there is one.
     """
 
     epsilon: float
@@ -69,20 +69,20 @@ class BudgetTerms:
 
 @dataclass(frozen=True)
 class Budget:
-    """A unit's budget and what was spent of it in the worst case, in amounts at `order`.
+    """A unit's budget and its worst-case spending, in amounts at `order`.
 
     Attributes:
-        key: whose it is.
-        epsilon: what it promises at `delta`.
-        delta: of the promise.
+        key: the unit.
+        epsilon: the limit at `delta`.
+        delta: of the guarantee.
         order: Renyi order of the filter.
-        enforce: which costs it is held to.
-        budget: what may be spent, `spent` and `reserved` what is.
-        state: "active", "frozen" or "withdrawn"; the last two take part in no further batch.
-        level: the consent level whose epsilon this is, if it is one's.
-        agreements: how many agreements of the owning party were used on it.
-        spent_before: what earlier periods of a renewed budget spent.
-        broken_unix_ms: since when `epsilon` no longer covers the unit's lifetime, if so.
+        enforce: which costs count against it.
+        budget: the limit as an amount; `spent` and `reserved` are the amounts used.
+        state: "active", "frozen" or "withdrawn"; the last two exclude the unit from further batches.
+        level: the consent level whose epsilon this is, if there is one.
+        agreements: number of the owning party's agreements that were used on it.
+        spent_before: spending of earlier periods of a renewed budget.
+        broken_unix_ms: the time since which `epsilon` no longer covers the unit's lifetime, if it does not.
     """
 
     key: UnitKey
@@ -101,7 +101,7 @@ class Budget:
 
     @property
     def available(self) -> int:
-        """What is neither spent nor reserved in the worst case; 0 after a budget was lowered below that."""
+        """The amount neither spent nor reserved in the worst case; 0 if the budget was lowered below that."""
         return max(0, self.budget - self.spent - self.reserved)
 
     @property
@@ -121,7 +121,7 @@ class Budget:
 
     @property
     def epsilon_reserved(self) -> float:
-        """By how much worst-case epsilon grows if everything reserved is charged."""
+        """The increase of the worst-case epsilon if everything reserved is charged."""
         return epsilon((self.spent + self.reserved) * AMOUNT_UNIT, self.order, self.delta) - (
             self.epsilon_worst_case
         )
@@ -129,7 +129,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class StoredManifest:
-    """A party's latest manifest: the serialized Manifest, and the Signed that it came in."""
+    """A party's latest manifest: the serialized Manifest, and its Signed envelope."""
 
     site: str
     manifest: bytes
@@ -140,7 +140,7 @@ class StoredManifest:
 class StoredParty:
     """A party's standing: "added", "active", "suspended" or "removed".
 
-    `reconciled` says whether its receipts are in since the ledger was last restored.
+    `reconciled` says whether it has sent its receipts since the ledger was last restored.
     """
 
     site: str
@@ -150,13 +150,13 @@ class StoredParty:
 
     @property
     def shown_state(self) -> str:
-        """The standing as people are told it: "unreconciled" where an active party's receipts are awaited."""
+        """The standing to display: "unreconciled" for an active party whose receipts are awaited."""
         return "unreconciled" if self.state == "active" and not self.reconciled else self.state
 
 
 @dataclass(frozen=True)
 class StoredPolicy:
-    """A policy that was applied, as TOML, and why."""
+    """A policy that was applied, as TOML, and the reason."""
 
     version: int
     toml: str
@@ -166,9 +166,9 @@ class StoredPolicy:
 
 @dataclass(frozen=True)
 class AppliedRevocations:
-    """The revocation lists (PEM) that the audit log holds up to its row `row`, in its order.
+    """The revocation lists (PEM) in the audit log up to its row `row`, in its order.
 
-    It is not the order of their numbers: of lists that reached two guardians, the older may come last.
+    It is not the order of their numbers: if lists reached two guardians, the older may come last.
     """
 
     row: int
@@ -177,7 +177,7 @@ class AppliedRevocations:
 
 @dataclass(frozen=True)
 class Registered:
-    """What a party is told at registration; `reconcile` asks it for receipts before it may vote."""
+    """The reply to a registration; `reconcile` asks the party for receipts before it may vote."""
 
     head: common_pb2.AuditHead
     epoch: int
@@ -186,7 +186,7 @@ class Registered:
 
 @dataclass(frozen=True)
 class Owed:
-    """What a party's receipt says a batch cost one of its units at worst."""
+    """The worst-case cost of a batch to one of a party's units, according to its receipt."""
 
     session_id: str
     batch_id: int
@@ -208,10 +208,10 @@ class StoredAuditRow:
 
 @dataclass(frozen=True)
 class UnitEvent:
-    """Something that happened to a unit: `epsilon` of its budget and what it had `spent` after it.
+    """An event of a unit, with the `epsilon` of its budget and its spending, `spent`, afterwards.
 
     `kind` is "set", "lowered", "raised", "renewed", "frozen", "thawed", "withdrawn", "consented",
-    "reconciled", "inherited", "recosted" or "charged"; a charge names its batch, the others a reason where
+    "reconciled", "inherited", "recosted" or "charged". A charge names its batch, other events a reason if
     there is one.
     """
 
@@ -226,7 +226,7 @@ class UnitEvent:
 
 @dataclass(frozen=True)
 class SealedCharge:
-    """A `RecordedCharge` whose data-dependent amount is still encrypted; empty where it is the worst case."""
+    """A `RecordedCharge` whose data-dependent amount is still encrypted; empty if it is the worst case."""
 
     session_id: str
     batch_id: int
@@ -238,11 +238,11 @@ class SealedCharge:
 
 @dataclass(frozen=True)
 class RecordedCharge:
-    """A stored charge. `data_dependent` is None unless the reader holds the ledger's key.
+    """A stored charge. `data_dependent` is None unless the reader has the ledger's key.
 
-    `released_unix_ms` is when its batch was released; if it was not, when it died evaluated, or was checked;
-    for other kinds, when they were charged. `spent` is what the unit had spent then, in its period. What is
-    of no session has its entry's number for a batch.
+    `released_unix_ms` is the time of its batch's release; without one, of its death if it was evaluated, or
+    of its check; for other kinds, of the charge. `spent` is the unit's spending in its period at that time. A
+    charge without a session has its entry's number as batch.
     """
 
     session_id: str

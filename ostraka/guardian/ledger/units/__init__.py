@@ -1,1 +1,1 @@
-"""Units of privacy: budgets, what they spent, and what that costs under other terms."""
+"""Units of privacy: budgets, spending, and its cost under other terms."""

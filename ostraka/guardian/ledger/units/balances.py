@@ -13,7 +13,7 @@ from ostraka.guardian.ledger.units import units
 
 
 def all_budgets(view: View, party: str | None = None) -> list[Budget]:
-    """Every unit's budget with what it spent in the worst case, or one party's, in unit order."""
+    """Every unit's budget with its worst-case spending, or one party's, in unit order."""
     statement = select(unit_table)
     if party is not None:
         statement = statement.where(unit_table.c.party == party)
@@ -24,22 +24,22 @@ def budgets_of(view: View, keys: Iterable[UnitKey]) -> list[Budget]:
     """Return the budgets of `keys`, in unit order.
 
     Raises:
-        OstrakaError: `budget.missing` naming the first that has none.
+        OstrakaError: `budget.missing` naming the first unit without a budget.
     """
     return [units.budget(row) for row in units.require(view.connection, keys, lock=False).values()]
 
 
 def find_budgets(view: View, keys: Iterable[UnitKey]) -> dict[UnitKey, Budget]:
-    """Return the budgets of those `keys` that have one, in unit order."""
+    """Return the budgets of the `keys` that have one, in unit order."""
     return {key: units.budget(row) for key, row in units.find(view.connection, keys, lock=False).items()}
 
 
 def units_without_budget(view: View, keys: Iterable[UnitKey]) -> set[UnitKey]:
-    """Those of `keys` whose budget is data-dependent and used up; confidential as long as policy says so.
+    """Return the `keys` whose data-dependent budget is used up; confidential while the policy says so.
 
     Raises:
         ValueError: the ledger was opened without its cipher.
-        OstrakaError: `ledger.tampered` where the key does not open an amount.
+        OstrakaError: `ledger.tampered` if the key does not open an amount.
     """
     cipher = view.require_cipher()
     rows = units.find(view.connection, keys, lock=False)
@@ -47,11 +47,11 @@ def units_without_budget(view: View, keys: Iterable[UnitKey]) -> set[UnitKey]:
 
 
 def data_dependent_totals(view: View) -> dict[UnitKey, int]:
-    """Every unit's data-dependent total, in amounts; confidential, never to leave the guardian.
+    """Every unit's data-dependent total, in amounts; confidential, it must never leave the guardian.
 
     Raises:
         ValueError: the ledger was opened without its cipher.
-        OstrakaError: `ledger.tampered` where the key does not open an amount.
+        OstrakaError: `ledger.tampered` if the key does not open an amount.
     """
     cipher = view.require_cipher()
     rows = view.connection.execute(select(unit_table).order_by(unit_table.c.id))

@@ -1,4 +1,4 @@
-"""Budgets of units: set once, lowered, renewed, frozen, withdrawn; raised by an agreement of the party."""
+"""Budgets of units: set once, lower, renew, freeze, withdraw; raise by an agreement of the party."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _ADD = insert(unit_table).returning(unit_table)
 
 
 def set_budget(tx: Transaction, key: UnitKey, terms: BudgetTerms, *, reason: str = "") -> Budget:
-    """Set a unit's budget once, or lower its epsilon; below what is spent nothing is left.
+    """Set a unit's budget once, or lower its epsilon; below the spent amount nothing is left.
 
-    Without a level the unit's stays while epsilon does. The administrator's `reason` may be empty.
-    A new unit takes over what the party's other units have spent (`carry_over`).
+    Without a level the unit's level stays as long as epsilon stays. The administrator's `reason` may be
+    empty. A new unit takes over the spending of the party's other units (`carry_over`).
 
     Raises:
-        OstrakaError: `budget.raise_refused` for a larger epsilon, `budget.already_set` for another
-            delta, order or enforce, `message.invalid` for a new unit's order or filter at which nobody
-            knows what other units have spent.
+        OstrakaError: `budget.raise_refused` for a larger epsilon, `budget.already_set` for another delta,
+            order or enforce, `message.invalid` for a new unit's order or filter at which other units'
+            spending is unknown.
         ValueError: a number out of range.
     """
     amount = amount_of(terms.epsilon, terms.delta, terms.order)
@@ -59,7 +59,7 @@ def set_budget(tx: Transaction, key: UnitKey, terms: BudgetTerms, *, reason: str
 
 
 def freeze(tx: Transaction, key: UnitKey, *, frozen: bool, reason: str) -> Budget:
-    """Keep a unit from taking part in further batches, or let it again.
+    """Exclude a unit from further batches, or admit it again.
 
     Raises:
         OstrakaError: `agreement.invalid` for a withdrawn unit, `budget.missing`.
@@ -81,10 +81,10 @@ def withdraw(tx: Transaction, key: UnitKey, *, reason: str) -> Budget:
 
 
 def renew(tx: Transaction, keys: Iterable[UnitKey], period_ms: int) -> None:
-    """Start a new period for those units whose last one began `period_ms` or longer ago.
+    """Start a new period for the units whose last one began `period_ms` or longer ago.
 
-    What they spent moves to earlier periods and nothing is spent of the new one; reservations stay and
-    are charged to it. The guarantee no longer covers the unit's lifetime.
+    Their spending moves to earlier periods and the new one starts at 0; reservations stay and are charged to
+    it. The guarantee no longer covers the unit's lifetime.
 
     Raises:
         OstrakaError: `budget.missing`.
@@ -155,14 +155,14 @@ def _set_state(tx: Transaction, row: UnitRow, state: str, kind: str, reason: str
 
 
 def add_event(tx: Transaction, key: UnitKey, kind: str, reason: str = "") -> Budget:
-    """Note what add_event to a unit, and return its budget as that left it."""
+    """Record an event of a unit, and return its budget afterwards."""
     row = units.find(tx.connection, [key])[key]
     history.add_events(tx, kind, [row], reason)
     return units.budget(row)
 
 
 def amount_of(epsilon: float, delta: float, order: float) -> int:
-    """Return what a budget may spend."""
+    """Return the amount that a budget allows."""
     return min(budget_amount(budget_rdp(epsilon, delta, order)), AMOUNT_MAX)
 
 
@@ -206,15 +206,15 @@ def raise_budget(
     Args:
         tx: behind the fence.
         key: the unit.
-        epsilon_before: what the party's agreement says that epsilon is now.
-        epsilon: larger.
-        number: how many agreements on this unit came before.
-        agreement: the party's Signed Agreement, serialized, its signature verified; kept in the audit log
-            whole, so that an auditor can check it.
+        epsilon_before: the present epsilon according to the party's agreement.
+        epsilon: the larger new epsilon.
+        number: number of earlier agreements on this unit.
+        agreement: the party's Signed Agreement, serialized, its signature verified; stored in the audit log
+            as a whole, so that an auditor can check it.
         reason: the administrator's.
 
     Raises:
-        OstrakaError: `agreement.invalid` where `number` or `epsilon_before` differs from the ledger's or
+        OstrakaError: `agreement.invalid` if `number` or `epsilon_before` differs from the ledger's or
             `epsilon` is no larger, `budget.missing`, `message.invalid` without a reason.
     """
     row = units.require(tx.connection, [key])[key]
@@ -238,10 +238,10 @@ def raise_budget(
 
 
 def consent_again(tx: Transaction, key: UnitKey, *, number: int, agreement: bytes, reason: str) -> Budget:
-    """Let a withdrawn unit take part again, by the party's agreement; arguments as in `raise_budget`.
+    """Admit a withdrawn unit again, by the party's agreement; arguments as in `raise_budget`.
 
     Raises:
-        OstrakaError: `agreement.invalid` where `number` differs from the ledger's or nothing was withdrawn,
+        OstrakaError: `agreement.invalid` if `number` differs from the ledger's or nothing was withdrawn,
             `budget.missing`, `message.invalid` without a reason.
     """
     row = units.require(tx.connection, [key])[key]

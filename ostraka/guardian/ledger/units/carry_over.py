@@ -1,11 +1,10 @@
-"""Spending carried over when records move between units.
+"""Spending that is carried over when records move between units.
 
-The ledger knows groups, not records. A party that trains its teachers again may give a group another name,
-split it or join it with others, and its records have spent what they have spent. So a unit that is made, or
-whose group enters the party's manifest, takes over the largest spending of the party's other units, with
-what is reserved. Renyi divergence grows with its order: what was spent at an order holds at every smaller
-one. At a larger one, and under another filter, the party's batches are costed again
-(`ostraka.guardian.ledger.units.repricing`; docs/budgets.md).
+The ledger knows groups, not records. A party that trains its teachers again may rename, split or join groups,
+but its records keep their spending. So a new unit, or one whose group enters the party's manifest, takes over
+the largest spending of the party's other units, including reservations. Renyi divergence grows with its
+order: spending at an order is an upper bound at every smaller order. For a larger order, or another filter,
+the party's batches are costed again (`ostraka.guardian.ledger.units.repricing`; docs/budgets.md).
 """
 
 from __future__ import annotations
@@ -36,14 +35,14 @@ _TOOK_OVER = (
     .where(unit_events.c.kind == "inherited", unit_events.c.entry >= bindparam("entry"))
     .group_by(unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
 )
-"""Which units of parties took over spending, and the last entry before they last did."""
+"""Units of parties that took over spending, and the last entry before their last takeover."""
 
 
 class _Heir(NamedTuple):
-    """A unit's row, and the amounts that it has from now on.
+    """A unit's row, and its new amounts.
 
-    `takes` is whether there is anything to take over, if only what a batch under way will cost; `less`
-    whether another unit promised less, and `broken` whether nobody knows what its records have spent.
+    `takes` is whether there is anything to take over, even if only the cost of a batch under way; `less`
+    whether another unit had a smaller epsilon, and `broken` whether its records' spending is unknown.
     """
 
     row: UnitRow
@@ -56,7 +55,7 @@ class _Heir(NamedTuple):
 
     @property
     def gained(self) -> bool:
-        """Whether its worst-case amounts change, which depend on no vote."""
+        """Whether its worst-case amounts change, which do not depend on votes."""
         return (self.spent, self.spent_before) != (self.row.spent, self.row.spent_before)
 
     @property
@@ -66,7 +65,7 @@ class _Heir(NamedTuple):
 
 
 def check_order(connection: Connection, key: UnitKey, order: float, known: _Units) -> None:
-    """Raise `message.invalid` for an order at which what a new unit takes over cannot be told.
+    """Raise `message.invalid` for an order at which a new unit's inherited spending is unknown.
 
     `known` are its party's units.
     """
@@ -84,9 +83,9 @@ def check_order(connection: Connection, key: UnitKey, order: float, known: _Unit
 
 
 def inherit(tx: Transaction, party: str, keys: Collection[UnitKey]) -> None:
-    """Let those of `keys` that are units of `party` take over what its other units have spent.
+    """Make the units of `party` among `keys` take over the spending of its other units.
 
-    A unit counts as broken from then on if one of these did or promised less.
+    A unit counts as broken from then on if another unit was broken or had a smaller epsilon.
     """
     for adjacency in ("record", "label"):
         heirs = {key for key in keys if key.adjacency == adjacency}
@@ -97,7 +96,7 @@ def inherit(tx: Transaction, party: str, keys: Collection[UnitKey]) -> None:
 
 
 def sources_of(key: UnitKey, known: _Units) -> list[UnitRow]:
-    """Units that a unit's records may have been charged to. A label's unit has the record's own for that."""
+    """Units that a unit's records may have been charged to, for a label's unit also the record's unit."""
     others = {other: row for other, row in known.items() if other != key}
     own = key._replace(adjacency="record")
     if key.adjacency == "record":
@@ -131,7 +130,7 @@ def _heir(tx: Transaction, row: UnitRow, sources: Collection[UnitRow]) -> _Heir:
 
 
 def _holds(source: UnitRow, row: UnitRow) -> bool:
-    """Whether a source's amounts are no less than what they are at the order of an heir's row."""
+    """Whether a source's amounts are upper bounds at the order of an heir's row."""
     return holds_at(source.renyi_order, row.renyi_order)
 
 
@@ -141,14 +140,14 @@ def _has_spent(source: UnitRow, under_way: int | None) -> bool:
 
 
 def _under_way(connection: Connection, key: UnitKey, order: float, sources: Iterable[UnitRow]) -> int | None:
-    """Return what batches under way will cost units at most that reserve nothing; None: nobody knows."""
+    """Return the largest cost of batches under way to units that reserve nothing; None: unknown."""
     if all(source.enforce == "worst_case" for source in sources):
         return 0
     return under_way_at(connection, key.party, key.adjacency, order)
 
 
 def _alone(tx: Transaction, heir: _Heir) -> int:
-    """Return what labels were charged and records were not; the heir has all that other labels spent."""
+    """Return what only labels were charged, not records; the heir already has all other labels' spending."""
     row = heir.row
     if row.adjacency == "record" or not heir.spent:
         return 0
@@ -157,10 +156,10 @@ def _alone(tx: Transaction, heir: _Heir) -> int:
 
 
 def _after(tx: Transaction, heir: _Heir, source: UnitRow, here: int, under_way: int, alone: int = 0) -> _Heir:
-    """Return the heir of one more source; where its amounts do not hold, `here` is what all have spent.
+    """Return the heir of one more source; if its amounts are no bound, `here` is the spending of all.
 
-    To a source of records comes what labels `alone` were charged, and to one that reserves nothing what
-    batches `under_way` may cost.
+    Add the charges of labels `alone` to a source of records, and the cost of batches `under_way` to a source
+    that reserves nothing.
     """
     row = heir.row
     budget = units.budget(source)
@@ -184,7 +183,7 @@ def _after(tx: Transaction, heir: _Heir, source: UnitRow, here: int, under_way: 
 def _take_over(tx: Transaction, heirs: Collection[_Heir]) -> None:
     """Store what changed. Data-dependent totals leave no trace in the log.
 
-    Who has spent as much already is an heir all the same: what is published of earlier votes, it pays for.
+    A unit that has already spent as much is an heir all the same: it pays for publications of earlier votes.
     """
     units.store(tx, [_values(tx, heir) for heir in heirs])
     taking = [heir for heir in heirs if heir.takes]
@@ -203,7 +202,7 @@ def _take_over(tx: Transaction, heirs: Collection[_Heir]) -> None:
 
 
 def heirs_of(connection: Connection, paid: Mapping[UnitKey, int]) -> set[UnitKey]:
-    """Return the units that took over spending of those that `paid`, since these paid for an entry.
+    """Return the units that took over spending from the units in `paid`, after these paid for an entry.
 
     Args:
         connection: of the ledger.
@@ -228,7 +227,7 @@ def heirs_of(connection: Connection, paid: Mapping[UnitKey, int]) -> set[UnitKey
 
 
 def _first_entries(first: Mapping[UnitKey, int], sources: Iterable[UnitRow], last: int) -> list[int]:
-    """Return the first entries of `sources` that had paid for these when they were inherited from."""
+    """Return the first entries that `sources` had paid for when their spending was taken over."""
     return [first[key] for key in map(units.key_of, sources) if first.get(key, last + 1) <= last]
 
 
@@ -249,11 +248,11 @@ def _values(tx: Transaction, heir: _Heir) -> dict[str, object]:
 
 
 def labels_alone(connection: Connection, party: str, order: float) -> int | None:
-    """Return the most that any label of `party` has spent at `order` on what its record did not pay for.
+    """Return the most that any label of `party` has spent at `order` on entries its record did not pay for.
 
-    Batches under way count with their reservations, and every entry by the group that it cost most, because
-    records change groups. None where nobody knows, because a label was charged at a smaller order or under
-    another filter, or for fewer votes of one person than the party has declared since.
+    Batches under way count with their reservations. Every entry counts by the group that it cost most,
+    because records change groups. None means unknown: a label was charged at a smaller order or under another
+    filter, or for fewer votes of one person than the party has declared since.
     """
     raises = Raises.of(connection, party)
     held = case((batches.c.state == "ticketed", charges.c.reserved), else_=0)

@@ -1,8 +1,8 @@
-"""Entries: whatever units are charged for, of every kind, in the one order in which it came.
+"""Entries: everything that units are charged for, of every kind, in one order.
 
-A kind of release adds its entries here, and stores who pays in the table of charges; what it costs again at
-another Renyi order or with more votes a person, it registers in `repricing.RULES`. Everything else (who
-inherits it, listings, labels' own charges) asks no kind.
+A kind of release adds its entries here, and stores who pays in the table of charges. It registers in
+`repricing.RULES` what it costs at another Renyi order or with more votes per person. Everything else
+(inheritance, listings, labels' own charges) is independent of the kind.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def add(tx: Transaction, kind: str) -> int:
 
 
 def add_all(tx: Transaction, kind: str, count: int) -> list[int]:
-    """As `add`, so many at once."""
+    """As `add`, for `count` entries at once."""
     rows = [{"kind": kind, "time_unix_ms": tx.now_ms}] * count
     new = insert(entries).returning(entries.c.id, sort_by_parameter_order=True)
     return [int(found) for found in tx.connection.execute(new, rows).scalars()]

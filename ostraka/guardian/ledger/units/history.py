@@ -27,7 +27,7 @@ from ostraka.guardian.ledger.units import units
 from ostraka.guardian.ledger.units.units import UnitRow
 
 RESTATED = ("inherited", "recosted", "renewed")
-"""Events that change what a unit has spent otherwise than by adding a charge."""
+"""Events that change a unit's spending other than by a charge."""
 
 
 def add_events(
@@ -39,15 +39,15 @@ def add_events(
     entry: int = 0,
     votes: int | None = None,
 ) -> None:
-    """Store that something happened to units, whose `rows` are as it left them.
+    """Store an event of units, whose `rows` have their values afterwards.
 
     Args:
-        tx: in which the units are locked.
+        tx: a transaction in which the units are locked.
         kind: as `UnitEvent.kind`.
         rows: the units.
-        reason: an administrator's, or what the kind has to say.
-        entry: of RESTATED kinds the last entry that came before.
-        votes: of one person, which a recosting counted with.
+        reason: an administrator's, or the kind's own text.
+        entry: for RESTATED kinds the last entry before.
+        votes: the votes of one person that a recosting used.
     """
     values = [
         {
@@ -67,7 +67,7 @@ def add_events(
 
 
 def events_of(view: View, key: UnitKey) -> list[UnitEvent]:
-    """Return what happened to a unit, including charges, oldest first.
+    """Return a unit's events, including charges, oldest first.
 
     Raises:
         OstrakaError: `budget.missing`.
@@ -84,8 +84,10 @@ def _events(connection: Connection, unit: int) -> list[UnitEvent]:
 
 
 def _charges(connection: Connection, unit: int) -> list[UnitEvent]:
-    """Charges whose `spent` is what each one cost alone: a batch's check, then the rest at its release, or
-    when it died after its party had evaluated it.
+    """Charges; the `spent` of each is its own cost.
+
+    A batch has one for its check, then one for the rest at its release, or at its death after its party had
+    evaluated it.
     """
     checked = func.coalesce(charges.c.checked, 0)
     same = (evaluations.c.batch == charges.c.entry) & (evaluations.c.unit == charges.c.unit)
@@ -112,7 +114,7 @@ def _parts(unit: int, time: Column[int], amount: ColumnElement[int]) -> Select[A
 
 
 def _merge(events: list[UnitEvent], charges: deque[UnitEvent]) -> Iterator[UnitEvent]:
-    """Yield both by time. Where times are equal, an event comes after the charges that its `spent` has."""
+    """Yield both by time; at equal times an event follows the charges that its `spent` includes."""
     epsilon = 0.0
     spent = 0
     for event in events:

@@ -1,4 +1,4 @@
-"""Totals of votes as they are kept, sealed, from which an epsilon is published by smooth sensitivity."""
+"""Stored, sealed totals of votes, from which an epsilon is published by smooth sensitivity."""
 
 from __future__ import annotations
 
@@ -26,24 +26,25 @@ from ostraka.guardian.ledger.units import carry_over, history, repricing, units
 from ostraka.guardian.ledger.units.repricing import Raises
 
 _BATCHES_AT_ONCE = 5000
-"""Batches that one statement names; SQLite takes 32,766 parameters."""
+"""Batches that one statement names; SQLite's limit is 32,766 parameters."""
 
 
 @dataclass(frozen=True)
 class UnitTotal:
-    """What a unit has spent if its kept batches cost what theorem6 says, and what it is published with.
+    """A unit's spending if its stored batches cost what theorem6 says, and the data for publishing it.
 
     Attributes:
         budget: the unit's.
-        state: names this total and what was published before; equal for units that share both.
-        votes: names the total alone.
-        worst: what was spent in the worst case, in amounts, without publications.
-        published: what earlier publications of other totals cost, in amounts.
-        batches: how many are kept.
-        payers: units with votes in these, the unit among them, and those that took over their spending.
-        influence: by party of these, how many votes of one person the total's changes hold for; None where
-            nobody knows.
-        spent: the total, in amounts; confidential, as `changes` are.
+        state: identifies this total and the earlier publications; equal for units that share both.
+        votes: identifies the total alone.
+        worst: the worst-case spending, in amounts, without publications.
+        published: the cost of earlier publications of other totals, in amounts.
+        batches: number of stored batches.
+        payers: units with votes in these batches, including the unit, and units that took over their
+            spending.
+        influence: by party of the payers, the number of votes of one person that the total's changes are for;
+            None if unknown.
+        spent: the total, in amounts; confidential, as are `changes`.
         changes: by one record of any unit, in amounts by distance, as `VoteTotal.changes`.
     """
 
@@ -60,15 +61,15 @@ class UnitTotal:
 
 
 def seal_context(session_id: str, batch_id: int, key: UnitKey) -> tuple[str | int, ...]:
-    """Return what the encrypted total of a batch and unit is bound to."""
+    """Return the context to which the encrypted total of a batch and unit is bound."""
     return ("votes", session_id, batch_id, *key)
 
 
 def total_of(view: View, key: UnitKey) -> UnitTotal:
-    """Return what can be published of a unit.
+    """Return what can be published about a unit.
 
     Raises:
-        OstrakaError: `budget.missing`, `budget.nothing_kept`, `ledger.tampered` where the key does not open a
+        OstrakaError: `budget.missing`, `budget.nothing_kept`, `ledger.tampered` if the key does not open a
             total.
         ValueError: the ledger was opened without its cipher.
     """
@@ -94,7 +95,7 @@ def total_of(view: View, key: UnitKey) -> UnitTotal:
 
 
 def alike(view: View, total: UnitTotal) -> set[UnitKey]:
-    """Return those of a total's payers that have the same: the same batches at the same cost, by no vote.
+    """Return the payers of a total that share it: the same batches at the same cost, whatever the votes.
 
     Raises as `total_of`.
     """
@@ -110,7 +111,7 @@ def alike(view: View, total: UnitTotal) -> set[UnitKey]:
 
 
 class _Name(NamedTuple):
-    """What names a total, and that with what was published before; and the amounts of both."""
+    """The identifiers of a total, and of the total with earlier publications; and the amounts of both."""
 
     votes: str
     state: str
@@ -139,7 +140,7 @@ def _sum_kept(view: View, row: units.UnitRow, raised: Mapping[str, Raises]) -> _
 
 
 class _Kept:
-    """Adds up the totals of a unit whose budget has one order; those at another count at worst."""
+    """Adds up the totals of a unit with one order; totals at another order count with their worst case."""
 
     def __init__(self, order: float, overtaken: set[int]) -> None:
         self._order = order
@@ -150,7 +151,7 @@ class _Kept:
         self._kinds: list[tuple[str, int, str]] = []
 
     def add(self, row: units.UnitRow, total: VoteTotal) -> None:
-        """Add a batch's total, unless it says no more than the worst case does."""
+        """Add a batch's total, unless it says no more than the worst case."""
         if total.order != self._order or not any(total.kind):
             return
         self.rows.append(row.id)
@@ -159,16 +160,16 @@ class _Kept:
         self._kinds.append((row.session_id, row.batch_id, total.kind.hex()))
 
     def digest(self, row: units.UnitRow, worst: int) -> str:
-        """Return what names the total; nothing that votes decide is in it."""
+        """Return the total's identifier; it does not depend on votes."""
         terms = [row.renyi_order, row.delta, worst, self._kinds]
         return hashlib.sha256(json.dumps(terms).encode()).hexdigest()
 
 
 def _batches_kept(row: units.UnitRow) -> Select[Any]:
-    """Select the released batches of a unit that are kept, of those that came after its last restatement.
+    """Select a unit's released batches with stored totals that came after its last restatement.
 
-    What was kept before tells nothing of what the unit has spent since, nor what is under way then: these
-    batches count at worst.
+    Earlier totals say nothing about the unit's spending since, nor do totals of batches then under way: those
+    batches count with their worst case.
     """
     return (
         select(batches.c.id, batches.c.session_id, batches.c.batch_id)
@@ -181,7 +182,7 @@ def _batches_kept(row: units.UnitRow) -> Select[Any]:
 
 
 def _has_earlier(connection: Connection, row: units.UnitRow) -> bool:
-    """Whether anything was kept of a unit before its last restatement."""
+    """Whether totals of a unit were stored before its last restatement."""
     kept = select(charges.c.entry).where(charges.c.unit == row.id, charges.c.vote_total.is_not(None))
     return (
         connection.execute(kept.where(charges.c.entry <= _last_restatement(row)).limit(1)).first() is not None
@@ -197,9 +198,9 @@ def _last_restatement(row: units.UnitRow) -> ScalarSelect[Any]:
 
 
 def _overtaken(connection: Connection, rows: Sequence[int], raised: Mapping[str, Raises]) -> set[int]:
-    """Return those batches in which a party voted that raised its votes of one person beyond them since.
+    """Return the batches with a party that has since declared more votes of one person than they assume.
 
-    Whoever publishes: what one record changes of their totals was computed for all of their voters.
+    They are excluded whoever publishes: one record's effect on their totals was computed for all voters.
     """
     later = sorted(party for party, each in raised.items() if rows and each.last >= rows[0])
     if not later:
@@ -218,7 +219,7 @@ def _overtaken(connection: Connection, rows: Sequence[int], raised: Mapping[str,
 
 
 def _publication_costs(view: View, row: units.UnitRow, which: ColumnElement[bool]) -> int:
-    """Return what publications have cost a unit in the period that its budget is in."""
+    """Return the cost of a unit's publications in its budget's present period."""
     renewed = select(func.coalesce(func.max(unit_events.c.entry), 0)).where(
         unit_events.c.unit == row.id, unit_events.c.kind == "renewed"
     )
@@ -234,7 +235,7 @@ def _publication_costs(view: View, row: units.UnitRow, which: ColumnElement[bool
 
 
 class _Share(NamedTuple):
-    """What a unit has in kept batches: the first of them, and the fewest votes of one person, if known."""
+    """A unit's part of stored batches: the first batch, and the fewest votes of one person, if known."""
 
     first: int
     votes: int | None
@@ -265,14 +266,14 @@ def _join(one: _Share, other: _Share) -> _Share:
 
 
 def _payers(view: View, shares: Mapping[UnitKey, _Share]) -> tuple[Budget, ...]:
-    """Return the budgets of units with such shares and of those that took over their spending, in order."""
+    """Return the budgets of units with such shares and of units that took over their spending, in order."""
     heirs = carry_over.heirs_of(view.connection, {key: share.first for key, share in shares.items()})
     found = units.find(view.connection, {*shares, *heirs}, lock=False)
     return tuple(map(units.budget, found.values()))
 
 
 def _influence(shares: Mapping[UnitKey, _Share]) -> dict[str, int | None]:
-    """Return how many votes of one person each party's shares hold for."""
+    """Return the number of votes of one person that each party's shares are for."""
     found: dict[str, _Share] = {}
     for key, share in shares.items():
         found[key.party] = _join(found[key.party], share) if key.party in found else share
@@ -280,7 +281,7 @@ def _influence(shares: Mapping[UnitKey, _Share]) -> dict[str, int | None]:
 
 
 def _parts(rows: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Yield as many at a time as a statement takes."""
+    """Yield parts as large as one statement takes."""
     return (rows[start : start + _BATCHES_AT_ONCE] for start in range(0, len(rows), _BATCHES_AT_ONCE))
 
 

@@ -20,15 +20,15 @@ from ostraka.guardian.ledger.units.units import UnitCharge, UnitRow
 
 @dataclass(frozen=True)
 class Publication:
-    """A signed statement of an epsilon that was drawn, and what that costs.
+    """A signed statement of an epsilon with noise, and its cost.
 
     Attributes:
-        unit: whose total it is.
-        state: what it is published of, as `UnitTotal.state`; `votes` as there.
+        unit: the unit of the total.
+        state: the published state, as `UnitTotal.state`; `votes` as there.
         statement: the signed statement.
-        beta: how the noise was chosen, with `sigma`.
+        beta: the noise's parameter, with `sigma`.
         charges: amounts for all units that pay, as `UnitTotal.payers`.
-        reason: why, for the audit log.
+        reason: the reason, for the audit log.
     """
 
     unit: UnitKey
@@ -42,11 +42,11 @@ class Publication:
 
 
 class OutdatedError(Exception):
-    """What was to be published is not what there is now; read it again."""
+    """The state to publish has changed; read it again."""
 
 
 def find(view: View, state: str) -> bytes | None:
-    """Return the statement that was published of a state, if one was."""
+    """Return the published statement of a state, if there is one."""
     statement = select(publications.c.statement).where(publications.c.state == state)
     return view.connection.execute(statement).scalar_one_or_none()
 
@@ -54,14 +54,14 @@ def find(view: View, state: str) -> bytes | None:
 def publish(tx: Transaction, made: Publication) -> bytes:
     """Charge and store a publication, and return the statement that may leave.
 
-    Where one of the same state was stored meanwhile, that one is returned and nothing is charged: fresh noise
-    on the same total would be an averaging attack.
+    If a statement of the same state was stored meanwhile, it is returned and nothing is charged: fresh noise
+    on the same total would allow an averaging attack.
 
     Raises:
-        OutdatedError: what is published, or who pays, changed since it was read; nothing is charged.
-        OstrakaError: `budget.missing`, `budget.nothing_kept`, `budget.too_small`, `policy.refused` where a
-            unit is frozen, withdrawn or held to data-dependent costs; nothing is charged then.
-        ValueError: an amount that is none.
+        OutdatedError: the state or the payers changed since it was read; nothing is charged.
+        OstrakaError: `budget.missing`, `budget.nothing_kept`, `budget.too_small`, `policy.refused` if a unit
+            is frozen, withdrawn or has a data-dependent budget; nothing is charged then.
+        ValueError: an invalid amount.
     """
     rows = units.require(tx.connection, made.charges)
     before = find(tx, made.state)
@@ -126,7 +126,7 @@ def _store(
 
 
 def _check(key: UnitKey, row: UnitRow, amount: int) -> None:
-    """Raise what `publish` refuses a unit for."""
+    """Raise the error for which `publish` refuses a unit."""
     if row.state != "active":
         raise OstrakaError(
             ErrorCode.POLICY_REFUSED,

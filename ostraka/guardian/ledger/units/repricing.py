@@ -1,11 +1,11 @@
-"""Repricing of past spending: at another order or filter than it was charged at, or for more votes a person.
+"""Repricing of past spending: at another order or filter, or for more votes per person.
 
 Each kind of entry has one rule here, and every entry of a party goes through the rule of its kind.
 
-Charges were computed from the votes that the party's manifest declared then. A larger number corrects a
-mistake: what was released before cost such a person more, so that units take over what all their entries cost
-at worst with that many votes. Where nobody knows what that is, or it is beyond the budget, the unit no longer
-holds what it promised, and says so.
+Charges were computed from the votes that the party's manifest declared at the time. A larger number corrects
+a mistake: earlier releases cost such a person more. The units then take over the worst-case cost of all their
+entries with that many votes. If this cost is unknown, or exceeds the budget, the unit no longer keeps its
+guarantee, and says so.
 """
 
 from __future__ import annotations
@@ -55,27 +55,27 @@ _RAISED = (
 
 @dataclass(frozen=True)
 class Raises:
-    """Raises of one party: each with the last entry before it, and how many votes one person has from it on.
+    """Raises of one party: each with the last entry before it, and the votes of one person from then on.
 
-    These are infinitely many where an older version did not note them.
+    The number of votes is infinite if an older version did not record it.
     """
 
     found: Sequence[tuple[float, float]]
 
     @classmethod
     def of(cls, connection: Connection, party: str, votes: int = 1) -> Self:
-        """Return a party's raises, and one to `votes` that is made now."""
+        """Return a party's raises, plus one to `votes` now."""
         of_party = _RAISED.where(unit_table.c.party == party)
         before = [(abs(last), _votes_or_infinity(raised)) for _, last, raised in connection.execute(of_party)]
         return cls([*before, (math.inf, votes)])
 
     @property
     def last(self) -> float:
-        """The last entry that a raise came after."""
+        """The last entry before the latest raise."""
         return max(last for last, _ in self.found)
 
     def since(self, entry: int, votes: int) -> float:
-        """Return how many votes one person has had in an entry that was charged for so many `votes`."""
+        """Return the votes of one person, as declared since, in an entry that was charged for `votes`."""
         return max([votes, *(raised for last, raised in self.found if last >= entry)])
 
 
@@ -93,13 +93,13 @@ def _votes_or_infinity(votes: int | None) -> float:
 
 @dataclass(frozen=True)
 class Repriced:
-    """Whose spending is priced, and how.
+    """The party whose spending is priced, and the terms.
 
     Attributes:
-        party: whose records.
-        adjacency: of the unit that they are in: under `record`, what labels alone paid for does not count.
+        party: the party that owns the records.
+        adjacency: of the records' unit; under `record`, entries that only labels paid for do not count.
         order: Renyi order of the prices, or `GAUSSIAN`.
-        raises: how many votes of one person the party has declared since.
+        raises: the numbers of votes of one person that the party has declared since.
     """
 
     party: str
@@ -109,41 +109,41 @@ class Repriced:
 
 
 Rule = Callable[[Connection, Repriced], Iterator[int | None]]
-"""Yields what each entry of a kind costs a record of a party at most, None where nobody knows, and both where
-what is known is not all."""
+"""Yields an upper bound on each entry's cost to a record of a party; None if unknown; a bound and None if
+only a part is known."""
 
 
 def spent_at(connection: Connection, party: str, adjacency: str, order: float, votes: int = 1) -> int | None:
     """Return the most any record of `party` spent in the worst case at `order`, with batches under way.
 
     Every entry counts by the group that it costs most, because records change groups. One person has as many
-    votes in a query as the party has declared since, and `votes` at least. None where nobody knows: see the
-    rule of each kind.
+    votes in a query as the party has declared since, and at least `votes`. None means unknown: see the rule
+    of each kind.
     """
     return spending(connection, party, adjacency, order, votes).known
 
 
 class Spending(NamedTuple):
-    """What entries cost whose price is known, and whether it is of every one."""
+    """The cost of the entries with a known price, and whether that is all of them."""
 
     at_least: int
     complete: bool
 
     @property
     def known(self) -> int | None:
-        """What all entries cost; None where nobody knows."""
+        """The cost of all entries; None if unknown."""
         return self.at_least if self.complete else None
 
 
 def spending(connection: Connection, party: str, adjacency: str, order: float, votes: int = 1) -> Spending:
-    """As `spent_at`, with what is known in any case."""
+    """As `spent_at`, with the part that is known in any case."""
     asked = Repriced(party, adjacency, order, Raises.of(connection, party, votes))
     kinds = connection.scalars(select(entries.c.kind).distinct().order_by(entries.c.kind)).all()
     return _add_up(amount for kind in kinds for amount in RULES[kind](connection, asked))
 
 
 def under_way_at(connection: Connection, party: str, adjacency: str, order: float) -> int | None:
-    """Return what the batches under way will cost any record of `party` at most; None: nobody knows."""
+    """Return the largest cost of batches under way to any record of `party`; None: unknown."""
     asked = Repriced(party, adjacency, order, Raises.of(connection, party))
     return _add_up(_batches(connection, asked, batches.c.state == "ticketed")).known
 
@@ -158,9 +158,9 @@ def _add_up(amounts: Iterable[int | None]) -> Spending:
 
 
 def _receipts(connection: Connection, asked: Repriced) -> Iterator[int | None]:
-    """Price batches of a lost history: as they were charged, at that order or a smaller one of that filter.
+    """Price batches of a lost history as they were charged, for that order or a smaller one of the filter.
 
-    Their plans and tickets are lost. For more votes of one person nobody knows what they cost beyond that.
+    Their plans and tickets are lost. For more votes of one person the additional cost is unknown.
     """
     columns = (charges.c.entry, unit_table.c.renyi_order, charges.c.worst_case)
     for row in connection.execute(_entries_charged(asked, "receipt", *columns)):
@@ -170,10 +170,10 @@ def _receipts(connection: Connection, asked: Repriced) -> Iterator[int | None]:
 
 
 def _publications(connection: Connection, asked: Repriced) -> Iterator[int | None]:
-    """Price epsilons that were published: the noise alone decides, for the votes that it was made for.
+    """Price published epsilons: only the noise decides, for the votes that it was made for.
 
-    For more votes of one person, or a larger order, the divergence may be infinite; whoever has no more votes
-    still paid.
+    For more votes of one person, or a larger order, the divergence may be infinite; persons with no more
+    votes still paid.
     """
     columns = (publications.c.id, publications.c.beta, publications.c.sigma)
     known = (func.min(charges.c.votes).label("votes"), func.count().label("paid"))
@@ -198,9 +198,9 @@ def _publication_amount(noise: SmoothNoise, order: float) -> int | None:
 def _batches(
     connection: Connection, asked: Repriced, which: ColumnElement[bool] | None = None
 ) -> Iterator[int | None]:
-    """Price batches from plans and tickets; those under way as if all their queries were answered.
+    """Price batches from plans and tickets; batches under way as if all their queries were answered.
 
-    Nobody knows the price of one whose plan or ticket is of a version that is not read now.
+    The price is unknown if the plan or ticket has a version that can no longer be read.
     """
     prices = _Prices(asked)
     statement = _batches_of(asked.party)
@@ -213,11 +213,11 @@ def _batches(
 
 
 RULES: Mapping[str, Rule] = {"batch": _batches, "publication": _publications, "receipt": _receipts}
-"""What entries of each kind cost again. A kind without a rule is an error, never free of charge."""
+"""The price rule of each kind of entry. A kind without a rule is an error, never free of charge."""
 
 
 def _entries_charged(asked: Repriced, kind: str, *columns: Any) -> Select[Any]:
-    """Select entries of a kind that units of the party were charged for, which count for its adjacency."""
+    """Select entries of a kind that were charged to the party's units and count for its adjacency."""
     statement = (
         select(*columns)
         .select_from(entries)
@@ -229,9 +229,10 @@ def _entries_charged(asked: Repriced, kind: str, *columns: Any) -> Select[Any]:
 
 
 def _batches_of(party: str) -> Select[Any]:
-    """Batches that were charged to a party, and all that are under way; without their answers, which of a
-    training are as large as its network. `evaluated`: the party was charged at worst for a batch that was not
-    released, or not with its votes.
+    """Select batches that were charged to a party, and all batches under way, without their answers.
+
+    Answers of a training are as large as its network. `evaluated`: the party was charged the worst case for a
+    batch that was not released, or not with its votes.
     """
     paid = exists().where(
         charges.c.entry == batches.c.id, charges.c.unit == unit_table.c.id, unit_table.c.party == party
@@ -265,10 +266,10 @@ class _Prices:
         )
 
     def price(self, entry: int, plan: bytes, ticket: bytes, answered: int) -> int | None:
-        """Return what a batch costs the party's group that it costs most; None where nobody knows its votes.
+        """Return a batch's cost to the party's group that it costs most; None if its votes are unknown.
 
         Raises:
-            OstrakaError: a plan or ticket that this version does not read.
+            OstrakaError: a plan or ticket that this version cannot read.
         """
         if self._plan(plan).adjacency == "label" and self._asked.adjacency == "record":
             return 0
@@ -296,7 +297,7 @@ class _Prices:
 
 
 def recost(tx: Transaction, party: str, votes: int) -> None:
-    """Cost what the used units of `party` have spent again, for `votes` of one person in a query.
+    """Cost the spending of the used units of `party` again, for `votes` of one person in a query.
 
     A unit that only batches under way may still charge counts as used.
     """
@@ -326,7 +327,7 @@ def recost(tx: Transaction, party: str, votes: int) -> None:
 
 
 def reason(votes: int) -> str:
-    """Return what a unit's history says of the recosting."""
+    """Return the text for the recosting in a unit's history."""
     return f"{votes} votes a person"
 
 
@@ -339,7 +340,7 @@ def _is_under_way(connection: Connection) -> bool:
 
 
 def _change(tx: Transaction, row: UnitRow, votes: int) -> dict[str, object]:
-    """Return a unit's values. A data-dependent cost cannot be computed again: its votes are gone."""
+    """Return a unit's values. A data-dependent cost cannot be computed again, because its votes are gone."""
     here = spending(tx.connection, row.party, row.adjacency, row.renyi_order, votes)
     spent = max(row.spent, here.at_least)
     known = here.complete and not row.spent_before and row.enforce == "worst_case"

@@ -1,4 +1,4 @@
-"""Amounts of units: reserved, given back, charged. What a budget promises is set in `budgets`."""
+"""Amounts of units: reserve, release, charge. `budgets` sets the budget's terms."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PARTIES = select(units.c.party).where(units.c.party.in_(bindparam("sites", expa
 
 
 class UnitCharge(NamedTuple):
-    """What is charged to a unit's row, and what is returned of its reservation."""
+    """The charge to a unit's row, and the part of its reservation to release."""
 
     row: UnitRow
     reserved: int
@@ -32,7 +32,7 @@ class UnitCharge(NamedTuple):
 
 
 def find(connection: Connection, keys: Iterable[UnitKey], *, lock: bool = True) -> dict[UnitKey, UnitRow]:
-    """Return the rows of `keys` that exist, in unit order, locked for a change unless it is for reading.
+    """Return the rows of the existing `keys`, in unit order, locked for a change unless only read.
 
     All units of the parties are read (and locked): a list of thousands of keys takes far longer to parse.
     """
@@ -44,13 +44,13 @@ def find(connection: Connection, keys: Iterable[UnitKey], *, lock: bool = True) 
 
 
 def of_party(connection: Connection, party: str, *, lock: bool = True) -> dict[UnitKey, UnitRow]:
-    """Return the rows of a party's units, in unit order, locked for a change unless it is for reading."""
+    """Return the rows of a party's units, in unit order, locked for a change unless only read."""
     statement = _LOCKED_OF_PARTY if lock else _OF_PARTY
     return {key_of(row): row for row in connection.execute(statement, {"sought": party})}
 
 
 def require(connection: Connection, keys: Iterable[UnitKey], *, lock: bool = True) -> dict[UnitKey, UnitRow]:
-    """As `find`, but raise `budget.missing` for the first of `keys` that has no budget."""
+    """As `find`, but raise `budget.missing` for the first of `keys` without a budget."""
     wanted = sorted(set(keys))
     found = find(connection, wanted, lock=lock)
     for key in wanted:
@@ -68,7 +68,7 @@ def parties_of(connection: Connection, sites: Collection[str]) -> set[str]:
 
 
 def reserve(tx: Transaction, batch: int) -> None:
-    """Hold back what the rows of a batch's charges reserve; the caller has checked that it fits."""
+    """Reserve the amounts in a batch's charge rows; the caller has checked that they fit."""
     of_batch = (charges.c.entry == batch) & (charges.c.unit == units.c.id)
     tx.connection.execute(
         update(units).where(of_batch).values(reserved=units.c.reserved + charges.c.reserved)
@@ -76,26 +76,26 @@ def reserve(tx: Transaction, batch: int) -> None:
 
 
 def give_back_all(tx: Transaction, amounts: Iterable[tuple[UnitRow, int]]) -> None:
-    """Return the reservations of many units uncharged, in one round trip."""
+    """Release the reservations of many units without a charge, in one round trip."""
     store(tx, [_amounts(row, row.spent, row.reserved - amount) for row, amount in amounts])
 
 
 def charge_all(tx: Transaction, charges: Iterable[UnitCharge], *, overdraw: bool = False) -> None:
-    """Charge many units and return what was reserved for them, in one round trip.
+    """Charge many units and release their reservations, in one round trip.
 
-    All units of a batch are charged together, if only nothing: see `store_totals`. `overdraw` lets what was
-    spent anyway go beyond the budget, of which nothing is left then.
+    All units of a batch are charged together, even by 0: see `store_totals`. With `overdraw` spending may
+    exceed the budget, of which nothing is left then.
     """
     store(tx, [_row_after(tx.cipher, charge, overdraw) for charge in charges])
 
 
 def exhaust(tx: Transaction, rows: Iterable[UnitRow], short: Collection[UnitKey]) -> None:
-    """Use up what is left of the data-dependent budgets of those units of a batch that are `short`."""
+    """Use up the rest of the data-dependent budgets of the units of a batch that are `short`."""
     store_totals(tx, [(row, _overdraft_after(tx.cipher, row, key_of(row) in short)) for row in rows])
 
 
 def store_totals(tx: Transaction, totals: Iterable[tuple[UnitRow, int]]) -> None:
-    """Write data-dependent totals, of all units of a batch, also where they stay as they are.
+    """Write data-dependent totals of all units of a batch, even unchanged ones.
 
     Each is encrypted anew, so that two copies of the table do not show whose total changed.
     """
@@ -117,12 +117,12 @@ def data_dependent_total(cipher: Cipher, row: UnitRow) -> int:
 
 
 def is_exhausted(cipher: Cipher, row: UnitRow) -> bool:
-    """Whether a data-dependent budget is used up; False for one enforced in the worst case."""
+    """Whether a data-dependent budget is used up; False for a worst-case budget."""
     return bool(row.enforce == "data_dependent" and data_dependent_total(cipher, row) >= row.budget)
 
 
 def seal(cipher: Cipher, key: UnitKey, total: int, spent_before: int, spent: int) -> bytes:
-    """Encrypt a unit's data-dependent total for a row that has spent so much in the worst case."""
+    """Encrypt a unit's data-dependent total, bound to the worst-case spending in its row."""
     return cipher.seal(total, *_seal_context(key, spent_before, spent))
 
 

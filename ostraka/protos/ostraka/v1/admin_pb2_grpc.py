@@ -174,7 +174,7 @@ class AdminServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FreezeBudget(self, request, context):
-        """Keeps a unit from taking part in further batches, or lets it again.
+        """Excludes a unit from further batches, or admits it again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -187,7 +187,7 @@ class AdminServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetConsent(self, request, context):
-        """Maps a group to a consent level of the policy, whose epsilon its budget gets.
+        """Maps a group to a consent level of the policy. Its budget gets the level's epsilon.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -251,23 +251,23 @@ class AdminServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListCharges(self, request, context):
-        """Everything a report on charges needs, up to a thousand charges a message.
+        """Returns everything that a report on charges needs, up to a thousand charges per message.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListSealedCharges(self, request, context):
-        """Everything a confidential report needs, for whoever holds the ledger's key: first what tells the key, then
-        up to a thousand charges a message.
+        """Returns everything that a confidential report needs, for holders of the ledger's key: first a check of the
+        key, then up to a thousand charges per message.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PublishEpsilon(self, request, context):
-        """Publishes what a unit has spent under theorem6, with noise, and charges it to all units whose votes it tells
-        of. The same state again: the same statement, uncharged.
+        """Publishes what a unit has spent under theorem6, with noise, and charges every unit whose votes are in the
+        figure. A repeated call in the same state returns the same statement, uncharged.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

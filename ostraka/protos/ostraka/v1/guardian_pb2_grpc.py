@@ -168,14 +168,14 @@ class GuardianServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Reconcile(self, request_iterator, context):
-        """Makes good what a restored ledger forgot of a party's spending. Role: party.
+        """Charges a party's spending again that a restored ledger forgot. Role: party.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Plan(self, request, context):
-        """What a plan would cost each party at worst, before anything is spent. Role: query.
+        """Returns the worst-case cost of a plan for each party, before anything is spent. Role: query.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -189,15 +189,16 @@ class GuardianServicer:
         raise NotImplementedError('Method not implemented!')
 
     def OpenBatch(self, request, context):
-        """Asks for a batch's ticket. Under worst_case enforcement its worst cost is now reserved. Role: query.
+        """Returns a batch's ticket. Under worst_case enforcement this reserves its worst-case cost. Role: query.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SubmitBallots(self, request_iterator, context):
-        """Takes one party's share of a batch's ballots: header, then chunks. What fits one message of 4 MiB is due with
-        SubmitBallotsWhole, and still taken here; so with the other calls of two forms. Role: party.
+        """Takes one party's share of a batch's ballots: header, then chunks. A share that fits one message of 4 MiB
+        should come by SubmitBallotsWhole, but is accepted here as well. The same applies to the other calls with
+        two forms. Role: party.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -211,7 +212,7 @@ class GuardianServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SubmitProof(self, request_iterator, context):
-        """Where ballots are verified (ring_bits 31 or 61), answers the challenge of SubmitBallots: header, then chunks
+        """If ballots are verified (ring_bits 31 or 61), answers the challenge of SubmitBallots: header, then chunks
         of the guardian's share of the proof. Role: party.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -226,38 +227,39 @@ class GuardianServicer:
         raise NotImplementedError('Method not implemented!')
 
     def VerifyBallots(self, request_iterator, context):
-        """Where ballots are verified, takes what the querying party has of every party's proof, once a batch and before
-        Prepare: header, then one message a party. Role: query.
+        """If ballots are verified, takes the querying party's part of every party's proof, once per batch and before
+        Prepare: header, then one message per party. Role: query.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def VerifyBallotsWhole(self, request, context):
-        """VerifyBallots in one message, for what all parties proved in at most 4,032 KiB. Role: query.
+        """VerifyBallots in one message, for the proofs of all parties in at most 4,032 KiB. Role: query.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def AttestBallots(self, request, context):
-        """Says of ballots that RegisterReply names what the querying party should have sent of them, so that the audit log
-        can say who lied. Again it changes nothing. Role: party.
+        """Says what the querying party should have sent about refused ballots, which RegisterReply names. The audit
+        log can then say who lied. A repeated call changes nothing. Role: party.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RecordEvaluation(self, request, context):
-        """Says that the party is about to answer Evaluate in a batch of encrypted queries: what the batch costs its
-        records at worst stands from now on, unless a release charges them. Again it changes nothing. Role: party.
+        """Says that the party is about to answer Evaluate in a batch of encrypted queries. From now on the batch's
+        worst-case cost counts for the party's records, unless a release charges them. A repeated call changes
+        nothing. Role: party.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Prepare(self, request, context):
-        """Freezes the party set: those whose shares both sides hold. Role: query.
+        """Freezes the party set: the parties whose shares both sides have. Role: query.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -278,12 +280,12 @@ class GuardianServicer:
         raise NotImplementedError('Method not implemented!')
 
     def BeginTally(self, request, context):
-        """A blind tally (Plan.tally) of a frozen batch instead of Release: for each stage BeginTally, GarbleTally and
-        CompareTally; after the check's stage OpenCheck, then the answers' stage for what passed. Each call again
-        with the same content is answered with the same bytes. Role: query.
+        """A blind tally (Plan.tally) of a frozen batch replaces Release. Each stage takes BeginTally, GarbleTally and
+        CompareTally. OpenCheck follows the check's stage, then comes the answers' stage for what passed. A
+        repeated call with the same content gets the same bytes. Role: query.
 
-        Base oblivious transfers of a stage. Where no query passed its check there are none and the reply is empty:
-        the batch is released without answers, and that was its last step.
+        Makes the base oblivious transfers of a stage. If no query passed its check, there are none and the reply
+        is empty: the batch is released without answers, and this was its last step.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -291,35 +293,37 @@ class GuardianServicer:
 
     def GarbleTally(self, request_iterator, context):
         """Takes the extension of the transfers, commits the stage's charge, and returns its garbled circuits. The
-        answers' stage is the batch's release: what SettleBatch finds says what was answered, and not what.
+        answers' stage is the batch's release: SettleBatch then says which queries were answered, but not the
+        answers.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CompareTally(self, request_iterator, context):
-        """Takes the querying party's sum, hidden behind what it transferred, and returns labels of the guardian's.
+        """Takes the querying party's sum, hidden behind the transferred values, and returns labels of the guardian's
+        sum.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def OpenCheck(self, request_iterator, context):
-        """Takes the labels that the check's circuits gave, and says which queries, or labels of them, passed.
+        """Takes the labels that the check's circuits gave, and says which queries, or which of their labels, passed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SettleBatch(self, request, context):
-        """The stored answers of a released batch; a batch that was not released is dead from now on. Role: query.
+        """Returns the stored answers of a released batch. An unreleased batch is dead from now on. Role: query.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReleasedUpdate(self, request, context):
-        """The sum that a round released, as Release sent it. Role: query, or a party that leads a training.
+        """Returns the sum that a round released, as Release sent it. Role: query, or a party that leads a training.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -332,8 +336,8 @@ class GuardianServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Standing(self, request, context):
-        """What the caller may know of its own standing: a party of its budgets, a querying party of its sessions. Role:
-        party or query.
+        """Returns what the caller may know about its own standing: a party its budgets, a querying party its
+        sessions. Role: party or query.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -35,69 +35,74 @@ class GuardianStub:
     Register: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.RegisterRequest, _guardian_pb2.RegisterReply]
     """An answering party declares its records and teachers. Role: party."""
     Reconcile: _grpc.StreamUnaryMultiCallable[_guardian_pb2.ReconcileRequest, _guardian_pb2.ReconcileReply]
-    """Makes good what a restored ledger forgot of a party's spending. Role: party."""
+    """Charges a party's spending again that a restored ledger forgot. Role: party."""
     Plan: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.PlanRequest, _guardian_pb2.PlanReply]
-    """What a plan would cost each party at worst, before anything is spent. Role: query."""
+    """Returns the worst-case cost of a plan for each party, before anything is spent. Role: query."""
     OpenSession: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.OpenSessionRequest, _guardian_pb2.OpenSessionReply]
     """Opens a session. The same plan again returns the same grant. Role: query."""
     OpenBatch: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.OpenBatchRequest, _guardian_pb2.OpenBatchReply]
-    """Asks for a batch's ticket. Under worst_case enforcement its worst cost is now reserved. Role: query."""
+    """Returns a batch's ticket. Under worst_case enforcement this reserves its worst-case cost. Role: query."""
     SubmitBallots: _grpc.StreamUnaryMultiCallable[_guardian_pb2.SubmitBallotsRequest, _guardian_pb2.SubmitBallotsReply]
-    """Takes one party's share of a batch's ballots: header, then chunks. What fits one message of 4 MiB is due with
-    SubmitBallotsWhole, and still taken here; so with the other calls of two forms. Role: party.
+    """Takes one party's share of a batch's ballots: header, then chunks. A share that fits one message of 4 MiB
+    should come by SubmitBallotsWhole, but is accepted here as well. The same applies to the other calls with
+    two forms. Role: party.
     """
     SubmitBallotsWhole: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.SubmitBallotsWholeRequest, _guardian_pb2.SubmitBallotsReply]
     """SubmitBallots in one message, for a share of at most 4,032 KiB. Role: party."""
     SubmitProof: _grpc.StreamUnaryMultiCallable[_guardian_pb2.SubmitProofRequest, _guardian_pb2.SubmitProofReply]
-    """Where ballots are verified (ring_bits 31 or 61), answers the challenge of SubmitBallots: header, then chunks
+    """If ballots are verified (ring_bits 31 or 61), answers the challenge of SubmitBallots: header, then chunks
     of the guardian's share of the proof. Role: party.
     """
     SubmitProofWhole: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.SubmitProofWholeRequest, _guardian_pb2.SubmitProofReply]
     """SubmitProof in one message, for a share of at most 4,032 KiB. Role: party."""
     VerifyBallots: _grpc.StreamUnaryMultiCallable[_guardian_pb2.VerifyBallotsRequest, _guardian_pb2.VerifyBallotsReply]
-    """Where ballots are verified, takes what the querying party has of every party's proof, once a batch and before
-    Prepare: header, then one message a party. Role: query.
+    """If ballots are verified, takes the querying party's part of every party's proof, once per batch and before
+    Prepare: header, then one message per party. Role: query.
     """
     VerifyBallotsWhole: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.VerifyBallotsWholeRequest, _guardian_pb2.VerifyBallotsReply]
-    """VerifyBallots in one message, for what all parties proved in at most 4,032 KiB. Role: query."""
+    """VerifyBallots in one message, for the proofs of all parties in at most 4,032 KiB. Role: query."""
     AttestBallots: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.AttestBallotsRequest, _guardian_pb2.AttestBallotsReply]
-    """Says of ballots that RegisterReply names what the querying party should have sent of them, so that the audit log
-    can say who lied. Again it changes nothing. Role: party.
+    """Says what the querying party should have sent about refused ballots, which RegisterReply names. The audit
+    log can then say who lied. A repeated call changes nothing. Role: party.
     """
     RecordEvaluation: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.RecordEvaluationRequest, _guardian_pb2.RecordEvaluationReply]
-    """Says that the party is about to answer Evaluate in a batch of encrypted queries: what the batch costs its
-    records at worst stands from now on, unless a release charges them. Again it changes nothing. Role: party.
+    """Says that the party is about to answer Evaluate in a batch of encrypted queries. From now on the batch's
+    worst-case cost counts for the party's records, unless a release charges them. A repeated call changes
+    nothing. Role: party.
     """
     Prepare: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.PrepareRequest, _guardian_pb2.PrepareReply]
-    """Freezes the party set: those whose shares both sides hold. Role: query."""
+    """Freezes the party set: the parties whose shares both sides have. Role: query."""
     Release: _grpc.StreamStreamMultiCallable[_guardian_pb2.ReleaseRequest, _guardian_pb2.ReleaseReply]
     """Takes the querying party's one sum over the frozen set, and releases the batch. Role: query."""
     ReleaseWhole: _grpc.UnaryStreamMultiCallable[_guardian_pb2.ReleaseWholeRequest, _guardian_pb2.ReleaseReply]
     """Release of a sum in one message, of at most 4,032 KiB. Role: query."""
     BeginTally: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.BeginTallyRequest, _guardian_pb2.BeginTallyReply]
-    """A blind tally (Plan.tally) of a frozen batch instead of Release: for each stage BeginTally, GarbleTally and
-    CompareTally; after the check's stage OpenCheck, then the answers' stage for what passed. Each call again
-    with the same content is answered with the same bytes. Role: query.
+    """A blind tally (Plan.tally) of a frozen batch replaces Release. Each stage takes BeginTally, GarbleTally and
+    CompareTally. OpenCheck follows the check's stage, then comes the answers' stage for what passed. A
+    repeated call with the same content gets the same bytes. Role: query.
 
-    Base oblivious transfers of a stage. Where no query passed its check there are none and the reply is empty:
-    the batch is released without answers, and that was its last step.
+    Makes the base oblivious transfers of a stage. If no query passed its check, there are none and the reply
+    is empty: the batch is released without answers, and this was its last step.
     """
     GarbleTally: _grpc.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]
     """Takes the extension of the transfers, commits the stage's charge, and returns its garbled circuits. The
-    answers' stage is the batch's release: what SettleBatch finds says what was answered, and not what.
+    answers' stage is the batch's release: SettleBatch then says which queries were answered, but not the
+    answers.
     """
     CompareTally: _grpc.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]
-    """Takes the querying party's sum, hidden behind what it transferred, and returns labels of the guardian's."""
+    """Takes the querying party's sum, hidden behind the transferred values, and returns labels of the guardian's
+    sum.
+    """
     OpenCheck: _grpc.StreamUnaryMultiCallable[_common_pb2.Step, _guardian_pb2.OpenCheckReply]
-    """Takes the labels that the check's circuits gave, and says which queries, or labels of them, passed."""
+    """Takes the labels that the check's circuits gave, and says which queries, or which of their labels, passed."""
     SettleBatch: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.SettleBatchRequest, _guardian_pb2.SettleBatchReply]
-    """The stored answers of a released batch; a batch that was not released is dead from now on. Role: query."""
+    """Returns the stored answers of a released batch. An unreleased batch is dead from now on. Role: query."""
     ReleasedUpdate: _grpc.UnaryStreamMultiCallable[_guardian_pb2.SettleBatchRequest, _common_pb2.Chunk]
-    """The sum that a round released, as Release sent it. Role: query, or a party that leads a training."""
+    """Returns the sum that a round released, as Release sent it. Role: query, or a party that leads a training."""
     CloseSession: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.CloseSessionRequest, _guardian_pb2.CloseSessionReply]
     Standing: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.StandingRequest, _guardian_pb2.StandingReply]
-    """What the caller may know of its own standing: a party of its budgets, a querying party of its sessions. Role:
-    party or query.
+    """Returns what the caller may know about its own standing: a party its budgets, a querying party its
+    sessions. Role: party or query.
     """
 
 @_typing.type_check_only
@@ -106,69 +111,74 @@ class GuardianAsyncStub(GuardianStub):
     Register: _aio.UnaryUnaryMultiCallable[_guardian_pb2.RegisterRequest, _guardian_pb2.RegisterReply]  # type: ignore[assignment]
     """An answering party declares its records and teachers. Role: party."""
     Reconcile: _aio.StreamUnaryMultiCallable[_guardian_pb2.ReconcileRequest, _guardian_pb2.ReconcileReply]  # type: ignore[assignment]
-    """Makes good what a restored ledger forgot of a party's spending. Role: party."""
+    """Charges a party's spending again that a restored ledger forgot. Role: party."""
     Plan: _aio.UnaryUnaryMultiCallable[_guardian_pb2.PlanRequest, _guardian_pb2.PlanReply]  # type: ignore[assignment]
-    """What a plan would cost each party at worst, before anything is spent. Role: query."""
+    """Returns the worst-case cost of a plan for each party, before anything is spent. Role: query."""
     OpenSession: _aio.UnaryUnaryMultiCallable[_guardian_pb2.OpenSessionRequest, _guardian_pb2.OpenSessionReply]  # type: ignore[assignment]
     """Opens a session. The same plan again returns the same grant. Role: query."""
     OpenBatch: _aio.UnaryUnaryMultiCallable[_guardian_pb2.OpenBatchRequest, _guardian_pb2.OpenBatchReply]  # type: ignore[assignment]
-    """Asks for a batch's ticket. Under worst_case enforcement its worst cost is now reserved. Role: query."""
+    """Returns a batch's ticket. Under worst_case enforcement this reserves its worst-case cost. Role: query."""
     SubmitBallots: _aio.StreamUnaryMultiCallable[_guardian_pb2.SubmitBallotsRequest, _guardian_pb2.SubmitBallotsReply]  # type: ignore[assignment]
-    """Takes one party's share of a batch's ballots: header, then chunks. What fits one message of 4 MiB is due with
-    SubmitBallotsWhole, and still taken here; so with the other calls of two forms. Role: party.
+    """Takes one party's share of a batch's ballots: header, then chunks. A share that fits one message of 4 MiB
+    should come by SubmitBallotsWhole, but is accepted here as well. The same applies to the other calls with
+    two forms. Role: party.
     """
     SubmitBallotsWhole: _aio.UnaryUnaryMultiCallable[_guardian_pb2.SubmitBallotsWholeRequest, _guardian_pb2.SubmitBallotsReply]  # type: ignore[assignment]
     """SubmitBallots in one message, for a share of at most 4,032 KiB. Role: party."""
     SubmitProof: _aio.StreamUnaryMultiCallable[_guardian_pb2.SubmitProofRequest, _guardian_pb2.SubmitProofReply]  # type: ignore[assignment]
-    """Where ballots are verified (ring_bits 31 or 61), answers the challenge of SubmitBallots: header, then chunks
+    """If ballots are verified (ring_bits 31 or 61), answers the challenge of SubmitBallots: header, then chunks
     of the guardian's share of the proof. Role: party.
     """
     SubmitProofWhole: _aio.UnaryUnaryMultiCallable[_guardian_pb2.SubmitProofWholeRequest, _guardian_pb2.SubmitProofReply]  # type: ignore[assignment]
     """SubmitProof in one message, for a share of at most 4,032 KiB. Role: party."""
     VerifyBallots: _aio.StreamUnaryMultiCallable[_guardian_pb2.VerifyBallotsRequest, _guardian_pb2.VerifyBallotsReply]  # type: ignore[assignment]
-    """Where ballots are verified, takes what the querying party has of every party's proof, once a batch and before
-    Prepare: header, then one message a party. Role: query.
+    """If ballots are verified, takes the querying party's part of every party's proof, once per batch and before
+    Prepare: header, then one message per party. Role: query.
     """
     VerifyBallotsWhole: _aio.UnaryUnaryMultiCallable[_guardian_pb2.VerifyBallotsWholeRequest, _guardian_pb2.VerifyBallotsReply]  # type: ignore[assignment]
-    """VerifyBallots in one message, for what all parties proved in at most 4,032 KiB. Role: query."""
+    """VerifyBallots in one message, for the proofs of all parties in at most 4,032 KiB. Role: query."""
     AttestBallots: _aio.UnaryUnaryMultiCallable[_guardian_pb2.AttestBallotsRequest, _guardian_pb2.AttestBallotsReply]  # type: ignore[assignment]
-    """Says of ballots that RegisterReply names what the querying party should have sent of them, so that the audit log
-    can say who lied. Again it changes nothing. Role: party.
+    """Says what the querying party should have sent about refused ballots, which RegisterReply names. The audit
+    log can then say who lied. A repeated call changes nothing. Role: party.
     """
     RecordEvaluation: _aio.UnaryUnaryMultiCallable[_guardian_pb2.RecordEvaluationRequest, _guardian_pb2.RecordEvaluationReply]  # type: ignore[assignment]
-    """Says that the party is about to answer Evaluate in a batch of encrypted queries: what the batch costs its
-    records at worst stands from now on, unless a release charges them. Again it changes nothing. Role: party.
+    """Says that the party is about to answer Evaluate in a batch of encrypted queries. From now on the batch's
+    worst-case cost counts for the party's records, unless a release charges them. A repeated call changes
+    nothing. Role: party.
     """
     Prepare: _aio.UnaryUnaryMultiCallable[_guardian_pb2.PrepareRequest, _guardian_pb2.PrepareReply]  # type: ignore[assignment]
-    """Freezes the party set: those whose shares both sides hold. Role: query."""
+    """Freezes the party set: the parties whose shares both sides have. Role: query."""
     Release: _aio.StreamStreamMultiCallable[_guardian_pb2.ReleaseRequest, _guardian_pb2.ReleaseReply]  # type: ignore[assignment]
     """Takes the querying party's one sum over the frozen set, and releases the batch. Role: query."""
     ReleaseWhole: _aio.UnaryStreamMultiCallable[_guardian_pb2.ReleaseWholeRequest, _guardian_pb2.ReleaseReply]  # type: ignore[assignment]
     """Release of a sum in one message, of at most 4,032 KiB. Role: query."""
     BeginTally: _aio.UnaryUnaryMultiCallable[_guardian_pb2.BeginTallyRequest, _guardian_pb2.BeginTallyReply]  # type: ignore[assignment]
-    """A blind tally (Plan.tally) of a frozen batch instead of Release: for each stage BeginTally, GarbleTally and
-    CompareTally; after the check's stage OpenCheck, then the answers' stage for what passed. Each call again
-    with the same content is answered with the same bytes. Role: query.
+    """A blind tally (Plan.tally) of a frozen batch replaces Release. Each stage takes BeginTally, GarbleTally and
+    CompareTally. OpenCheck follows the check's stage, then comes the answers' stage for what passed. A
+    repeated call with the same content gets the same bytes. Role: query.
 
-    Base oblivious transfers of a stage. Where no query passed its check there are none and the reply is empty:
-    the batch is released without answers, and that was its last step.
+    Makes the base oblivious transfers of a stage. If no query passed its check, there are none and the reply
+    is empty: the batch is released without answers, and this was its last step.
     """
     GarbleTally: _aio.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]  # type: ignore[assignment]
     """Takes the extension of the transfers, commits the stage's charge, and returns its garbled circuits. The
-    answers' stage is the batch's release: what SettleBatch finds says what was answered, and not what.
+    answers' stage is the batch's release: SettleBatch then says which queries were answered, but not the
+    answers.
     """
     CompareTally: _aio.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]  # type: ignore[assignment]
-    """Takes the querying party's sum, hidden behind what it transferred, and returns labels of the guardian's."""
+    """Takes the querying party's sum, hidden behind the transferred values, and returns labels of the guardian's
+    sum.
+    """
     OpenCheck: _aio.StreamUnaryMultiCallable[_common_pb2.Step, _guardian_pb2.OpenCheckReply]  # type: ignore[assignment]
-    """Takes the labels that the check's circuits gave, and says which queries, or labels of them, passed."""
+    """Takes the labels that the check's circuits gave, and says which queries, or which of their labels, passed."""
     SettleBatch: _aio.UnaryUnaryMultiCallable[_guardian_pb2.SettleBatchRequest, _guardian_pb2.SettleBatchReply]  # type: ignore[assignment]
-    """The stored answers of a released batch; a batch that was not released is dead from now on. Role: query."""
+    """Returns the stored answers of a released batch. An unreleased batch is dead from now on. Role: query."""
     ReleasedUpdate: _aio.UnaryStreamMultiCallable[_guardian_pb2.SettleBatchRequest, _common_pb2.Chunk]  # type: ignore[assignment]
-    """The sum that a round released, as Release sent it. Role: query, or a party that leads a training."""
+    """Returns the sum that a round released, as Release sent it. Role: query, or a party that leads a training."""
     CloseSession: _aio.UnaryUnaryMultiCallable[_guardian_pb2.CloseSessionRequest, _guardian_pb2.CloseSessionReply]  # type: ignore[assignment]
     Standing: _aio.UnaryUnaryMultiCallable[_guardian_pb2.StandingRequest, _guardian_pb2.StandingReply]  # type: ignore[assignment]
-    """What the caller may know of its own standing: a party of its budgets, a querying party of its sessions. Role:
-    party or query.
+    """Returns what the caller may know about its own standing: a party its budgets, a querying party its
+    sessions. Role: party or query.
     """
 
 class GuardianServicer(metaclass=_abc_1.ABCMeta):
@@ -186,7 +196,7 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_guardian_pb2.ReconcileRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_guardian_pb2.ReconcileReply, _abc.Awaitable[_guardian_pb2.ReconcileReply]]:
-        """Makes good what a restored ledger forgot of a party's spending. Role: party."""
+        """Charges a party's spending again that a restored ledger forgot. Role: party."""
 
     @_abc_1.abstractmethod
     def Plan(
@@ -194,7 +204,7 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         request: _guardian_pb2.PlanRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_guardian_pb2.PlanReply, _abc.Awaitable[_guardian_pb2.PlanReply]]:
-        """What a plan would cost each party at worst, before anything is spent. Role: query."""
+        """Returns the worst-case cost of a plan for each party, before anything is spent. Role: query."""
 
     @_abc_1.abstractmethod
     def OpenSession(
@@ -210,7 +220,7 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         request: _guardian_pb2.OpenBatchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_guardian_pb2.OpenBatchReply, _abc.Awaitable[_guardian_pb2.OpenBatchReply]]:
-        """Asks for a batch's ticket. Under worst_case enforcement its worst cost is now reserved. Role: query."""
+        """Returns a batch's ticket. Under worst_case enforcement this reserves its worst-case cost. Role: query."""
 
     @_abc_1.abstractmethod
     def SubmitBallots(
@@ -218,8 +228,9 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_guardian_pb2.SubmitBallotsRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_guardian_pb2.SubmitBallotsReply, _abc.Awaitable[_guardian_pb2.SubmitBallotsReply]]:
-        """Takes one party's share of a batch's ballots: header, then chunks. What fits one message of 4 MiB is due with
-        SubmitBallotsWhole, and still taken here; so with the other calls of two forms. Role: party.
+        """Takes one party's share of a batch's ballots: header, then chunks. A share that fits one message of 4 MiB
+        should come by SubmitBallotsWhole, but is accepted here as well. The same applies to the other calls with
+        two forms. Role: party.
         """
 
     @_abc_1.abstractmethod
@@ -236,7 +247,7 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_guardian_pb2.SubmitProofRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_guardian_pb2.SubmitProofReply, _abc.Awaitable[_guardian_pb2.SubmitProofReply]]:
-        """Where ballots are verified (ring_bits 31 or 61), answers the challenge of SubmitBallots: header, then chunks
+        """If ballots are verified (ring_bits 31 or 61), answers the challenge of SubmitBallots: header, then chunks
         of the guardian's share of the proof. Role: party.
         """
 
@@ -254,8 +265,8 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_guardian_pb2.VerifyBallotsRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_guardian_pb2.VerifyBallotsReply, _abc.Awaitable[_guardian_pb2.VerifyBallotsReply]]:
-        """Where ballots are verified, takes what the querying party has of every party's proof, once a batch and before
-        Prepare: header, then one message a party. Role: query.
+        """If ballots are verified, takes the querying party's part of every party's proof, once per batch and before
+        Prepare: header, then one message per party. Role: query.
         """
 
     @_abc_1.abstractmethod
@@ -264,7 +275,7 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         request: _guardian_pb2.VerifyBallotsWholeRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_guardian_pb2.VerifyBallotsReply, _abc.Awaitable[_guardian_pb2.VerifyBallotsReply]]:
-        """VerifyBallots in one message, for what all parties proved in at most 4,032 KiB. Role: query."""
+        """VerifyBallots in one message, for the proofs of all parties in at most 4,032 KiB. Role: query."""
 
     @_abc_1.abstractmethod
     def AttestBallots(
@@ -272,8 +283,8 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         request: _guardian_pb2.AttestBallotsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_guardian_pb2.AttestBallotsReply, _abc.Awaitable[_guardian_pb2.AttestBallotsReply]]:
-        """Says of ballots that RegisterReply names what the querying party should have sent of them, so that the audit log
-        can say who lied. Again it changes nothing. Role: party.
+        """Says what the querying party should have sent about refused ballots, which RegisterReply names. The audit
+        log can then say who lied. A repeated call changes nothing. Role: party.
         """
 
     @_abc_1.abstractmethod
@@ -282,8 +293,9 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         request: _guardian_pb2.RecordEvaluationRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_guardian_pb2.RecordEvaluationReply, _abc.Awaitable[_guardian_pb2.RecordEvaluationReply]]:
-        """Says that the party is about to answer Evaluate in a batch of encrypted queries: what the batch costs its
-        records at worst stands from now on, unless a release charges them. Again it changes nothing. Role: party.
+        """Says that the party is about to answer Evaluate in a batch of encrypted queries. From now on the batch's
+        worst-case cost counts for the party's records, unless a release charges them. A repeated call changes
+        nothing. Role: party.
         """
 
     @_abc_1.abstractmethod
@@ -292,7 +304,7 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         request: _guardian_pb2.PrepareRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_guardian_pb2.PrepareReply, _abc.Awaitable[_guardian_pb2.PrepareReply]]:
-        """Freezes the party set: those whose shares both sides hold. Role: query."""
+        """Freezes the party set: the parties whose shares both sides have. Role: query."""
 
     @_abc_1.abstractmethod
     def Release(
@@ -316,12 +328,12 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         request: _guardian_pb2.BeginTallyRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_guardian_pb2.BeginTallyReply, _abc.Awaitable[_guardian_pb2.BeginTallyReply]]:
-        """A blind tally (Plan.tally) of a frozen batch instead of Release: for each stage BeginTally, GarbleTally and
-        CompareTally; after the check's stage OpenCheck, then the answers' stage for what passed. Each call again
-        with the same content is answered with the same bytes. Role: query.
+        """A blind tally (Plan.tally) of a frozen batch replaces Release. Each stage takes BeginTally, GarbleTally and
+        CompareTally. OpenCheck follows the check's stage, then comes the answers' stage for what passed. A
+        repeated call with the same content gets the same bytes. Role: query.
 
-        Base oblivious transfers of a stage. Where no query passed its check there are none and the reply is empty:
-        the batch is released without answers, and that was its last step.
+        Makes the base oblivious transfers of a stage. If no query passed its check, there are none and the reply
+        is empty: the batch is released without answers, and this was its last step.
         """
 
     @_abc_1.abstractmethod
@@ -331,7 +343,8 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_common_pb2.Step], _abc.AsyncIterator[_common_pb2.Step]]:
         """Takes the extension of the transfers, commits the stage's charge, and returns its garbled circuits. The
-        answers' stage is the batch's release: what SettleBatch finds says what was answered, and not what.
+        answers' stage is the batch's release: SettleBatch then says which queries were answered, but not the
+        answers.
         """
 
     @_abc_1.abstractmethod
@@ -340,7 +353,9 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_common_pb2.Step],
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_common_pb2.Step], _abc.AsyncIterator[_common_pb2.Step]]:
-        """Takes the querying party's sum, hidden behind what it transferred, and returns labels of the guardian's."""
+        """Takes the querying party's sum, hidden behind the transferred values, and returns labels of the guardian's
+        sum.
+        """
 
     @_abc_1.abstractmethod
     def OpenCheck(
@@ -348,7 +363,7 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_common_pb2.Step],
         context: _ServicerContext,
     ) -> _typing.Union[_guardian_pb2.OpenCheckReply, _abc.Awaitable[_guardian_pb2.OpenCheckReply]]:
-        """Takes the labels that the check's circuits gave, and says which queries, or labels of them, passed."""
+        """Takes the labels that the check's circuits gave, and says which queries, or which of their labels, passed."""
 
     @_abc_1.abstractmethod
     def SettleBatch(
@@ -356,7 +371,7 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         request: _guardian_pb2.SettleBatchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_guardian_pb2.SettleBatchReply, _abc.Awaitable[_guardian_pb2.SettleBatchReply]]:
-        """The stored answers of a released batch; a batch that was not released is dead from now on. Role: query."""
+        """Returns the stored answers of a released batch. An unreleased batch is dead from now on. Role: query."""
 
     @_abc_1.abstractmethod
     def ReleasedUpdate(
@@ -364,7 +379,7 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         request: _guardian_pb2.SettleBatchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_common_pb2.Chunk], _abc.AsyncIterator[_common_pb2.Chunk]]:
-        """The sum that a round released, as Release sent it. Role: query, or a party that leads a training."""
+        """Returns the sum that a round released, as Release sent it. Role: query, or a party that leads a training."""
 
     @_abc_1.abstractmethod
     def CloseSession(
@@ -379,8 +394,8 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         request: _guardian_pb2.StandingRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_guardian_pb2.StandingReply, _abc.Awaitable[_guardian_pb2.StandingReply]]:
-        """What the caller may know of its own standing: a party of its budgets, a querying party of its sessions. Role:
-        party or query.
+        """Returns what the caller may know about its own standing: a party its budgets, a querying party its
+        sessions. Role: party or query.
         """
 
 def add_GuardianServicer_to_server(servicer: GuardianServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -71,28 +71,29 @@ class PartyServicer:
     """Missing associated documentation comment in .proto file."""
 
     def Vote(self, request_iterator, context):
-        """Votes on one batch. The first message is the header, then the features in chunks. The same content
-        again is answered with the same bytes; other content under an answered batch id is refused.
-        Plan and grant come once a session: a party that does not know them any more refuses with `grant.unknown`,
-        before it takes a chunk, and is then sent the header whole.
+        """Votes on one batch. The first message is the header, then come the features in chunks. A repeated call with
+        the same content gets the same bytes; other content under an answered batch id is refused. Plan and grant
+        come once per session. A party that no longer knows them refuses with `grant.unknown` before it takes a
+        chunk, and then gets the whole header.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Sum(self, request_iterator, context):
-        """Adds up over the party's own labelled records what a question asks, for mechanisms that release such sums. The
-        first message is the header, then the question in chunks. Answered and retried as a vote is.
+        """Adds up what a question asks over the party's own labelled records, for mechanisms that release such sums.
+        The first message is the header, then comes the question in chunks. Answers and retries are as for a vote.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Begin(self, request, context):
-        """A batch of encrypted queries (Plan.encoding ckks), in this order; Garble and Evaluate may overlap. Each
-        call again with the same content is answered with the same bytes; other content kills the batch here.
+        """A batch of encrypted queries (Plan.encoding ckks) takes the next calls in this order; Garble and Evaluate
+        may overlap. A repeated call with the same content gets the same bytes; other content kills the batch at
+        this party.
 
-        Base oblivious transfers, and what the guardian permits.
+        Makes the base oblivious transfers, and takes the guardian's permissions.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -106,16 +107,16 @@ class PartyServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Evaluate(self, request_iterator, context):
-        """Takes encryption keys and encrypted queries, and returns encrypted, masked logits. Of the public key for
-        linear heads one half follows from what both sent in Begin.
+        """Takes encryption keys and encrypted queries, and returns encrypted, masked logits. For linear heads, one
+        half of the public key follows from what both sides sent in Begin.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Compare(self, request_iterator, context):
-        """Takes the querying party's shares of logits, hidden behind what it transferred, and returns labels of
-        this party's own shares. The guardian holds this party's share of the ballots before the labels leave.
+        """Takes the querying party's shares of logits, hidden behind the transferred values, and returns labels of
+        this party's own shares. The guardian has this party's share of the ballots before the labels leave.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -33,60 +33,62 @@ class PartyStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> PartyAsyncStub: ...
     Vote: _grpc.StreamStreamMultiCallable[_party_pb2.VoteRequest, _party_pb2.VoteReply]
-    """Votes on one batch. The first message is the header, then the features in chunks. The same content
-    again is answered with the same bytes; other content under an answered batch id is refused.
-    Plan and grant come once a session: a party that does not know them any more refuses with `grant.unknown`,
-    before it takes a chunk, and is then sent the header whole.
+    """Votes on one batch. The first message is the header, then come the features in chunks. A repeated call with
+    the same content gets the same bytes; other content under an answered batch id is refused. Plan and grant
+    come once per session. A party that no longer knows them refuses with `grant.unknown` before it takes a
+    chunk, and then gets the whole header.
     """
     Sum: _grpc.StreamUnaryMultiCallable[_party_pb2.SumRequest, _party_pb2.VoteReplyHeader]
-    """Adds up over the party's own labelled records what a question asks, for mechanisms that release such sums. The
-    first message is the header, then the question in chunks. Answered and retried as a vote is.
+    """Adds up what a question asks over the party's own labelled records, for mechanisms that release such sums.
+    The first message is the header, then comes the question in chunks. Answers and retries are as for a vote.
     """
     Begin: _grpc.UnaryUnaryMultiCallable[_party_pb2.BeginRequest, _party_pb2.BeginReply]
-    """A batch of encrypted queries (Plan.encoding ckks), in this order; Garble and Evaluate may overlap. Each
-    call again with the same content is answered with the same bytes; other content kills the batch here.
+    """A batch of encrypted queries (Plan.encoding ckks) takes the next calls in this order; Garble and Evaluate
+    may overlap. A repeated call with the same content gets the same bytes; other content kills the batch at
+    this party.
 
-    Base oblivious transfers, and what the guardian permits.
+    Makes the base oblivious transfers, and takes the guardian's permissions.
     """
     Garble: _grpc.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]
     """Takes the extension of the transfers, and returns garbled circuits that turn shared logits into votes."""
     Evaluate: _grpc.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]
-    """Takes encryption keys and encrypted queries, and returns encrypted, masked logits. Of the public key for
-    linear heads one half follows from what both sent in Begin.
+    """Takes encryption keys and encrypted queries, and returns encrypted, masked logits. For linear heads, one
+    half of the public key follows from what both sides sent in Begin.
     """
     Compare: _grpc.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]
-    """Takes the querying party's shares of logits, hidden behind what it transferred, and returns labels of
-    this party's own shares. The guardian holds this party's share of the ballots before the labels leave.
+    """Takes the querying party's shares of logits, hidden behind the transferred values, and returns labels of
+    this party's own shares. The guardian has this party's share of the ballots before the labels leave.
     """
 
 @_typing.type_check_only
 class PartyAsyncStub(PartyStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     Vote: _aio.StreamStreamMultiCallable[_party_pb2.VoteRequest, _party_pb2.VoteReply]  # type: ignore[assignment]
-    """Votes on one batch. The first message is the header, then the features in chunks. The same content
-    again is answered with the same bytes; other content under an answered batch id is refused.
-    Plan and grant come once a session: a party that does not know them any more refuses with `grant.unknown`,
-    before it takes a chunk, and is then sent the header whole.
+    """Votes on one batch. The first message is the header, then come the features in chunks. A repeated call with
+    the same content gets the same bytes; other content under an answered batch id is refused. Plan and grant
+    come once per session. A party that no longer knows them refuses with `grant.unknown` before it takes a
+    chunk, and then gets the whole header.
     """
     Sum: _aio.StreamUnaryMultiCallable[_party_pb2.SumRequest, _party_pb2.VoteReplyHeader]  # type: ignore[assignment]
-    """Adds up over the party's own labelled records what a question asks, for mechanisms that release such sums. The
-    first message is the header, then the question in chunks. Answered and retried as a vote is.
+    """Adds up what a question asks over the party's own labelled records, for mechanisms that release such sums.
+    The first message is the header, then comes the question in chunks. Answers and retries are as for a vote.
     """
     Begin: _aio.UnaryUnaryMultiCallable[_party_pb2.BeginRequest, _party_pb2.BeginReply]  # type: ignore[assignment]
-    """A batch of encrypted queries (Plan.encoding ckks), in this order; Garble and Evaluate may overlap. Each
-    call again with the same content is answered with the same bytes; other content kills the batch here.
+    """A batch of encrypted queries (Plan.encoding ckks) takes the next calls in this order; Garble and Evaluate
+    may overlap. A repeated call with the same content gets the same bytes; other content kills the batch at
+    this party.
 
-    Base oblivious transfers, and what the guardian permits.
+    Makes the base oblivious transfers, and takes the guardian's permissions.
     """
     Garble: _aio.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]  # type: ignore[assignment]
     """Takes the extension of the transfers, and returns garbled circuits that turn shared logits into votes."""
     Evaluate: _aio.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]  # type: ignore[assignment]
-    """Takes encryption keys and encrypted queries, and returns encrypted, masked logits. Of the public key for
-    linear heads one half follows from what both sent in Begin.
+    """Takes encryption keys and encrypted queries, and returns encrypted, masked logits. For linear heads, one
+    half of the public key follows from what both sides sent in Begin.
     """
     Compare: _aio.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]  # type: ignore[assignment]
-    """Takes the querying party's shares of logits, hidden behind what it transferred, and returns labels of
-    this party's own shares. The guardian holds this party's share of the ballots before the labels leave.
+    """Takes the querying party's shares of logits, hidden behind the transferred values, and returns labels of
+    this party's own shares. The guardian has this party's share of the ballots before the labels leave.
     """
 
 class PartyServicer(metaclass=_abc_1.ABCMeta):
@@ -96,10 +98,10 @@ class PartyServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_party_pb2.VoteRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_party_pb2.VoteReply], _abc.AsyncIterator[_party_pb2.VoteReply]]:
-        """Votes on one batch. The first message is the header, then the features in chunks. The same content
-        again is answered with the same bytes; other content under an answered batch id is refused.
-        Plan and grant come once a session: a party that does not know them any more refuses with `grant.unknown`,
-        before it takes a chunk, and is then sent the header whole.
+        """Votes on one batch. The first message is the header, then come the features in chunks. A repeated call with
+        the same content gets the same bytes; other content under an answered batch id is refused. Plan and grant
+        come once per session. A party that no longer knows them refuses with `grant.unknown` before it takes a
+        chunk, and then gets the whole header.
         """
 
     @_abc_1.abstractmethod
@@ -108,8 +110,8 @@ class PartyServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_party_pb2.SumRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_party_pb2.VoteReplyHeader, _abc.Awaitable[_party_pb2.VoteReplyHeader]]:
-        """Adds up over the party's own labelled records what a question asks, for mechanisms that release such sums. The
-        first message is the header, then the question in chunks. Answered and retried as a vote is.
+        """Adds up what a question asks over the party's own labelled records, for mechanisms that release such sums.
+        The first message is the header, then comes the question in chunks. Answers and retries are as for a vote.
         """
 
     @_abc_1.abstractmethod
@@ -118,10 +120,11 @@ class PartyServicer(metaclass=_abc_1.ABCMeta):
         request: _party_pb2.BeginRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_party_pb2.BeginReply, _abc.Awaitable[_party_pb2.BeginReply]]:
-        """A batch of encrypted queries (Plan.encoding ckks), in this order; Garble and Evaluate may overlap. Each
-        call again with the same content is answered with the same bytes; other content kills the batch here.
+        """A batch of encrypted queries (Plan.encoding ckks) takes the next calls in this order; Garble and Evaluate
+        may overlap. A repeated call with the same content gets the same bytes; other content kills the batch at
+        this party.
 
-        Base oblivious transfers, and what the guardian permits.
+        Makes the base oblivious transfers, and takes the guardian's permissions.
         """
 
     @_abc_1.abstractmethod
@@ -138,8 +141,8 @@ class PartyServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_common_pb2.Step],
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_common_pb2.Step], _abc.AsyncIterator[_common_pb2.Step]]:
-        """Takes encryption keys and encrypted queries, and returns encrypted, masked logits. Of the public key for
-        linear heads one half follows from what both sent in Begin.
+        """Takes encryption keys and encrypted queries, and returns encrypted, masked logits. For linear heads, one
+        half of the public key follows from what both sides sent in Begin.
         """
 
     @_abc_1.abstractmethod
@@ -148,8 +151,8 @@ class PartyServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_common_pb2.Step],
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_common_pb2.Step], _abc.AsyncIterator[_common_pb2.Step]]:
-        """Takes the querying party's shares of logits, hidden behind what it transferred, and returns labels of
-        this party's own shares. The guardian holds this party's share of the ballots before the labels leave.
+        """Takes the querying party's shares of logits, hidden behind the transferred values, and returns labels of
+        this party's own shares. The guardian has this party's share of the ballots before the labels leave.
         """
 
 def add_PartyServicer_to_server(servicer: PartyServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

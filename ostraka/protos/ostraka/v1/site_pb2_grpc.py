@@ -45,7 +45,7 @@ class SiteServicer:
     """Missing associated documentation comment in .proto file."""
 
     def About(self, request, context):
-        """Who serves here, in which version, and what its clock says. Role: any.
+        """Returns who serves here, the version, and the server's time. Role: any.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

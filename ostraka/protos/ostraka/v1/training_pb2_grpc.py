@@ -27,8 +27,9 @@ if _version_not_supported:
 
 
 class TrainingStub:
-    """Called by the lead party, which opened the training as its session. One round after the other:
-    OpenBatch at the guardian, Train at every party, Prepare and Release at the guardian; after the last, Finish.
+    """Called by the lead party, which opened the training as its session. Rounds follow each other. Each takes
+    OpenBatch at the guardian, Train at every party, then Prepare and Release at the guardian. Finish follows the
+    last round.
     """
 
     def __init__(self, channel):
@@ -55,27 +56,28 @@ class TrainingStub:
 
 
 class TrainingServicer:
-    """Called by the lead party, which opened the training as its session. One round after the other:
-    OpenBatch at the guardian, Train at every party, Prepare and Release at the guardian; after the last, Finish.
+    """Called by the lead party, which opened the training as its session. Rounds follow each other. Each takes
+    OpenBatch at the guardian, Train at every party, then Prepare and Release at the guardian. Finish follows the
+    last round.
     """
 
     def Join(self, request, context):
-        """What the party is about to train, asked before there is a plan.
+        """Returns what the party is about to train. It is called before a plan exists.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Train(self, request_iterator, context):
-        """One round. Takes the average in chunks; the reply's seed expands to the lead's share of the update, once the
-        guardian has the other. The same content again is answered with the same bytes.
+        """Trains one round. Takes the average in chunks. The reply comes once the guardian has its share of the
+        update; its seed expands to the lead's share. A repeated call with the same content gets the same bytes.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Finish(self, request_iterator, context):
-        """Takes the last average in chunks: the party's teachers take their last local steps from it and are stored.
+        """Takes the last average in chunks. The party's teachers make their last local steps from it, and are stored.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -108,8 +110,9 @@ def add_TrainingServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class Training:
-    """Called by the lead party, which opened the training as its session. One round after the other:
-    OpenBatch at the guardian, Train at every party, Prepare and Release at the guardian; after the last, Finish.
+    """Called by the lead party, which opened the training as its session. Rounds follow each other. Each takes
+    OpenBatch at the guardian, Train at every party, then Prepare and Release at the guardian. Finish follows the
+    last round.
     """
 
     @staticmethod

@@ -28,8 +28,9 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class TrainingStub:
-    """Called by the lead party, which opened the training as its session. One round after the other:
-    OpenBatch at the guardian, Train at every party, Prepare and Release at the guardian; after the last, Finish.
+    """Called by the lead party, which opened the training as its session. Rounds follow each other. Each takes
+    OpenBatch at the guardian, Train at every party, then Prepare and Release at the guardian. Finish follows the
+    last round.
     """
 
     @_typing.overload
@@ -37,33 +38,35 @@ class TrainingStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> TrainingAsyncStub: ...
     Join: _grpc.UnaryStreamMultiCallable[_training_pb2.JoinRequest, _training_pb2.JoinReply]
-    """What the party is about to train, asked before there is a plan."""
+    """Returns what the party is about to train. It is called before a plan exists."""
     Train: _grpc.StreamUnaryMultiCallable[_training_pb2.TrainRequest, _party_pb2.VoteReplyHeader]
-    """One round. Takes the average in chunks; the reply's seed expands to the lead's share of the update, once the
-    guardian has the other. The same content again is answered with the same bytes.
+    """Trains one round. Takes the average in chunks. The reply comes once the guardian has its share of the
+    update; its seed expands to the lead's share. A repeated call with the same content gets the same bytes.
     """
     Finish: _grpc.StreamUnaryMultiCallable[_training_pb2.TrainRequest, _training_pb2.FinishReply]
-    """Takes the last average in chunks: the party's teachers take their last local steps from it and are stored."""
+    """Takes the last average in chunks. The party's teachers make their last local steps from it, and are stored."""
 
 @_typing.type_check_only
 class TrainingAsyncStub(TrainingStub):
-    """Called by the lead party, which opened the training as its session. One round after the other:
-    OpenBatch at the guardian, Train at every party, Prepare and Release at the guardian; after the last, Finish.
+    """Called by the lead party, which opened the training as its session. Rounds follow each other. Each takes
+    OpenBatch at the guardian, Train at every party, then Prepare and Release at the guardian. Finish follows the
+    last round.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     Join: _aio.UnaryStreamMultiCallable[_training_pb2.JoinRequest, _training_pb2.JoinReply]  # type: ignore[assignment]
-    """What the party is about to train, asked before there is a plan."""
+    """Returns what the party is about to train. It is called before a plan exists."""
     Train: _aio.StreamUnaryMultiCallable[_training_pb2.TrainRequest, _party_pb2.VoteReplyHeader]  # type: ignore[assignment]
-    """One round. Takes the average in chunks; the reply's seed expands to the lead's share of the update, once the
-    guardian has the other. The same content again is answered with the same bytes.
+    """Trains one round. Takes the average in chunks. The reply comes once the guardian has its share of the
+    update; its seed expands to the lead's share. A repeated call with the same content gets the same bytes.
     """
     Finish: _aio.StreamUnaryMultiCallable[_training_pb2.TrainRequest, _training_pb2.FinishReply]  # type: ignore[assignment]
-    """Takes the last average in chunks: the party's teachers take their last local steps from it and are stored."""
+    """Takes the last average in chunks. The party's teachers make their last local steps from it, and are stored."""
 
 class TrainingServicer(metaclass=_abc_1.ABCMeta):
-    """Called by the lead party, which opened the training as its session. One round after the other:
-    OpenBatch at the guardian, Train at every party, Prepare and Release at the guardian; after the last, Finish.
+    """Called by the lead party, which opened the training as its session. Rounds follow each other. Each takes
+    OpenBatch at the guardian, Train at every party, then Prepare and Release at the guardian. Finish follows the
+    last round.
     """
 
     @_abc_1.abstractmethod
@@ -72,7 +75,7 @@ class TrainingServicer(metaclass=_abc_1.ABCMeta):
         request: _training_pb2.JoinRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_training_pb2.JoinReply], _abc.AsyncIterator[_training_pb2.JoinReply]]:
-        """What the party is about to train, asked before there is a plan."""
+        """Returns what the party is about to train. It is called before a plan exists."""
 
     @_abc_1.abstractmethod
     def Train(
@@ -80,8 +83,8 @@ class TrainingServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_training_pb2.TrainRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_party_pb2.VoteReplyHeader, _abc.Awaitable[_party_pb2.VoteReplyHeader]]:
-        """One round. Takes the average in chunks; the reply's seed expands to the lead's share of the update, once the
-        guardian has the other. The same content again is answered with the same bytes.
+        """Trains one round. Takes the average in chunks. The reply comes once the guardian has its share of the
+        update; its seed expands to the lead's share. A repeated call with the same content gets the same bytes.
         """
 
     @_abc_1.abstractmethod
@@ -90,6 +93,6 @@ class TrainingServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_training_pb2.TrainRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_training_pb2.FinishReply, _abc.Awaitable[_training_pb2.FinishReply]]:
-        """Takes the last average in chunks: the party's teachers take their last local steps from it and are stored."""
+        """Takes the last average in chunks. The party's teachers make their last local steps from it, and are stored."""
 
 def add_TrainingServicer_to_server(servicer: TrainingServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

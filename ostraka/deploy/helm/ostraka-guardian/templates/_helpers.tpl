@@ -36,7 +36,7 @@ capabilities:
   drop: [ALL]
 {{- end }}
 
-{{- /* Who may connect: whom the values name, else this namespace. Strangers without a certificate could fill the port. */}}
+{{- /* Who may connect: the peers in the values, else this namespace. Strangers without a certificate could fill the port. */}}
 {{- define "guardian.callers" -}}
 {{- $policy := .Values.networkPolicy }}
 {{- if not (or $policy.callers $policy.cidrs) }}
@@ -53,7 +53,7 @@ capabilities:
 {{- end }}
 {{- end }}
 
-{{- /* What keeps callers' addresses from being replaced by nodes', which the network policy could not tell apart. */}}
+{{- /* Keeps callers' addresses: the network policy could not distinguish callers by the addresses of nodes. */}}
 {{- define "guardian.public" -}}
 {{- if ne .Values.service.type "ClusterIP" -}}
 externalTrafficPolicy: Local

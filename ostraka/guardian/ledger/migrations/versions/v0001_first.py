@@ -1,4 +1,4 @@
-"""The first version, which every migration begins from: `creation` makes its tables, from `schema`."""
+"""The first version, where every migration begins: `creation` makes its tables, from `schema`."""
 
 revision = "0001"
 down_revision = None

@@ -1,4 +1,4 @@
-"""Totals of votes that epsilons are published from, and what was published."""
+"""Totals of votes for publishing epsilons, and the publications."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,7 +10,7 @@ _ROW_ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
 def upgrade() -> None:
-    """Add the column and both tables; nothing was kept or published before."""
+    """Add the column and both tables; nothing was stored or published before."""
     op.add_column("charges", sa.Column("vote_total", sa.LargeBinary))
     op.create_table(
         "publications",

@@ -1,4 +1,4 @@
-"""Checkpoints of the audit log, and with every charge what its unit had spent then."""
+"""Checkpoints of the audit log, and with every charge its unit's spending at that time."""
 
 from dataclasses import dataclass, field
 
@@ -13,11 +13,11 @@ revision = "0003"
 down_revision = "0002"
 
 _AT_ONCE = 1000
-"""Rows of the log that are read together: more take more memory, fewer more calls of the database."""
+"""Rows of the log that are read together: more take more memory, fewer take more database calls."""
 
 
 def upgrade() -> None:
-    """Add the table, the indexes and the column, and fill this from the log, as verification reads it."""
+    """Add the table, the indexes and the column, and fill the column from the log, as verification does."""
     op.create_table(
         "checkpoints",
         sa.Column("id", sa.Integer, sa.CheckConstraint("id = 1"), primary_key=True),
@@ -35,7 +35,7 @@ def upgrade() -> None:
 
 @dataclass
 class _Spent(ReplayedLedger):
-    """A replay that also has what units had spent after each charge since this was last taken."""
+    """A replay that also records each unit's spending after each charge; the caller clears `found`."""
 
     found: dict[tuple[BatchName, UnitName], int] = field(default_factory=dict)
 

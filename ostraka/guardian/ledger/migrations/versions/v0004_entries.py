@@ -23,7 +23,7 @@ _PUBLICATIONS = (
     " ORDER BY happened.id DESC LIMIT 1)"
     " FROM publication_charges AS paid JOIN publications_before AS before ON before.id = paid.publication",
 )
-"""After the last batch, `last`; each charge with what its unit had spent then, as its event has it."""
+"""After the last batch, `last`; each charge with its unit's spending then, from its event."""
 _RECEIPTS = (
     "INSERT INTO entries (id, kind, time_unix_ms) VALUES (:entry, 'receipt', :time_unix_ms)",
     "INSERT INTO receipts (id, session_id, batch_id) VALUES (:entry, :session_id, :batch_id)",
@@ -39,9 +39,9 @@ _RECEIPTS = (
 
 
 def upgrade() -> None:
-    """Move everything that was charged; totals of votes are not kept on.
+    """Move everything that was charged; drop totals of votes.
 
-    Of those nobody knows for how many votes of one person they hold.
+    Nobody knows how many votes of one person those totals apply to.
     """
     connection = op.get_bind()
     _make_tables()
