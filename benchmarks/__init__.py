@@ -1,4 +1,4 @@
-"""Measurements, as ratios to something plain on the same machine: `python -m benchmarks`."""
+"""Benchmarks, as ratios to a plain baseline on the same machine: `python -m benchmarks`."""
 
-# Before any module imports gRPC, which reads its environment once: Ostraka says what it is to write and take.
+# Before any module imports gRPC, which reads its environment variables once: importing ostraka sets them.
 import ostraka  # noqa: F401

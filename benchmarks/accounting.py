@@ -1,4 +1,4 @@
-"""What published runs cost, and how fast histograms are charged beside a straightforward loop over them."""
+"""Cost of published runs, and speed of charging histograms compared with a straightforward loop."""
 
 import math
 from functools import partial
@@ -13,13 +13,13 @@ from ostraka.common.privacy import ORDERS
 from ostraka.guardian.accounting import confident_rdp, gnmax_rdp
 from ostraka.guardian.noise import LATTICE, ExactNoise
 
-HISTOGRAMS = 20_000  # enough that a call's fixed part does not show
+HISTOGRAMS = 20_000  # enough that a call's fixed overhead is negligible
 CLASSES = 10  # MNIST's
 TEACHERS = 250  # MNIST's ensemble (Papernot et al. 2018)
 SIGMA = 40.0  # of MNIST's plan (Papernot et al. 2018)
-LOOPED = 500  # the loop takes 1 ms a histogram
+LOOPED = 500  # the loop takes 1 ms per histogram
 EXACT = 2_000  # an exact cost takes ten times as long as theorem6's
-EXACT_LOOPED = 5  # the loop takes seconds a histogram
+EXACT_LOOPED = 5  # the loop takes seconds per histogram
 CHECK = (200.0, 150.0)
 """Threshold and noise of a check."""
 
@@ -27,7 +27,7 @@ AT = np.array(ORDERS)[::3]
 
 
 def main() -> None:
-    """Print the cost of published runs, histograms a second next to a loop, and noise draws a second."""
+    """Print the cost of published runs, histograms per second next to a loop, and noise draws per second."""
     published.table()
     _theorem6()
     _exact()
@@ -57,7 +57,7 @@ def _exact() -> None:
 
 
 def _confident() -> None:
-    """Time what a unit's filter needs: one order, on the lattice that is released."""
+    """Time the work for a unit's filter: one order, on the lattice that is released."""
     votes = histograms(EXACT, concentration=1.0)
     answered = votes.max(axis=1) > CHECK[0]
     for how, labels in (("outcome", None), ("label", votes.argmax(axis=1))):
@@ -81,7 +81,7 @@ def histograms(count: int = HISTOGRAMS, concentration: float = 0.3) -> NDArray[n
 
 
 def loop(votes: NDArray[np.float64], sigma: float, orders: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return theorem6 of one histogram (k,), written down as Papernot et al. 2018 state it."""
+    """Return theorem6 of one histogram (k,), as Papernot et al. 2018 state it."""
     leader = int(votes.argmax())
     gaps = votes[leader] - np.delete(votes, leader)
     log_q = min(
@@ -105,7 +105,7 @@ def loop(votes: NDArray[np.float64], sigma: float, orders: NDArray[np.float64]) 
 
 
 def exact_loop(votes: NDArray[np.float64], sigma: float, orders: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the largest divergence of one histogram (k,) from every neighbour, one after the other."""
+    """Return the largest divergence of one histogram (k,) from every neighbour, in a loop over neighbours."""
     here = _probabilities(votes, sigma)
     rdp = np.zeros(len(orders))
     for a, b in np.argwhere(~np.eye(len(votes), dtype=bool)):

@@ -1,4 +1,4 @@
-"""What the base transfers of one batch of garbled circuits take, by points of a curve and by ML-KEM."""
+"""Cost of a batch's base oblivious transfers for garbled circuits, by elliptic curve and by ML-KEM."""
 
 import secrets
 import time
@@ -14,7 +14,7 @@ BINDING = bytes(32)
 
 
 def main() -> None:
-    """Print processor milliseconds of either side and all bytes, of each scheme."""
+    """Print processor milliseconds of each side and all bytes, for each scheme."""
     choices = np.random.default_rng(0).integers(0, 2, TRANSFERS, dtype=np.uint8)
     for name, scheme in SCHEMES.items():
         sender = scheme.sender(BINDING, secrets.token_bytes)

@@ -1,15 +1,15 @@
-"""Records of classes that lie apart: as many as wanted to train on, to ask about and to test with."""
+"""Records of well-separated classes, in any number, for training, queries and tests."""
 
 from pathlib import Path
 
 import numpy as np
 
-CLASSES = 10  # as many as the digits have, and
-FEATURES = 64  # as many as scikit-learn's digits have
+CLASSES = 10  # the digits have as many
+FEATURES = 64  # scikit-learn's digits have as many
 
 
 def write_blobs(file: Path, train: int, test: int) -> Path:
-    """Write `train` records of the parties and `test` of the querying party, float32, and return the file."""
+    """Write `train` records for the parties and `test` for the querying party, float32; return the file."""
     random = np.random.default_rng(0)
     count = train + test
     y = np.arange(count) % CLASSES

@@ -1,4 +1,4 @@
-"""Names of kept measures that tell under which settings they were measured."""
+"""Names of cached measurements that identify their settings."""
 
 import hashlib
 import json
@@ -7,6 +7,6 @@ from pydantic_core import to_jsonable_python
 
 
 def digest(*settings: object) -> str:
-    """Return eight hexadecimal digits of values, dataclasses and models; a function stands for its name."""
+    """Return eight hexadecimal digits for values, dataclasses and models; a function counts by its name."""
     plain = to_jsonable_python(settings, fallback=lambda function: function.__qualname__)
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]

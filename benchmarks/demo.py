@@ -1,7 +1,7 @@
-"""Where the processor seconds of the demo go: by step, and by what the processes do, imports apart.
+"""Processor seconds of the demo: by step, and by kind of process, imports separately.
 
-``python -m benchmarks.demo [SETTINGS]`` runs one simulation and prints both tables. Processor seconds are
-what a run costs, whatever else the machine does meanwhile. Linux alone.
+``python -m benchmarks.demo [SETTINGS]`` runs one simulation and prints both tables. Processor seconds measure
+a run's cost independently of the machine's other load. Linux only.
 """
 
 import resource
@@ -24,19 +24,19 @@ from ostraka.deploy.simulation.settings_file import load_settings
 
 DEMO = Path("examples/demo.toml")
 EVERY_S = 0.05
-PARENT = 1  # of /proc/PID/stat, counted after the name
+PARENT = 1  # in /proc/PID/stat, counted after the name
 OWN = slice(11, 13)
 ENDED = slice(13, 15)
 """Fields of /proc/PID/stat after the name: the parent, ticks of the process, ticks of its ended children."""
 
 
 class Watched:
-    """Starts processes as another does, and knows how many processor seconds each has taken.
+    """Starts processes through another function, and records how many processor seconds each has taken.
 
-    A process is looked at until it has ended, so its last `EVERY_S` seconds may not be seen.
+    Processes are polled until they have ended, so the last `EVERY_S` seconds may be missed.
 
     Attributes:
-        imported: seconds that the fork server took before it first forked.
+        imported: seconds that the fork server took before its first fork.
     """
 
     def __init__(self, start: Start) -> None:
@@ -49,7 +49,7 @@ class Watched:
     def __call__(
         self, arguments: Sequence[str], log: BinaryIO, environment: Mapping[str, str], *, entry: str = MAIN
     ) -> Process:
-        """Start a process, of the kind that its log's name says."""
+        """Start a process, whose kind is determined by its log's name."""
         process = self._start(arguments, log, environment, entry=entry)
         if self._forks_from is None:
             self._forks_from = int(_fields(process.pid)[PARENT])
@@ -58,18 +58,18 @@ class Watched:
         return process
 
     def look(self) -> None:
-        """Look at every process that was started."""
+        """Poll every process that was started."""
         for pid in list(self._kinds):
             self._seconds[pid] = _seconds(pid, OWN) or self._seconds.get(pid, 0.0)
 
     def total(self) -> float:
-        """Return the seconds so far of this process, of the fork server, and of all that it has forked."""
+        """Return the seconds so far of this process, of the fork server, and of all its forks."""
         forked = sum(_seconds(pid, OWN) for pid in list(self._kinds))
         server = self._forks_from
         return time.process_time() + forked + (_seconds(server, OWN, ENDED) if server is not None else 0.0)
 
     def by_kind(self) -> dict[str, tuple[int, float]]:
-        """Return how many processes there were of each kind, and their seconds in all."""
+        """Return the number of processes of each kind, and their total seconds."""
         seconds = Counter[str]()
         for pid, name in self._kinds.items():
             seconds[name] += self._seconds[pid]  # type: ignore[assignment]
@@ -77,7 +77,7 @@ class Watched:
 
 
 def kind(name: str) -> str:
-    """Return what a process does whose log has this name."""
+    """Return the kind of process that has a log with this name."""
     if name == "guardian":
         return "guardian serve"
     return "party train" if name.endswith("-train") else "party serve"
@@ -98,7 +98,7 @@ def _seconds(pid: int, *parts: slice) -> float:
 
 @contextmanager
 def watching(processes: Watched) -> Iterator[None]:
-    """Look at the processes all the time within the block."""
+    """Poll the processes continuously in the block."""
     over = threading.Event()
 
     def watch() -> None:
@@ -141,7 +141,7 @@ def run(settings: Path, folder: Path) -> tuple[dict[str, tuple[float, float]], d
 
 
 def main() -> None:
-    """Run the demo, or the settings that are named, and print where its seconds went."""
+    """Run the demo, or the given settings, and print where its seconds went."""
     settings = Path(sys.argv[1]) if len(sys.argv) > 1 else DEMO
     with tempfile.TemporaryDirectory() as folder:
         steps, kinds = run(settings, Path(folder) / "run")

@@ -1,4 +1,4 @@
-"""How far a budget goes, question by question, as a guardian charges it."""
+"""How many queries a budget pays for, one by one, as a guardian charges it."""
 
 import math
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Spent:
-    """What was asked before the next query might not have fitted.
+    """The queries asked before the next one might not fit.
 
     Attributes:
-        asked: queries, answered or not.
-        rdp: what their votes cost at the order.
-        worst: the same whatever the votes.
+        asked: number of queries, answered or not.
+        rdp: cost of their votes at the order.
+        worst: the same for any votes.
     """
 
     asked: int
@@ -33,15 +33,15 @@ class Spent:
 def spend(
     counts: Floats, passed: NDArray[np.bool_], mechanism: Confident, order: float, limit: float
 ) -> Spent:
-    """Asks queries in turn while each one's largest charge, over both outcomes of its check, still fits.
+    """Ask queries in order while each one's maximum charge, over both outcomes of its check, still fits.
 
-    That keeps a filter's promise (docs/accounting.md).
+    This preserves a filter's guarantee (docs/accounting.md).
 
     Args:
         counts: votes of each query (Q, classes).
         passed: queries (Q,) whose check passes.
-        mechanism: what answers.
-        order: at which they are charged.
+        mechanism: the mechanism.
+        order: the order of charges.
         limit: rdp that may be spent.
     """
     failing, passing = _both(counts, mechanism, order)
@@ -53,9 +53,9 @@ def spend(
 
 
 def _both(counts: Floats, mechanism: Confident, order: float) -> tuple[Floats, Floats]:
-    """Each query's charge (Q,) where its check fails and where it passes.
+    """Return each query's charge (Q,) if its check fails and if it passes.
 
-    Queries whose counts differ in the order of classes alone cost the same, and are charged once.
+    Queries whose counts differ only in the order of classes cost the same, and are computed once.
     """
     kinds, kind = np.unique(np.sort(counts, axis=1), axis=0, return_inverse=True)
     failing, passing = (_charges(kinds, mechanism, order, given) for given in (False, True))

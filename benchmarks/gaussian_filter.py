@@ -1,4 +1,5 @@
-"""What a Gaussian filter pays for beside the best Renyi order: budgets, and trainings under `dp_ttac`."""
+"""What a Gaussian filter pays for compared with the best Renyi order: budgets, and trainings with
+`dp_ttac`."""
 
 import math
 
@@ -9,15 +10,15 @@ from ostraka.common.privacy.filters import GAUSSIAN
 from ostraka.common.privacy.gaussian import gaussian_budget
 
 DELTA = 1e-5
-"""That of the pages whose trainings are compared."""
+"""The delta of the pages whose trainings are compared."""
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 20.0)
 TRAININGS = ((20, 10.0, 650), (29, 23.5, 7674))
-"""Rounds, noise in radii and parameters: of docs/training.md on digits and of docs/heterogeneity.md."""
+"""Rounds, noise in radii and parameters: from docs/training.md on digits and from docs/heterogeneity.md."""
 CLASSES = 10
-"""Of trainings, whose cost does not depend on them, and of votes."""
+"""Of trainings, whose cost does not depend on it, and of votes."""
 SIGMAS = (0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 20.0, 40.0)
 BUDGETS = (1.0, 4.0, 8.0, 20.0, 100.0)
-"""With these sigmas, from votes that are hardly hidden to public records."""
+"""With these sigmas, from hardly hidden votes to public records."""
 
 
 def main() -> None:

@@ -1,4 +1,5 @@
-"""Where people get the benchmarks' data, and whether theirs are the same: `python -m benchmarks.get_data`."""
+"""Where to get the benchmarks' data, and whether local files are the same: `python -m
+benchmarks.get_data`."""
 
 import hashlib
 from collections.abc import Iterator
@@ -25,8 +26,8 @@ class DataSet:
 
     Attributes:
         file: its name there.
-        sha256: digest of the file that published numbers were measured on.
-        source: where people get what it is made of.
+        sha256: digest of the file used for published numbers.
+        source: where to get the original data.
         holds: its arrays.
     """
 
@@ -36,7 +37,7 @@ class DataSet:
     holds: str
 
     def state(self, folder: Path) -> str:
-        """Say whether the file is there, and the same."""
+        """Return whether the file exists, and is the same."""
         path = folder / self.file
         if not path.is_file():
             return MISSING

@@ -1,4 +1,4 @@
-"""How fast batches are charged, how that grows with units and with history, and what an old ledger takes."""
+"""Speed of charging batches, its growth with units and with history, and an old ledger's speed."""
 
 import argparse
 import secrets
@@ -20,17 +20,17 @@ from ostraka.guardian.ledger.sessions import batches, releases, session_opening
 from ostraka.guardian.ledger.units import balances, budgets
 from ostraka.protos.ostraka.v1 import common_pb2
 
-QUERIES = 1_000  # of a batch; how many changes no time
-COST = 1_000  # any amount: that it is added is what takes time
+QUERIES = 1_000  # per batch; their number does not affect the time
+COST = 1_000  # any amount: adding it takes the time
 UNITS = (10, 500, 5_000)
-BATCHES = 30  # of which each is timed; the last ones are compared with the first
-HISTORY = 1_000  # charges before them, so that no ledger is empty
+BATCHES = 30  # each is timed; the last ones are compared with the first
+HISTORY = 1_000  # charges before them, so the ledger is not empty
 Place = Callable[[str], Path | str]
 
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of opening and of releasing each batch."""
+    """Seconds for opening and for releasing each batch."""
 
     units: int
     opening: Sequence[float]
@@ -38,11 +38,11 @@ class Times:
 
     @property
     def whole(self) -> np.ndarray:
-        """Seconds of both."""
+        """The seconds for both."""
         return np.add(self.opening, self.releasing)
 
     def row(self, backend: str) -> dict[str, float | str]:
-        """Return what is reported."""
+        """Return the reported figures."""
         return {
             "backend": backend,
             "units": self.units,
@@ -85,7 +85,7 @@ def _tell(row: dict[str, float | str]) -> None:
 
 
 def _history(where: Path | str) -> float:
-    """How the median batch after HISTORY batches compares with the median one at first."""
+    """Return the ratio of the median batch time after HISTORY batches to that at the start."""
     times = _measure(where, 50, HISTORY + 2 * BATCHES).whole
     return float(np.median(times[-BATCHES:]) / np.median(times[:BATCHES]))
 

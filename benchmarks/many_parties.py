@@ -1,8 +1,8 @@
-"""100,000 light parties at regional relays, simulated beside arithmetic: `python -m benchmarks.many_parties`.
+"""100,000 light parties at regional relays, simulated and calculated: `python -m benchmarks.many_parties`.
 
-A discrete-event simulation: nothing runs but a queue of events. What a step takes of a processor was measured
-(docs/relay.md, docs/scale.md); how slow networks and parties are is assumed, and said in `Costs`.
-docs/many-parties.md has what it is for.
+A discrete-event simulation: only a queue of events runs. The processor time of each step was measured
+(docs/relay.md, docs/scale.md); the delays of networks and parties are assumed, see `Costs`.
+docs/many-parties.md has the purpose.
 """
 
 import heapq
@@ -24,32 +24,33 @@ from ostraka.common.console.cli import run
 from ostraka.common.relay.agent import PAUSES_S
 from ostraka.common.relay.dialling import TIMEOUT_S
 
-PARTIES = 100_000  # of the federation that docs/many-parties.md is about
+PARTIES = 100_000  # in the federation of docs/many-parties.md
 RELAYS = 25  # 4,000 sites each
 STORMS = (500, 1000, 2000, 4000)  # sites at a relay; one takes 4,096
-COHORTS = (500, 1000, 2000, 5000)  # parties that one batch asks
+COHORTS = (500, 1000, 2000, 5000)  # parties that are asked in one batch
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What a step takes, in seconds of a processor and bytes.
+    """Cost of steps, in processor seconds and bytes.
 
     Attributes:
-        attach_s: of the relay for a site that attaches; measured.
-        connection_s: of the relay for a caller's new connection; measured.
-        relayed_byte_s: of the relay for a byte that it carries; measured.
-        relay_bytes: of an idle relay's memory, measured; `site_bytes` of each attached site, and of each
-            connection under way.
-        ask_s: of the querying party for each party of a batch; measured.
-        share_s: of the guardian for a share on a new connection; measured.
-        release_s: of the guardian for each party of a batch besides: tickets, the tally; measured.
-        asked_bytes: of a question with 200 records of 64 features; `share_bytes` of a share of 10 classes.
-        network_s: of the round trips of a new connection by a relay, six of 40 ms; assumed.
-        answer_s: median of what a party takes to answer; assumed.
-        spread: of its logarithm, so that one in 40 takes seven times the median; assumed.
-        missing: part of the parties that do not answer; assumed.
-        quorum: part of the parties that is waited for.
-        freeze_s: what a batch waits in any case, the policy's default, and 10 ms more for each party.
+        attach_s: of the relay per attaching site; measured.
+        connection_s: of the relay per new connection of a caller; measured.
+        relayed_byte_s: of the relay per byte that it forwards; measured.
+        relay_bytes: memory of an idle relay, measured.
+        site_bytes: memory per attached site, and per open connection, measured.
+        ask_s: of the querying party per party of a batch; measured.
+        share_s: of the guardian per share on a new connection; measured.
+        release_s: of the guardian per party of a batch for everything else: tickets, the tally; measured.
+        asked_bytes: of a question with 200 records of 64 features.
+        share_bytes: of a share of 10 classes.
+        network_s: round trips of a new connection through a relay, six of 40 ms; assumed.
+        answer_s: median time of a party's answer; assumed.
+        spread: of its logarithm: one in 40 takes seven times the median; assumed.
+        missing: fraction of the parties that do not answer; assumed.
+        quorum: fraction of the parties that must answer.
+        freeze_s: minimum wait of a batch, the policy's default, plus 10 ms per party.
     """
 
     attach_s: float = 0.0017
@@ -75,7 +76,7 @@ class Events:
     """A clock that jumps from one event to the next.
 
     Attributes:
-        now: seconds since the beginning.
+        now: seconds since the start.
     """
 
     now: float = 0.0
@@ -83,12 +84,12 @@ class Events:
     _added: int = 0
 
     def at(self, time_s: float, act: Callable[[], None]) -> None:
-        """Have something done at a time; what is due at the same time is done in the order of the calls."""
+        """Schedule an action; actions at the same time run in the order of the calls."""
         heapq.heappush(self._due, (time_s, self._added, act))
         self._added += 1
 
     def run(self) -> None:
-        """Do all that is due, and what that leads to."""
+        """Run all scheduled actions, and those that they schedule."""
         while self._due:
             self.now, _, act = heapq.heappop(self._due)
             act()
@@ -99,9 +100,9 @@ class Core:
     """A processor that does one thing after the other.
 
     Attributes:
-        events: whose clock it goes by.
+        events: the clock.
         busy_s: seconds that it worked.
-        free_s: when all that it was given is done.
+        free_s: when its work is done.
     """
 
     events: Events
@@ -109,7 +110,7 @@ class Core:
     free_s: float = 0.0
 
     def do(self, work_s: float, then: Callable[[], None]) -> float:
-        """Do something after all that waits, and `then`; return when that will be."""
+        """Do something after all waiting work, then call `then`; return when that will be."""
         self.free_s = max(self.free_s, self.events.now) + work_s
         self.busy_s += work_s
         self.events.at(self.free_s, then)
@@ -118,11 +119,12 @@ class Core:
 
 @dataclass(frozen=True)
 class Storm:
-    """All sites of a relay come back after it was down.
+    """All sites of a relay reconnect after it was down.
 
     Attributes:
-        half_s: seconds after its return when half were attached; `all_s` when all were.
-        tries: attempts that the relay saw, those included that gave up meanwhile.
+        half_s: seconds after its restart until half were attached.
+        all_s: seconds until all were.
+        tries: attempts that the relay saw, including those that were given up meanwhile.
     """
 
     half_s: float
@@ -131,7 +133,7 @@ class Storm:
 
 
 def simulate_storm(sites: int, down_s: float, seed: int, costs: Costs = Costs()) -> Storm:
-    """Restart a relay: sites try after pauses that double, and give an attempt up after `TIMEOUT_S`."""
+    """Restart a relay: sites retry after doubling pauses, and give an attempt up after `TIMEOUT_S`."""
     drawn = np.random.default_rng(seed)
     events = Events()
     relay = Core(events)
@@ -149,7 +151,7 @@ def simulate_storm(sites: int, down_s: float, seed: int, costs: Costs = Costs())
             return
         tries += 1
         began = events.now
-        # The relay learns only while it works on an attempt that its site has given it up.
+        # The relay only notices that a site has given up while it works on the attempt.
         done = relay.do(costs.attach_s, lambda: None)
         if done - began <= TIMEOUT_S:
             attached.append(done - down_s)
@@ -168,14 +170,14 @@ class Batch:
     """One batch of a cohort.
 
     Attributes:
-        quorum_s: seconds until as many shares were at the guardian as are waited for.
-        end_s: until the batch is released.
-        late: parties that were left out though they answered.
+        quorum_s: seconds until enough shares were at the guardian.
+        end_s: seconds until the batch is released.
+        late: number of parties that were left out although they answered.
         guardian_s: processor seconds of the guardian.
-        relay_s: those of the busiest relay.
-        connections: under way at once at the busiest relay, at most.
+        relay_s: processor seconds of the busiest relay.
+        connections: maximum number of open connections at the busiest relay.
         relay_mb: memory of that relay, with all its sites attached.
-        relay_bytes: that the busiest relay carried.
+        relay_bytes: bytes that the busiest relay forwarded.
     """
 
     quorum_s: float
@@ -189,7 +191,7 @@ class Batch:
 
 
 def simulate_batch(cohort: int, seed: int, costs: Costs = Costs()) -> Batch:
-    """Ask a cohort that was drawn from all parties, by their relays, until its batch is released."""
+    """Ask a random cohort of all parties through their relays, until its batch is released."""
     drawn = np.random.default_rng(seed)
     events = Events()
     querier = Core(events)
@@ -245,12 +247,12 @@ def simulate_batch(cohort: int, seed: int, costs: Costs = Costs()) -> Batch:
 
 
 def predict_storm(sites: int, costs: Costs = Costs()) -> float:
-    """Return by arithmetic when all sites of a relay are back: its work, or the longest pause."""
+    """Calculate when all sites of a relay are back: its work, or the longest pause."""
     return max(sites * costs.attach_s, PAUSES_S[1])
 
 
 def predict_quorum(cohort: int, costs: Costs = Costs()) -> float:
-    """Return by arithmetic when a quorum is in: the slowest of the three cores' work, and one answer."""
+    """Calculate when a quorum is in: the slowest of the three cores' work, and one answer."""
     relay_s = 2 * costs.connection_s + (costs.asked_bytes + costs.share_bytes) * costs.relayed_byte_s
     part = costs.quorum * cohort
     cores_s = max(cohort * costs.ask_s, part * costs.share_s, part / RELAYS * relay_s)
@@ -302,7 +304,7 @@ def main(
 
 
 def draw_times(storms: dict[int, Storm], batches: dict[int, Batch], target: Path) -> None:
-    """Draw what was simulated, and arithmetic beside it; write an image."""
+    """Draw the simulations and the calculations; write an image."""
     figure = Figure(figsize=(9, 3.5), layout="constrained")
     left, right = figure.subplots(1, 2)
     left.plot(list(storms), [one.all_s for one in storms.values()], "o", label="simulated")

@@ -1,4 +1,4 @@
-"""How fast privacy noise is drawn, by Ostraka's sampler and by OpenDP's, at release and ahead of it."""
+"""Speed of drawing privacy noise, by Ostraka's sampler and by OpenDP's, at release and in advance."""
 
 import threading
 import time
@@ -15,16 +15,16 @@ from ostraka.guardian.noise.opendp_noise import OpenDpNoise
 
 SIGMA = 40.0  # of MNIST's plan (Papernot et al. 2018)
 NARROW = 2.5 * LATTICE  # a few lattice steps: other numbers, the same work
-WORST = 1.01 * 2**6  # just above a power of two, where the fewest candidates are taken for Laplace noise
+WORST = 1.01 * 2**6  # just above a power of two, where the fewest candidates are accepted for Laplace noise
 DRAWS = {"Ostraka": 300_000, "OpenDP": 20_000}
-"""So many that a call's fixed part does not show."""
+"""Enough draws that a call's fixed overhead is negligible."""
 WHILE_TEACHERS_VOTE_S = 1.0
 BATCH = [Draw("gaussian", SIGMA, (256,)), Draw("gaussian", SIGMA, (256, 10))]
 Sampler = Callable[[float, tuple[int, ...]], NDArray[np.int64]]
 
 
 def main() -> None:
-    """Print draws a second of one core's processor time, and how long a release waits for prepared noise."""
+    """Print draws per second of one core, and how long a release waits for prepared noise."""
     ours = ExactNoise()
     opendp = OpenDpNoise()
     for scale in (SIGMA, WORST, NARROW):

@@ -1,7 +1,7 @@
-"""Queries a second of sessions whose guardian draws from OpenDP, and from Ostraka's sampler, in turns.
+"""Queries per second of sessions whose guardian uses OpenDP or Ostraka's sampler, alternately.
 
 Ten parties with one linear teacher each, batches of 1,000, one and two open at a time. A batch is released at
-the end of the slot in which its noise is drawn at the earliest.
+the earliest at the end of the slot in which its noise is drawn.
 """
 
 import tempfile
@@ -18,9 +18,9 @@ from ostraka.common.config import NoiseName
 from ostraka.services.encrypted.head_processes import cores
 
 BATCH = 1000
-"""Queries released together: drawing for so many took most of a batch with OpenDP."""
+"""Queries released together: with OpenDP, drawing noise for this many took most of a batch's time."""
 QUERIES = 6000
-"""Six batches, so that the first, which nothing hides, hardly counts."""
+"""Six batches, so the first, which overlaps with nothing, hardly counts."""
 SOURCES: tuple[NoiseName, ...] = ("opendp", "ostraka")
 
 

@@ -1,4 +1,4 @@
-"""A guardian's site with the ledger of ten years: many charges, written in bulk, that verify."""
+"""A guardian's site with a ten-year-old ledger: many valid charges, written in bulk."""
 
 import json
 import secrets
@@ -40,11 +40,11 @@ from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 FEDERATION = "decade"
 YEARS = 10  # a decade
 YEAR_S = 365.25 * 24 * 3600
-PARTIES = 100  # as docs/operator.md says of this ledger
+PARTIES = 100  # as in docs/operator.md
 QUERIES = 200  # of a batch
 BATCHES_OF_SESSION = 30  # charges of a unit in one session
 COST = 10**9  # in AMOUNT_UNIT; budgets have room for ten years of it
-ON_VOTES = 10**8  # less than `COST`, as costs of votes are
+ON_VOTES = 10**8  # less than `COST`, like data-dependent costs
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ class OldSite:
 
     @property
     def ledger(self) -> Path:
-        """Its file."""
+        """The ledger's file."""
         return self.guardian / LEDGER_FILE
 
     def administrator(self, address: str) -> Path:
-        """Return the folder of the administrator, whose guardian is at `address`."""
+        """Return the administrator's folder, for a guardian at `address`."""
         folder = self.root / "ops"
         write_site(
             SiteConfig(
@@ -79,7 +79,7 @@ class OldSite:
 
 
 def make(root: Path, count: int) -> OldSite:
-    """Make a site whose ledger has `count` charges or a few more, of the last ten years."""
+    """Make a site whose ledger has at least `count` charges from the last ten years."""
     begin = time.time() - YEARS * YEAR_S
     clock = ManualClock(begin)
     days = (YEARS + 1) * YEAR_S / 86400
@@ -110,7 +110,7 @@ def make(root: Path, count: int) -> OldSite:
 
 
 class _Filling:
-    """Rows as the ledger's functions write them, many at a time."""
+    """Writes rows as the ledger's functions do, many at a time."""
 
     def __init__(
         self, connection: Connection, credentials: Credentials, cipher: Cipher, keys: list[UnitKey]
@@ -130,7 +130,7 @@ class _Filling:
         self.batch = 0
 
     def fill(self, count: int, begin: float) -> None:
-        """Write `count` batches in sessions one after the other, from `begin` (unix seconds) until now."""
+        """Write `count` batches in consecutive sessions, from `begin` (unix seconds) until now."""
         step = YEARS * YEAR_S * 1000 / (count + 1)
         while self.batch < count:
             now_ms = int(begin * 1000 + step * (self.batch + 0.5))

@@ -1,4 +1,4 @@
-"""How long start, verification, pages and changes of a guardian take whose ledger is ten years old."""
+"""Time of start, verification, pages and changes of a guardian with a ten-year-old ledger."""
 
 import secrets
 import tempfile
@@ -29,12 +29,12 @@ from ostraka.guardian.serving.server import running
 from ostraka.protos.ostraka.v1 import admin_pb2
 from ostraka.protos.ostraka.v1.admin_pb2_grpc import AdminStub
 
-BATCHES = 20  # of which medians and longest waits are told
+BATCHES = 20  # for medians and maximum waits
 
 
 @dataclass
 class Figures:
-    """Seconds by what they were taken for, told as they are found."""
+    """Seconds by what was timed, printed as they are measured."""
 
     charges: int
     seconds: dict[str, float] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Figures:
         self.note(what, time.perf_counter() - start)
 
     def note(self, what: str, seconds: float) -> None:
-        """Keep a figure and tell it."""
+        """Store a figure and print it."""
         self.seconds[what] = seconds
         print(f"ledger of {self.charges:,} charges: {what} {seconds:.3f} s", flush=True)
 
@@ -72,7 +72,7 @@ def measure(count: int) -> dict[str, float | str]:
 
 @contextmanager
 def _start(site: OldSite, figures: Figures, what: str) -> Iterator[tuple[str, CollectorRegistry]]:
-    """Run the guardian, and note how long it takes until it serves."""
+    """Run the guardian, and measure how long it takes until it serves."""
     start = time.perf_counter()
     registry = CollectorRegistry()
     with running(site.guardian, registry=registry) as address:
@@ -81,7 +81,7 @@ def _start(site: OldSite, figures: Figures, what: str) -> Iterator[tuple[str, Co
 
 
 def _read(admin: Path, session_id: str, figures: Figures) -> None:
-    """Time what administrators look at."""
+    """Time the administrators' reads."""
     of_session = admin_pb2.ListChargesRequest(session_id=session_id)
     shown = admin_pb2.ShowSessionRequest(session_id=session_id)
 
@@ -107,12 +107,12 @@ def _read(admin: Path, session_id: str, figures: Figures) -> None:
 
 @dataclass(frozen=True)
 class _ChargesSince:
-    """Reads charges from a time on (unix milliseconds)."""
+    """Reads charges from a time (unix milliseconds)."""
 
     begin: int
 
     def __call__(self, stub: AdminStub) -> float:
-        """Return the longest time before the first message or between two of them, in seconds."""
+        """Return the longest wait for the first or the next message, in seconds."""
         longest = 0.0
         before = time.perf_counter()
         for _ in stub.ListCharges(admin_pb2.ListChargesRequest(from_unix_ms=self.begin)):
@@ -136,7 +136,7 @@ def _browse(admin: Path, session_id: str, figures: Figures) -> None:
 
 
 def _archive(site: OldSite, figures: Figures) -> None:
-    """Time an archive of all years, verified as it is made, then again alone, and with the ledger."""
+    """Time an archive of all years: made and verified, verified alone, and verified with the ledger."""
     path = site.root / "archive.jsonl.gz"
     ca = site.guardian / CA_CERT
     today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
@@ -147,7 +147,7 @@ def _archive(site: OldSite, figures: Figures) -> None:
 
 
 def _change(site: OldSite, figures: Figures) -> None:
-    """Time transactions of all units."""
+    """Time transactions that change all units."""
     keys = [UnitKey(f"party-{number:03d}", "all", "record") for number in range(PARTIES)]
     with open_guardian_ledger(site.guardian, site.credentials, SystemClock()) as ledger:
         lower = BudgetTerms(9e8, 1e-5, 8.0, "worst_case")

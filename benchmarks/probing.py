@@ -1,9 +1,9 @@
-"""How many own records show a party that votes badly, and at which epsilon: `python -m benchmarks.probing`.
+"""How many own records find a party that votes badly, and at which epsilon: `python -m benchmarks.probing`.
 
-Ten teachers a party, ten classes. All teachers are right on a record with the same chance, drawn from a beta
-distribution of mean 0.85; half of those that are wrong name the same class. Every group is asked records of
-its own, so that how many answers agree is binomial; the chances come from `RECORDS` simulated records, noise
-included.
+Ten teachers per party, ten classes. All teachers are right on a record with the same chance, drawn from a
+beta distribution with mean 0.85; half of the wrong ones name the same class. Every group is asked different
+records, so the number of answers that agree is binomial; the chances come from `RECORDS` simulated records,
+including noise.
 """
 
 from collections.abc import Callable
@@ -23,27 +23,27 @@ from ostraka.common.privacy import ORDERS, epsilon
 
 CLASSES = 10  # the digits'
 TEACHERS = 10  # of each party
-ACCURACY = 0.85  # of a good party's teachers, in the mean
-WEAK = 0.6  # of a weak party's, so near that it is hard to tell apart
-SPREAD = 4.0  # of the beta distribution: its parameters' sum, so that records differ
+ACCURACY = 0.85  # mean of a good party's teachers
+WEAK = 0.6  # of a weak party's, so close that it is hard to distinguish
+SPREAD = 4.0  # sum of the beta distribution's parameters, so records differ
 TARGET = 1  # the class that a party of kind `target` never names
-RECORDS = 10_000  # simulated: the chances' deviation is below 0.005
-TRIALS = 100  # of a whole probe: the share found has a deviation of at most 0.05
-DELTA = 1e-5  # of all benchmarks where no paper says one
-POWER = 0.9  # share of bad parties that is to be found, as is usual in tests
+RECORDS = 10_000  # simulated: the deviation of chances is below 0.005
+TRIALS = 100  # of a whole probe: the measured share has a deviation of at most 0.05
+DELTA = 1e-5  # of all benchmarks if the paper states none
+POWER = 0.9  # share of bad parties to find, as is usual in tests
 SIZES = (20, 40, 60, 80, 120, 160, 240, 320)
 WHOLE_SIZES = (*SIZES, 640, 1280)
 FEDERATIONS = ((5, 7.0), (10, 10.0), (50, 40.0))
-"""Parties, and the noise that they usually answer with."""
+"""Parties, and their usual noise."""
 GROUPS = ((5, 2, 7.0), (10, 2, 10.0), (50, 2, 10.0), (50, 8, 40.0))
-"""Parties, those of a group, and noise."""
+"""Parties, size of a group, and noise."""
 KINDS = ("fixed", "random", "weak", "target")
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 def main() -> None:
-    """Print what all parties, all but one, and groups need for each kind of bad party."""
+    """Print the records needed for each kind of bad party: by all parties, all except one, and groups."""
     table = Table(
         "parties", "sigma", "asked", "bad", "agree", "with it", "records", "found", "wrong", "epsilon"
     )
@@ -87,13 +87,13 @@ def _row(
 
 
 def first(power: Callable[[int], float], sizes: tuple[int, ...]) -> int:
-    """Return the least of `sizes` that finds bad parties, the largest where none is enough."""
+    """Return the smallest of `sizes` that finds bad parties, the largest if none is enough."""
     most = sizes[-1]
     return most if power(most) < POWER else next(n for n in sizes if power(n) >= POWER)
 
 
 def power_of_rate(parties: int, sigma: float, kind: str, n: int) -> tuple[float, None]:
-    """Chance to see one bad party by the agreement of all, if that of good ones were known exactly."""
+    """Return the chance to find one bad party by the agreement of all, if that of good ones were known."""
     good, bad = (chances(parties, count, kind, sigma)[0] for count in (0, 1))
     limit = binom.ppf(LEVEL, n, good)
     limit -= binom.cdf(limit, n, good) > LEVEL
@@ -101,7 +101,7 @@ def power_of_rate(parties: int, sigma: float, kind: str, n: int) -> tuple[float,
 
 
 def power_of_mcnemar(parties: int, sigma: float, kind: str, n: int) -> tuple[float, None]:
-    """Chance that McNemar's exact test shows the bad party: the same records, of all and without each."""
+    """Return the chance that McNemar's exact test finds the bad party: same records, all and without each."""
     _, lost, won = chances(parties, 1, kind, sigma)
     drawn = np.random.default_rng(3).multinomial(n, [lost, won, 1 - lost - won], size=TRIALS)
     p = binom.sf(drawn[:, 0] - 1, drawn[:, :2].sum(axis=1), 0.5)
@@ -109,10 +109,10 @@ def power_of_mcnemar(parties: int, sigma: float, kind: str, n: int) -> tuple[flo
 
 
 class Groups:
-    """Neighbours on a circle with `bad` parties anywhere, the same places whatever they are asked."""
+    """Neighbours on a circle with `bad` parties anywhere, the same positions for every number of records."""
 
     def __init__(self, parties: int, size: int, sigma: float, kind: str, bad: int) -> None:
-        """Draw who is bad in each trial."""
+        """Draw the bad parties in each trial."""
         rng = np.random.default_rng(2)
         self._members = circle(parties, size)
         self._bad = np.zeros((TRIALS, parties), np.bool_)
@@ -122,7 +122,8 @@ class Groups:
         self._chances = np.array(each)[self._bad @ self._members.T.astype(np.int64)]
 
     def measure(self, n: int) -> tuple[float, float]:
-        """Return the share of bad parties that n records a group find, and of trials with a wrong one."""
+        """Return the share of bad parties found by n records per group, and of trials with a false
+        positive."""
         agreed = np.random.default_rng(3).binomial(n, self._chances)
         p = p_values(agreed, np.full_like(agreed, n), self._members)
         found = to_blame(p, self._members)
@@ -133,9 +134,9 @@ class Groups:
 
 @cache
 def chances(size: int, bad: int, kind: str, sigma: float) -> tuple[float, float, float]:
-    """Return how often `size` parties agree with the label of a record, `bad` of them voting badly.
+    """Return how often `size` parties agree with the label of a record, if `bad` of them vote badly.
 
-    With one bad, also how often they do not agree and would without it, and the other way round.
+    With one bad party, also how often they disagree but would agree without it, and vice versa.
     """
     rng = np.random.default_rng(1)
     y, good = records(rng)
@@ -146,7 +147,7 @@ def chances(size: int, bad: int, kind: str, sigma: float) -> tuple[float, float,
 
 
 def records(rng: np.random.Generator, accuracy: float = ACCURACY) -> tuple[Ints, Floats]:
-    """Return classes of records (R,), and with which chance a teacher votes for each class (R, classes)."""
+    """Return classes of records (R,), and a teacher's probability to vote for each class (R, classes)."""
     rows = np.arange(RECORDS)
     y = rng.integers(CLASSES, size=RECORDS)
     right = rng.beta(SPREAD * accuracy, SPREAD * (1 - accuracy), size=RECORDS)

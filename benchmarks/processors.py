@@ -14,7 +14,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @contextmanager
 def processor_seconds(children: Mapping[str, Child], seconds: dict[str, float]) -> Iterator[None]:
-    """Write the processor time that each child, and this process, spends in a block into `seconds`."""
+    """Write the processor time that each child, and this process, uses in a block into `seconds`."""
     before = {site: _so_far(child) for site, child in children.items()}
     own = time.process_time()
     yield
@@ -23,6 +23,6 @@ def processor_seconds(children: Mapping[str, Child], seconds: dict[str, float]) 
 
 
 def _so_far(child: Child) -> float:
-    """Processor time of a process so far, of all its threads; Linux alone."""
+    """Return the processor time of a process so far, of all its threads; Linux only."""
     fields = Path(f"/proc/{child.process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS

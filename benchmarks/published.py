@@ -14,12 +14,12 @@ from ostraka.guardian.accounting import confident_rdp
 from ostraka.guardian.accounting.numerics.arguments import Bound, Floats
 
 DATA = Path(os.environ.get("OSTRAKA_BENCHMARK_DATA") or Path(__file__).parents[2] / "shared" / "data")
-"""The data folder: beside the checkout, or where the variable says."""
+"""The data folder: beside the checkout, or the variable's value."""
 AT = np.array([order for order in ORDERS if order <= 32])
 NEAR = 6
-"""Orders on either side of the best one by outcome at which charges by label are computed."""
+"""Number of orders on either side of the best one for which charges by label are computed."""
 FIXED = (2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0)
-"""Orders that are fixed before the first answer; the best is picked afterwards, and paid for in delta."""
+"""Orders that are fixed before the first answer; choosing the best afterwards costs delta."""
 RUNS = {"MNIST": 0, "MNIST, other noise": 1, "SVHN": 3}
 COLUMNS = (
     "papers' worst case",
@@ -32,7 +32,7 @@ COLUMNS = (
 
 
 def table() -> None:
-    """Print a row for each run, or that the published votes are not there."""
+    """Print a row for each run, or that the published votes are missing."""
     path = DATA / "golden_pate.json"
     if not path.exists():
         print("accounting of published runs: skipped, ../shared/data lies not beside the checkout")
@@ -53,7 +53,7 @@ def _print(label: str, costs: list[float]) -> None:
 
 
 def data_dependent_cost(run: dict[str, Any]) -> list[float]:
-    """Return what the charges promise (docs/accounting.md, "Costs that follow answers"), in that order."""
+    """Return what the charges guarantee (docs/accounting.md, "Costs that follow answers"), in that order."""
     orders = np.array(FIXED)
     share = run["delta"] / len(orders)
     exact = _rdp(run, "exact", orders)
@@ -66,9 +66,10 @@ def data_dependent_cost(run: dict[str, Any]) -> list[float]:
 
 
 def epsilons(run: dict[str, Any]) -> list[float]:
-    """Return the costs of a run, in the order of COLUMNS, each at the best order, picked as the papers do.
+    """Return the costs of a run, in the order of COLUMNS, each at the best order, chosen as in the papers.
 
-    Nothing is paid for that, though charges follow answers: they compare bounds, and promise nothing.
+    The choice is not paid for, although charges depend on answers: these compare bounds, and guarantee
+    nothing.
     """
     worst, theorem6, exact = (_rdp(run, bound) for bound in ("worst_case", "theorem6", "exact"))
     classic = float((theorem6 + math.log(1 / run["delta"]) / (AT - 1)).min())
@@ -85,7 +86,7 @@ def _epsilon(rdp: Floats, orders: Floats, delta: float) -> float:
 
 
 def _worst_case_cost(run: dict[str, Any], orders: Floats = AT) -> Floats:
-    """Return what the ledger charges at worst, at each order: a check a query, an argmax an answer."""
+    """Return the ledger's worst-case charge, at each order: a check per query, an argmax per answer."""
     mechanism = Confident(sigma1=run["sigma1"], sigma2=run["sigma2"], threshold=run["T"])
     costs = [mechanism.worst_case(order, classes=10) for order in orders.tolist()]
     return np.array([run["n_queries"] * cost.check + len(run["answered"]) * cost.answer for cost in costs])

@@ -1,9 +1,9 @@
-"""What publishing a theorem6 epsilon costs by smooth sensitivity: `python -m benchmarks.publishing`.
+"""Cost of publishing a theorem6 epsilon by smooth sensitivity: `python -m benchmarks.publishing`.
 
-On the published votes of Papernot et al. 2018, and on a stand-in for the 5,000 teachers of its Glyph run,
-whose votes were not published: MNIST's histograms twenty times as high, under Glyph's parameters; of LNMax on
-the same histograms, and of Binary, tau and Powerset on votes of models of yeast's records.
-Orders and noise follow from public values alone.
+On the published votes of Papernot et al. 2018. Also on a substitute for the 5,000 teachers of its Glyph run,
+whose votes were not published: MNIST's histograms twenty times as high, with Glyph's parameters. Also for
+LNMax on the same histograms, and for Binary, tau and Powerset on votes of models of yeast's records. Orders
+and noise depend only on public values.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from ostraka.guardian.mechanisms.charge import vote_total
 _KIND = bytes(16)
 CACHE = Path("runs/dependencies")
 QUERIES = 40  # as many as epsilon 8 pays for on these votes by exact costs (docs/dependencies.md)
-TAU = 1.5  # of ballots whose mean has four labels of yeast's 14
-SETS = 5  # labels of Powerset, as many as the paper has where it measures it
+TAU = 1.5  # for ballots with a mean of four of yeast's 14 labels
+SETS = 5  # labels of Powerset, as many as in the paper's measurement
 _COLUMNS = (
     "run",
     "order",
@@ -51,7 +51,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class Run:
-    """A run: sums (Q, width) of queries and which answers were given (Q, m), how many teachers, delta."""
+    """A run: sums (Q, width) of queries and which answers were given (Q, m), number of teachers, delta."""
 
     name: str
     mechanism: Mechanism
@@ -62,7 +62,7 @@ class Run:
 
     @property
     def classes(self) -> int:
-        """Classes, or labels where every label is answered."""
+        """Number of classes, or of labels if every label is answered."""
         answers = self.answered.shape[1]
         width: int = self.votes.shape[1]
         return answers if self.mechanism.multi_label else width
@@ -70,17 +70,16 @@ class Run:
 
 @dataclass(frozen=True)
 class Published:
-    """Epsilons of a run at an order that is chosen by its worst case, and charges in rdp.
+    """Epsilons of a run at an order chosen by its worst case, and charges in rdp.
 
     Attributes:
         order: the order.
-        worst: what it costs at worst.
-        theorem6: by its votes, not to be published.
-        mean: as published, in the mean, with the charge; `deviation` is that of the noise.
-        deviation: see `mean`.
-        charge: what publishing costs.
-        paper: what it would cost with the paper's noise, whose width follows from the votes and so tells of
-            them.
+        worst: worst-case cost.
+        theorem6: cost for its votes, not to be published.
+        mean: mean of the published value, including the charge.
+        deviation: the noise's deviation.
+        charge: cost of publishing.
+        paper: cost with the paper's noise, whose width depends on the votes and so reveals them.
         paper_deviation: the deviation of that noise.
     """
 
@@ -95,7 +94,7 @@ class Published:
 
 
 def main() -> None:
-    """Print a row for each run, or that the published votes are not there."""
+    """Print a row for each run, or that the published votes are missing."""
     if not (DATA / "golden_pate.json").exists():
         print("publishing of published runs: skipped, ../shared/data lies not beside the checkout")
         return
@@ -109,14 +108,14 @@ def main() -> None:
 
 
 def runs() -> list[Run]:
-    """Return the published runs, the stand-in for Glyph's, and those of the other mechanisms."""
+    """Return the published runs, the substitute for Glyph's, and those of the other mechanisms."""
     stored = json.loads((DATA / "golden_pate.json").read_text())["whole_runs"]
     published = [_load_run(name, stored[index]) for name, index in RUNS.items()]
     return [*published, _stand_in(stored[0]), _laplace(stored[0]), *_of_labels()]
 
 
 def publish(run: Run) -> Published:
-    """Return what publishing a run's total costs, at the order at which its worst case is least."""
+    """Return the cost of publishing a run's total, at the order with the least worst case."""
     order = min((order for order in ORDERS if order <= 64), key=lambda order: _worst(run, order))
     noise = SmoothNoise.by_order(order)
     kept = vote_total(_tally(run), order, 1.0, 1.0, _KIND)
@@ -134,7 +133,7 @@ def publish(run: Run) -> Published:
 
 
 def _by_the_paper(changes: Sequence[int], order: float) -> dict[str, float]:
-    """Return what the paper's noise costs: Theorem 23 of the published version, parameters of its code."""
+    """Return the cost of the paper's noise: Theorem 23 of the published version, parameters of its code."""
     beta = 0.49 / order
     smooth = discount(changes, beta) * AMOUNT_UNIT
     sigma = (order * math.exp(2 * beta) / smooth) ** (1 / 3)
@@ -185,7 +184,7 @@ def _laplace(stored: dict[str, Any]) -> Run:
 
 
 def _of_labels() -> list[Run]:
-    """Return runs of each multi-label mechanism, on votes that `python -m benchmarks.dependencies` keeps."""
+    """Return runs of each multi-label mechanism, on votes that `python -m benchmarks.dependencies` caches."""
     setting = SETTINGS[0]
     if not setting.shared.there:
         return []

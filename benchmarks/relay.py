@@ -1,7 +1,7 @@
-"""What a relay adds to calls, in one run beside direct ones: `python -m benchmarks.relay`.
+"""Overhead of a relay, compared with direct calls in the same run: `python -m benchmarks.relay`.
 
-The relay and the site's agent are processes of their own; server and caller are threads of this one. All is
-on this machine, so that no network's time is in it: a call by a relay takes the way of the network twice.
+The relay and the site's agent are processes; server and caller are threads of this process. Everything is on
+this machine, so no network time is included: a call through a relay crosses the network twice.
 """
 
 import asyncio
@@ -34,16 +34,16 @@ FEDERATION = "bench"
 RELAY = Identity(FEDERATION, "hub", Role.RELAY)
 PARTY = Identity(FEDERATION, "a", Role.PARTY)
 QUERIER = Identity(FEDERATION, "q", Role.QUERY)
-CALLS = 400  # of each way, in turns: medians, which a load of this machine disturbs alike
+CALLS = 400  # of each way, alternately: medians, which other load disturbs equally
 CONNECTIONS = 40  # of each way
-BULK_BYTES = 256 << 20  # of one stream: seconds, beside which its beginning is nothing
-IDLE_SITES = 400  # attached at once: their memory is far above what the relay's changes by itself
-AT_ONCE = 16  # of sites that attach
+BULK_BYTES = 256 << 20  # of one stream: takes seconds, so its start is negligible
+IDLE_SITES = 400  # attached at once: their memory is far above the relay's own fluctuations
+AT_ONCE = 16  # sites that attach at the same time
 DAYS = 1.0
 
 
 def main() -> None:
-    """Print medians of both ways, and what the relay itself takes."""
+    """Print medians of both ways, and the relay's own cost."""
     table = Table("", "direct", "by the relay", "more", "ratio")
     table.title = "one run, ways in turns"
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
@@ -99,7 +99,7 @@ class Bench:
         self._stack = stack
 
     def calling(self) -> tuple[Callable[[], object], Callable[[], object]]:
-        """Return calls on connections that there are, one for each way."""
+        """Return calls on existing connections, one for each way."""
         return self._call_by(self.direct), self._call_by(self.relayed)
 
     def _call_by(self, address: str) -> Callable[[], object]:
@@ -114,7 +114,7 @@ class Bench:
 
     def connecting(self, address: str) -> Callable[[], object]:
         """Return a call on a new connection."""
-        # Each has sessions of its own, so that every handshake is a whole one.
+        # Each has its own TLS sessions, so every handshake is a full one.
         folder = self._own[QUERIER].folder
 
         def connect() -> object:
@@ -134,7 +134,8 @@ class Bench:
         return [1000 * statistics.median(seconds) for seconds in taken]
 
     def bulk(self) -> tuple[float, float, float, float]:
-        """Return MB/s of one stream directly and by the relay, and processor seconds of relay and agent."""
+        """Return MB/s of one stream directly and through the relay, and processor seconds of relay and
+        agent."""
         self._agent.close()
         hello = _hello(PARTY.server_name)
         with _flood(len(hello)) as address:
@@ -147,7 +148,7 @@ class Bench:
         return direct, relayed, after[0] - before[0], after[1] - before[1]
 
     async def idle(self) -> tuple[float, float]:
-        """Return bytes of the relay's memory, and milliseconds of its processor, that an idle site takes."""
+        """Return an idle site's cost to the relay: bytes of memory, and milliseconds of processor time."""
         (way,) = relay_ways(self._site, load_relay_section(self._site))
         sites = [self._issue(number) for number in range(-(-IDLE_SITES // MAX_OF_SITE) + 1)]
         gate = asyncio.Semaphore(AT_ONCE)
@@ -166,7 +167,7 @@ class Bench:
         return grown / IDLE_SITES, 1000 * taken / IDLE_SITES
 
     def _issue(self, number: int) -> Credentials:
-        """Return credentials of another party: a relay lets one site attach a few times only."""
+        """Return credentials of another party: a relay limits how often one site attaches."""
         folder = self._folder / f"idle-{number}"
         folder.mkdir()
         return self._ca.issue(
@@ -181,7 +182,7 @@ def _config(identity: Identity, folder: Path, **addresses: str) -> SiteConfig:
 
 
 def _attach(site: SiteConfig, address: str) -> AgentProcess:
-    """Return an agent that is attached, and passes callers on to a server."""
+    """Return an agent that is attached, and forwards callers to a server."""
     agent = AgentProcess(site.folder, {}, serves=True)
     agent.serve(address)
     while not any(agent.attached.values()):
@@ -190,7 +191,7 @@ def _attach(site: SiteConfig, address: str) -> AgentProcess:
 
 
 def _hello(name: str) -> bytes:
-    """Return a ClientHello for a relay to route by."""
+    """Return a ClientHello that a relay can route."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     sent = ssl.MemoryBIO()
@@ -201,7 +202,7 @@ def _hello(name: str) -> bytes:
 
 @contextmanager
 def _flood(hello_bytes: int) -> Iterator[str]:
-    """Serve `BULK_BYTES` to whoever says hello, and yield where."""
+    """Serve `BULK_BYTES` to every caller that says hello, and yield the address."""
 
     def serve() -> None:
         block = bytes(1 << 20)
@@ -222,7 +223,7 @@ def _flood(hello_bytes: int) -> Iterator[str]:
 
 
 def _receive(address: str, hello: bytes) -> float:
-    """Return the MB/s at which a stream comes."""
+    """Return the MB/s at which a stream arrives."""
     buffer = bytearray(1 << 20)
     with socket.create_connection(split_address(address)) as connection:
         start = time.perf_counter()
@@ -235,7 +236,7 @@ def _receive(address: str, hello: bytes) -> float:
 
 
 def processor_s(pid: int) -> float:
-    """Return the processor time of a process so far; Linux alone."""
+    """Return the processor time of a process so far; Linux only."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 

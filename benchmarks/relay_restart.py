@@ -1,7 +1,7 @@
 """How soon all sites are attached again after their relay is killed: `python -m benchmarks.relay_restart`.
 
-The relay is a process. The sites' agents, each with keys of its own, are tasks of this one, so that 1,000
-handshakes and proofs of theirs, which would have as many machines, share one core of this.
+The relay is a process. The sites' agents, each with its own keys, are tasks of this process, so their 1,000
+handshakes and proofs share one core, instead of using as many machines.
 """
 
 import asyncio
@@ -27,14 +27,14 @@ from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
 
 FEDERATION = "bench"
 RELAY = Identity(FEDERATION, "hub", Role.RELAY)
-SITES = 1000  # a quarter of what a relay takes: a country's hospitals
-TURNS = 3  # they differ by the load of this machine, and by the pauses that agents draw
+SITES = 1000  # a quarter of a relay's capacity: a country's hospitals
+TURNS = 3  # they differ by this machine's load, and by the agents' random pauses
 DAYS = 1.0
 LOOK_EVERY_S = 0.01
 
 
 def main() -> None:
-    """Print the seconds of each restart, counted from the kill and from when the relay took connections."""
+    """Print the seconds of each restart, since the kill and since the relay accepted connections."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     allow_callers()
     with tempfile.TemporaryDirectory() as name:
@@ -57,7 +57,7 @@ async def _measure(folder: Path, processes: Supervisor) -> None:
     await herd.wait(SITES)
     print(f"all attached at first, at once, in {time.perf_counter() - began:.1f} s")
     for _ in range(TURNS):
-        await asyncio.sleep(2 * STEADY_S)  # attachments that held
+        await asyncio.sleep(2 * STEADY_S)  # long enough for stable attachments
         relay.kill()
         killed = time.perf_counter()
         own = time.process_time()
@@ -77,7 +77,7 @@ async def _measure(folder: Path, processes: Supervisor) -> None:
 
 
 class RelayProcess:
-    """A relay that is killed, and started again at its port."""
+    """A relay that is killed, and restarted at its port."""
 
     def __init__(self, folder: Path, ca: CertificateAuthority, processes: Supervisor) -> None:
         self.address = "127.0.0.1:0"
@@ -89,11 +89,11 @@ class RelayProcess:
 
     @property
     def pid(self) -> int:
-        """Its process's id."""
+        """The process id."""
         return self._child.process.pid
 
     def start(self) -> None:
-        """Start it; return once it takes connections."""
+        """Start it; return once it accepts connections."""
         write_site(_config(RELAY, self._folder, listen=self.address))
         ready = self._folder / "ready.json"
         ready.unlink(missing_ok=True)
@@ -102,7 +102,7 @@ class RelayProcess:
         self.address = self._processes.wait_ready(self._child, ready, 60)
 
     def kill(self) -> None:
-        """Kill it without a word to anybody."""
+        """Kill it without notice."""
         os.kill(self.pid, signal.SIGKILL)
         self._child.process.wait()
 
@@ -114,7 +114,7 @@ class Herd:
         self._attached = 0
 
     def make(self, site: SiteConfig) -> Agent:
-        """Return the agent of one more site, which would serve."""
+        """Return the agent of one more site, which is set to serve."""
 
         def count(_: str, attached: bool) -> None:
             self._attached += 1 if attached else -1
@@ -123,7 +123,7 @@ class Herd:
         return Agent(Credentials.of(site), ways, SystemClock(), asyncio.Future(), told=count)
 
     async def wait(self, count: int) -> None:
-        """Wait until so many are attached."""
+        """Wait until `count` are attached."""
         while self._attached < count:
             await asyncio.sleep(LOOK_EVERY_S)
 

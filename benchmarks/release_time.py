@@ -1,8 +1,9 @@
-"""Whether the time of a release tells votes: 20 votes on a class beside 19, of which an offset takes 20.
+"""Whether the time of a release reveals votes: 20 votes for a class compared with 19, for an offset of 20.
 
-A querying party asks one query in every row and sends sums with an offset of 20 votes, so that what ballots
-can add up to is left where 20 were cast and not where 19 were. Where costs of votes are computed before
-answers leave, it reads the count from the time. A guardian over TLS on loopback; the columns must agree.
+A querying party asks the same query in every row and sends sums with an offset of 20 votes, so the sum stays
+within the range of ballots if 20 were cast, but not if 19 were. If costs of votes were computed before
+answers are sent, it could infer the count from the time. A guardian over TLS on loopback; the columns must
+agree.
 """
 
 import hashlib
@@ -36,21 +37,21 @@ from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2, gua
 
 PARTIES = ("alpha", "beta", "gamma")
 TEACHERS = 10  # of each of three parties
-CLASSES = 30  # many, so that costs of votes take long
-QUERIES = 300  # more take longer, and show more
-OFFSET = 20  # added and taken away: sums wrap around, as shares do
+CLASSES = 30  # many, so costs of votes take long
+QUERIES = 300  # more take longer, and give more power
+OFFSET = 20  # added and removed: sums wrap around, as shares do
 TASK = bytes(32)
 RING = Ring(64)
-SIGMA = 1000.0  # so large that every answer costs next to nothing
-EPSILON = 2.0  # no wave uses it up
+SIGMA = 1000.0  # so large that every answer costs almost nothing
+EPSILON = 2.0  # waves do not exhaust it
 COUNTS = (20, 19)
 TRIALS = 2  # pairs of waves
 MAX_LONGER_SHARE = 0.9
-"""How often one column may take longer than the other: half of the time where time tells nothing, always
-where costs of votes were computed before the answers.
+"""Maximum fraction of pairs in which one column takes longer: about half if time reveals nothing; all of them
+when costs of votes were computed before the answers.
 """
 ROWS = (("worst_case", 1, 1), ("worst_case", 8, 1), ("exact", 8, 2))
-"""Bound, releases at once, and waves of them, of which the last is timed: what a wave leaves to be computed
+"""Bound, number of simultaneous releases, and of waves. Only the last wave is timed: deferred work of a wave
 may slow the next.
 """
 
@@ -65,7 +66,7 @@ class Members:
 
 
 def main() -> None:
-    """Print the median and range of seconds for both counts; end with status 1 where they disagree."""
+    """Print the median and range of seconds for both counts; exit with status 1 if they disagree."""
     disagree = False
     for bound, at_once, waves in ROWS:
         times: dict[int, list[float]] = {count: [] for count in COUNTS}
@@ -82,7 +83,7 @@ def main() -> None:
 
 
 def trial(count: int, bound: str, at_once: int, waves: int) -> list[float]:
-    """Seconds of the last wave's releases, of which each has `count` votes for class 0 in every row."""
+    """Return seconds of the last wave's releases; each has `count` votes for class 0 in every row."""
     with tempfile.TemporaryDirectory() as folder, guardian(Path(folder) / "federation", bound) as members:
         batches = [[_batch(members, count) for _ in range(at_once)] for _ in range(waves)]
         time.sleep(2.0)
@@ -166,7 +167,8 @@ def _batch(members: Members, count: int) -> tuple[str, RingArray]:
 
 
 def _ballots(count: int) -> NDArray[np.int64]:
-    """Each party's ballots (parties, queries, classes): `count` in all for class 0, the others for 2."""
+    """Return each party's ballots (parties, queries, classes): `count` in all for class 0, the others for
+    2."""
     ballots = np.zeros((len(PARTIES), QUERIES, CLASSES), dtype=np.int64)
     for row in range(len(PARTIES)):
         own = min(TEACHERS, max(0, count - row * TEACHERS))
@@ -176,7 +178,7 @@ def _ballots(count: int) -> NDArray[np.int64]:
 
 
 def _release(members: Members, wave: list[tuple[str, RingArray]]) -> list[float]:
-    """Seconds that each batch takes from the first byte of its sum to its last answer, all at once."""
+    """Return seconds from the first byte of each batch's sum to its last answer, all at the same time."""
     took: list[float] = []
 
     def release(session: str, total: RingArray) -> None:
@@ -204,7 +206,7 @@ def _frame(session: str, values: RingArray) -> tuple[dict[str, Any], bytes]:
 
 
 def _longer(first: list[float], second: list[float]) -> float:
-    """How often one of the first is above one of the second, ties by half."""
+    """Return how often one of the first is above one of the second; ties count half."""
     apart = np.sign(np.subtract.outer(first, second))
     return float((apart + 1).mean() / 2)
 

@@ -1,4 +1,4 @@
-"""Whole sessions over gRPC and mutual TLS, every site a process of its own, as they are measured."""
+"""Measured sessions over gRPC and mutual TLS, with a process per site."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ class Measured:
     """One session.
 
     Attributes:
-        result: what it came to.
+        result: its result.
         seconds: from opening the session to its last answer.
         querier_s: processor time of the querying party's process.
         parties_s: of all answering parties' processes together.
@@ -39,14 +39,14 @@ class Measured:
 
 @dataclass(frozen=True)
 class Served:
-    """A federation that serves, whose budgets pay for what is asked."""
+    """A serving federation, whose budgets pay for everything that is asked."""
 
     federation: Federation
     settings: Settings
     children: Mapping[str, Child]
 
     def ask(self, options: PlanOptions, run: str) -> Measured:
-        """Label the pool under a plan of these options, into the folder `run` of the querying party."""
+        """Label the pool with a plan of these options, into the folder `run` of the querying party."""
         site = self.federation.site(QUERY)
         spent: dict[str, float] = {}
         began = time.perf_counter()
@@ -60,7 +60,7 @@ class Served:
 
 @contextmanager
 def serve(settings: Settings, folder: Path, noise: NoiseName = "ostraka") -> Iterator[Served]:
-    """Train and serve a federation in `folder` within the block; `noise` is what its guardian draws from."""
+    """Train and serve a federation in `folder` during the block; `noise` is the guardian's source."""
     split = split_data(settings)
     with forking() as start, Supervisor(folder / "logs", THREADS, start=start) as processes:
         federation = Federation(folder / "sites", settings, processes)

@@ -1,4 +1,4 @@
-"""What splitting and summing ballots costs beside adding them up in the clear."""
+"""Cost of splitting and summing ballots, compared with adding them in the clear."""
 
 from functools import partial
 
@@ -11,9 +11,9 @@ from ostraka.common.sharing.ring import Ring, RingArray
 from ostraka.common.sharing.shares import expand, fresh_seed, split
 
 PARTIES = 50  # as in Dziedzic et al. 2023
-QUERIES = 10_000  # enough that a call's fixed part does not show
+QUERIES = 10_000  # enough that a call's fixed overhead is negligible
 CLASSES = 10  # MNIST's
-TEACHERS = 25  # of a party; how many there are changes no time
+TEACHERS = 25  # of a party; their number does not affect the time
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Processor time of `ostraka --version` and of the help of commands, beside a Python that does nothing."""
+"""Processor time of `ostraka --version` and of the commands' help, compared with an empty Python."""
 
 import os
 import subprocess
@@ -12,8 +12,8 @@ from typer.main import get_command
 from ostraka.common.console.commands import import_command
 from ostraka.deploy.cli import app
 
-REPEATS = 5  # of which the shortest counts: what others do on the machine only adds
-GROUP_OR_COMMAND = 2  # words; deeper commands import what others of their group do
+REPEATS = 5  # the shortest counts: other load only adds time
+GROUP_OR_COMMAND = 2  # words; deeper commands import the same as others of their group
 
 
 def paths(command: object = None, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -26,7 +26,7 @@ def paths(command: object = None, words: tuple[str, ...] = ()) -> Iterator[tuple
 
 
 def main() -> None:
-    """Print seconds of processor time, and how many times those of an empty Python that is."""
+    """Print seconds of processor time, and the ratio to an empty Python's."""
     ostraka = str(Path(sys.executable).with_name("ostraka"))
     least = seconds([sys.executable, "-c", "pass"])
     print(f"{'command':<34}{'seconds':>8}{'times an empty Python':>24}")
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def seconds(command: Sequence[str]) -> float:
-    """Return the least processor time of a few runs of a command, its compiled modules kept."""
+    """Return the least processor time of several runs of a command, with cached bytecode."""
     return min(_once(command) for _ in range(REPEATS))
 
 

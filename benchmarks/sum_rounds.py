@@ -1,7 +1,7 @@
-"""What a round of sums takes: `python -m benchmarks.sum_rounds --parties 50 --features 64,784`.
+"""Cost of a round of sums: `python -m benchmarks.sum_rounds --parties 50 --features 64,784`.
 
-Parties are threads of this process, each with records, certificates and a TLS connection of its own; the
-guardian is a process, with its noise and its ledger. Seconds are from the ticket to the released sum.
+Parties are threads of this process, each with its own records, certificates and TLS connection; the guardian
+is a process, with its noise and its ledger. Seconds are from the ticket to the released sum.
 """
 
 import secrets
@@ -49,26 +49,27 @@ from ostraka.deploy.simulation.processes import fresh
 from ostraka.protos.ostraka.v1 import admin_pb2
 from ostraka.protos.ostraka.v1.admin_pb2_grpc import AdminStub
 
-CLASSES = 10  # of digits, on whose code sums depend
+CLASSES = 10  # of digits, which determine the codes
 CALLERS = 8
-"""Parties that call at the same time."""
+"""Number of parties that call at the same time."""
 TASK = bytes(DIGEST_BYTES)
 POLICY = 'mechanisms = ["sums"]'
-EPSILON = 1e5  # so large that no session ends early
+EPSILON = 1e5  # so large that sessions never end early
 SIGMA = 20.0
 WIDTH = 120  # characters of the table
 
 
 @dataclass(frozen=True)
 class SummingParty:
-    """A party that adds up its own records, and submits the guardian's share itself."""
+    """A party that sums over its own records, and submits the guardian's share itself."""
 
     light: LightParty
     rows: Rows
     sender: ShareSender
 
     def add_up(self, question: MomentsQuestion, batch: Batch, guardian: Guardian) -> bytes:
-        """Return the seed of the querying party's share once the guardian has the other, and its proof."""
+        """Return the seed of the querying party's share once the guardian has the other one, and its
+        proof."""
         steps = np.concatenate(sum_steps(question, self.rows, FRACTION_BITS))
         seed = fresh_seed()
         share = self.light.share(batch, np.ldexp(steps.astype(np.float64), -FRACTION_BITS)[None], seed)
@@ -87,7 +88,7 @@ class SummingParty:
 
 
 def measure(parties: int, features: int, ballots: BALLOTS, *, gram: bool) -> dict[str, Any]:
-    """Return seconds, bytes and memory of a round of moments in which every answer is checked."""
+    """Return seconds, bytes and memory of a round of moments, and check every answer."""
     random = np.random.default_rng(0)
     feature_map = FeatureMap(np.full(features, 0.5), np.sqrt(features) / 2)
     question = MomentsQuestion(feature_map, ClassCodes(np.eye(CLASSES) - 1 / CLASSES), gram=gram)
@@ -145,7 +146,7 @@ def _ask(
     ballots: BALLOTS,
     pool: Executor,
 ) -> dict[str, float]:
-    """Take one round in a session of its own."""
+    """Do one round in a separate session."""
     columns = question.map.columns
     plan = Plan(
         nonce=secrets.token_bytes(NONCE_BYTES),
@@ -198,7 +199,7 @@ def _ask(
 def _collect(
     granted: Granted, ticket: Ticketed, seeds: Mapping[str, bytes], querier: Credentials
 ) -> CollectedShares:
-    """Return the querying party's shares, and what the guardian needs of proofs."""
+    """Return the querying party's shares, and what the guardian needs to check proofs."""
     plan = granted.plan
     if plan.ballots == "verified":
         return share_verified(granted, ticket, seeds, querier, secrets.token_bytes)
@@ -250,7 +251,7 @@ def main(
 
 
 def _kinds(features: int, *, gram: bool) -> Sequence[BALLOTS]:
-    """Return how sums of so many features can be asked for."""
+    """Return how sums of `features` features can be asked for."""
     columns = features + 1
     mechanism = Moments(columns=columns, codes=CLASSES, sigma=SIGMA, gram_sigma=SIGMA if gram else None)
     verifiable = mechanism.width(CLASSES) <= MAX_VERIFIED_VALUES

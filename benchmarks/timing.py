@@ -1,17 +1,17 @@
-"""How benchmarks time what they compare."""
+"""Timing of benchmarks."""
 
 import time
 from collections.abc import Callable
 
-REPEATS = 3  # of which the shortest counts: more take longer, and are disturbed less often
+REPEATS = 3  # the shortest counts: more take longer, but are disturbed less often
 
 
 def best(work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
-    """Return the shortest of a few runs of `work`, in seconds.
+    """Return the shortest of several runs of `work`, in seconds.
 
     Args:
-        work: what is timed.
-        clock: that of the wall, or `time.process_time` where others work on the same cores.
+        work: the work to time.
+        clock: elapsed time, or `time.process_time` if there is other load on the cores.
     """
     times = []
     for _ in range(REPEATS):

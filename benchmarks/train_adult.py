@@ -1,4 +1,4 @@
-"""Trains 250 forests on Adult, as Mühl and Boenisch 2022 do: `python -m benchmarks.train_adult`."""
+"""Trains 250 forests on Adult, as in Mühl and Boenisch 2022: `python -m benchmarks.train_adult`."""
 
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ app = typer.Typer(add_completion=False)
 
 
 def forest(shape: tuple[int, ...], classes: int) -> Any:
-    """`TREES` trees."""
+    """Build a random forest of `TREES` trees."""
     from sklearn.ensemble import RandomForestClassifier
 
     return RandomForestClassifier(n_estimators=TREES)

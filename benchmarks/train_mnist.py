@@ -1,4 +1,4 @@
-"""Trains 250 teachers on MNIST, as many as the papers have: `make train-mnist`."""
+"""Trains 250 teachers on MNIST, as many as in the papers: `make train-mnist`."""
 
 from dataclasses import asdict
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""What training an ensemble takes, and what its votes are worth."""
+"""Duration of training an ensemble, and the accuracy of its votes."""
 
 import tempfile
 import time
@@ -19,12 +19,12 @@ class Trained:
     """An ensemble's figures.
 
     Attributes:
-        teachers: how many.
-        records: how many they share.
-        seconds: from the records to an ensemble on disk, which is what `ostraka party train` does.
-        processor: the same in seconds of processor time, all cores added up.
+        teachers: number of teachers.
+        records: number of records that they share.
+        seconds: from the records to an ensemble on disk, like `ostraka party train`.
+        processor: processor time of the same in seconds, summed over all cores.
         plurality: share of the test records whose plurality of votes is right.
-        single: the same of one teacher, on average.
+        single: the same for one teacher, on average.
     """
 
     teachers: int
@@ -36,7 +36,7 @@ class Trained:
 
     @property
     def sentence(self) -> str:
-        """All of it in words."""
+        """The figures as a sentence."""
         return (
             f"{self.teachers} teachers on {self.records:,} records: {self.seconds:.0f} s "
             f"({self.processor:.0f} s of processor time), "
@@ -45,9 +45,9 @@ class Trained:
 
 
 def measure(file: str, config: TrainingConfig, seed: int, projection: int | None = None) -> Trained | None:
-    """Trains on a file of ../shared/data beside the checkout; none where it is not there.
+    """Train on a file of ../shared/data beside the checkout; return None if it is missing.
 
-    The task names the projection, if there is one. Progress is shown on stderr.
+    The task has the projection, if there is one. Progress is shown on stderr.
     """
     if not (DATA / file).exists():
         return None

@@ -1,8 +1,8 @@
-"""Queries a second of a session with two batches open, and with one at a time, in turns: ten parties.
+"""Queries per second of a session with two batches open and with one, alternately: ten parties.
 
-Each party has one linear teacher. Everyone is a process on this machine, so that fewer cores than parties
-leave less to gain. Where parties are elsewhere, a vote takes time that is not this machine's: the querying
-party waits for it.
+Each party has one linear teacher. All sites are processes on this machine, so with fewer cores than parties
+the gain is smaller. With remote parties, part of a vote's time is not this machine's: the querying party
+waits for it.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ from ostraka.services.encrypted.head_processes import cores
 
 PARTIES = 10  # more would share this machine's cores even more
 QUERIES = {1000: 6000, 100: 2000}
-"""How many are asked in batches of so many."""
+"""Number of queries, by batch size."""
 ELSEWHERE_S = (0.0, 0.1)
 """Seconds of each vote that are spent elsewhere."""
-REPEATS = 3  # odd, so that the median is one of them
+REPEATS = 3  # odd, so the median is one of them
 
 
 def main() -> None:
-    """Print each session, then the median ratio of the sessions that were asked one after the other."""
+    """Print each session, then the median ratio of consecutive sessions."""
     print(f"{PARTIES} parties with one linear teacher each, {cores()} cores")
     with tempfile.TemporaryDirectory() as folder, serve(settings(Path(folder)), Path(folder)) as federation:
         for elsewhere_s in ELSEWHERE_S:
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def compare(federation: Served, batch: int, queries: int, name: str) -> Iterator[tuple[float, float]]:
-    """Yield queries a second with one batch open and with two, of sessions that are asked in turns."""
+    """Yield queries per second with one batch open and with two, for alternating sessions."""
     settings = federation.settings
     options = PlanOptions(
         mechanism=settings.plan_mechanism, quorum=settings.least_parties, batch_size=batch, queries=queries
@@ -56,7 +56,7 @@ def compare(federation: Served, batch: int, queries: int, name: str) -> Iterator
 
 @contextmanager
 def slower(seconds: float) -> Iterator[None]:
-    """Have every vote take so many seconds more."""
+    """Delay every vote by `seconds`."""
     vote = Voter.vote
 
     async def slow(voter: Voter, batch: VoteBatch) -> bytes:
@@ -68,7 +68,7 @@ def slower(seconds: float) -> Iterator[None]:
 
 
 def settings(folder: Path) -> Settings:
-    """Return a federation of parties with one linear teacher each, whose records lie in `folder`."""
+    """Return a federation of parties with one linear teacher each, whose records are in `folder`."""
     return Settings.model_validate(
         {
             "data": str(write_blobs(folder / "records.npz", 2000, max(QUERIES.values()) + 1000)),
@@ -85,7 +85,7 @@ def settings(folder: Path) -> Settings:
 
 
 def cost_text(most: str, one: Measured) -> str:
-    """Return the line of a session, with as many batches open as `most` says."""
+    """Return the line of a session; `most` is the number of open batches."""
     return (
         f"  {most} open: {one.result.asked / one.seconds:,.0f} queries/s; processor: "
         f"querying party {one.querier_s:.2f} s, parties {one.parties_s:.2f}, guardian {one.guardian_s:.2f}"

@@ -1,7 +1,7 @@
-"""Whether votes on what a model of sums is least sure of label a pool better than it alone.
+"""Whether votes on the records a model of sums is least sure of beat the model alone.
 
-`python -m benchmarks.unsure_votes` compares, at the same epsilon of every record, a model for all of
-the budget with one for a share of it and votes for the rest, in one process, over digits and breast cancer.
+`python -m benchmarks.unsure_votes` compares a model for the whole budget with a model for a share of it and
+votes for the rest, at the same epsilon of every record, in one process, on digits and breast cancer.
 """
 
 import math
@@ -19,16 +19,16 @@ from ostraka.common.privacy.gaussian import gaussian_budget
 from ostraka.common.sums.questions import Rows
 
 POOL = 200
-"""Records that are labelled, by the model or by votes."""
+"""Number of records that are labelled, by the model or by votes."""
 OWN = 40  # labelled records of the querying party
 TEACHERS = 20  # of all parties together
 SEEDS = 4  # draws of records and noise
-DELTA = 1e-5  # as of budgets by default
+DELTA = 1e-5  # the default of budgets
 EPSILONS = (1.0, 8.0)
 SHARES = (0.25,)
-"""Of mu^2 that votes get."""
+"""Share of mu^2 for votes."""
 ASKED = (10, 40)
-"""Records that are voted on: the least sure ones."""
+"""Number of records that are voted on: the least certain ones."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Split:
 
 
 def split(name: str, seed: int) -> Split:
-    """Return a data set split at random, its features from 0 to 1."""
+    """Return a data set split at random, with features from 0 to 1."""
     data = load_digits() if name == "digits" else load_breast_cancer()
     X = (data.data - data.data.min(axis=0)) / np.maximum(np.ptp(data.data, axis=0), 1e-9)
     order = np.random.default_rng(seed).permutation(len(X))
@@ -55,7 +55,7 @@ def split(name: str, seed: int) -> Split:
 
 
 def label_by_model(drawn: Split, mu: float, seed: int) -> NDArray[np.float64]:
-    """Return the probabilities that a model of sums for this mu gives the pool."""
+    """Return the probabilities of a model of sums with this mu for the pool."""
     choice = choose(drawn.problem, mu)
     plan = choice.learner.plan(drawn.problem, mu)
     source = LocalSums(drawn.rows, plan.sigmas, np.random.default_rng(seed))
@@ -66,7 +66,7 @@ def label_by_model(drawn: Split, mu: float, seed: int) -> NDArray[np.float64]:
 
 
 def count_votes(drawn: Split, seed: int) -> NDArray[np.float64]:
-    """Return the votes (pool, classes) of teachers that learned from disjoint parts of all records."""
+    """Return the votes (pool, classes) of teachers trained on disjoint parts of all records."""
     assert drawn.problem.pool is not None
     parts = np.random.default_rng(seed).permutation(len(drawn.rows)) % TEACHERS
     votes = np.zeros((POOL, drawn.problem.outputs))
@@ -84,7 +84,8 @@ def count_votes(drawn: Split, seed: int) -> NDArray[np.float64]:
 
 
 def compare(name: str, epsilon: float, seed: int) -> list[float]:
-    """Return the share of right labels of the pool: by the model alone, then with votes on the least sure."""
+    """Return the share of right labels of the pool: by the model alone, then with votes on the least
+    certain."""
     drawn = split(name, seed)
     mu = math.sqrt(2 * gaussian_budget(epsilon, DELTA))
     right = [float((label_by_model(drawn, mu, seed).argmax(axis=1) == drawn.truth).mean())]
@@ -93,7 +94,7 @@ def compare(name: str, epsilon: float, seed: int) -> list[float]:
         probabilities = label_by_model(drawn, mu * math.sqrt(1 - share), seed)
         for asked in ASKED:
             unsure = np.argsort(probabilities.max(axis=1))[:asked]
-            # A record moves two counts of a query by 1: mu^2 of all queries is 2 asked / sigma^2.
+            # A record changes two counts of a query by 1: mu^2 of all queries is 2 asked / sigma^2.
             sigma = math.sqrt(2 * asked / share) / mu
             noise = np.random.default_rng(seed + 1).normal(0, sigma, votes.shape)
             labels = probabilities.argmax(axis=1)
@@ -103,7 +104,7 @@ def compare(name: str, epsilon: float, seed: int) -> list[float]:
 
 
 def main() -> None:
-    """Print the mean of all seeds."""
+    """Print the means over all seeds."""
     heads = [f"{share:.0%} for {asked} votes" for share in SHARES for asked in ASKED]
     print("| data, epsilon | model alone |", " | ".join(heads), "|")
     print("|" + "---|" * (2 + len(heads)))

@@ -1,8 +1,8 @@
-"""What released labels tell a querying party of a count of votes, for an epsilon that is all spent on it.
+"""How precisely released labels reveal a count of votes, for an epsilon that is all spent on it.
 
-Wang et al. 2022: an answer is the likelier the more votes it has, so answers to one query that is asked again
-and again tell the votes. The querying party's share of a sum is its own, so that it can add an offset: with
-one that makes two classes tie, every label tells most.
+Wang et al. 2022: an answer is more likely with more votes, so repeated answers to one query reveal the votes.
+The querying party's share of a sum is its own, so it can add an offset; with an offset that makes two classes
+tie, each label reveals most.
 """
 
 import math
@@ -21,15 +21,15 @@ TEACHERS = 250  # MNIST's ensemble (Papernot et al. 2018)
 SIGMA = 40.0  # of MNIST's plan (Papernot et al. 2018)
 BUDGETS = (1.0, 4.0, 10.0)
 COUNTS = tuple(range(5, TEACHERS, 12))
-"""Counts of votes for class 0 that are to be found."""
+"""Counts of votes for class 0 to find."""
 PARTS = 12
-"""Times that the offset is chosen anew."""
+"""How often the offset is adapted."""
 GRID = np.arange(-20, TEACHERS + 20, 0.05)
-"""Counts among which the likeliest is taken."""
+"""Candidate counts of the maximum-likelihood estimate."""
 
 
 def main() -> None:
-    """Print for each epsilon how many labels it pays for, and by how many votes the counts are missed."""
+    """Print, for each epsilon, how many labels it pays for, and the error of the counts."""
     print(f"{len(COUNTS)} counts of {TEACHERS} votes, two classes, GNMax with sigma {SIGMA:g}")
     for budget in BUDGETS:
         labels = Accountant(2, budget=budget).fits(GnMax(sigma=SIGMA))
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def likeliest_count(count: int, labels: int) -> float:
-    """Return the likeliest count of class 0 after so many labels of one query with that count."""
+    """Return the maximum-likelihood count of class 0 after `labels` labels of one query with that count."""
     guess = TEACHERS / 2
     offsets = []
     wins = []
@@ -58,15 +58,15 @@ def likeliest_count(count: int, labels: int) -> float:
 
 
 def deviation_at_tie(labels: int) -> float:
-    """Return the deviation of the likeliest count where labels are asked at the tie.
+    """Return the deviation of the maximum-likelihood count for labels at the tie.
 
-    There a label's chance rises by phi(0) sqrt(2)/sigma a vote, so that it tells 4/(pi sigma^2) of it.
+    There, a label's probability rises by phi(0) sqrt(2)/sigma per vote, so its information is 4/(pi sigma^2).
     """
     return SIGMA * math.sqrt(math.pi / (4 * labels))
 
 
 def _wins(count: int, offset: float, queries: int) -> int:
-    """Ask a query so often with an offset on the counts of both classes; return how often class 0 won."""
+    """Ask a query repeatedly with an offset on the counts of both classes; return how often class 0 won."""
     sums = np.tile([count + offset / 2, TEACHERS - count - offset / 2], (queries, 1))
     released = release_votes(GnMax(sigma=SIGMA), sums, ExactNoise(), classes=2, teachers=TEACHERS)
     return int((released.labels[:, 0] == 0).sum())

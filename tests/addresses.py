@@ -1,9 +1,9 @@
-"""Addresses on loopback that nobody listens at.
+"""Loopback addresses that no process listens on.
 
-The kernel gives ports of its local range (32768 and above on Linux) to every connection and to whoever
-asks for port 0, so that a port of it which was free a moment ago may be somebody's when a server wants it.
-A port is free again from when it was looked at until its server binds it, and other processes of tests look
-for ports meanwhile: so each process claims blocks of ports, and draws from its own alone.
+The kernel gives ports of its local range (32768 and above on Linux) to every connection and to every bind to
+port 0, so a port of that range that was free a moment ago may be taken when a server wants it. A port below
+that range stays free between the lookup and the server's bind, except that other test processes look for
+ports too. So each process claims blocks of ports and draws only from its own.
 """
 
 import fcntl
@@ -20,23 +20,23 @@ _FIRST, _BEYOND = 20_000, 32_768
 _BLOCK = 128
 _RANDOM = random.SystemRandom()
 _CLAIMED: list[IO[bytes]] = []
-"""Locks of this process's blocks, which end with it."""
+"""Locks of this process's blocks; they end with the process."""
 
 
 def free_ports(count: int) -> list[int]:
-    """So many different ports, which no other process of tests on this machine gets."""
+    """Return this many different ports, which no other test process on this machine gets."""
     ports = _own_ports(os.getpid())
     return [next(ports) for _ in range(count)]
 
 
 def free_addresses(count: int) -> list[str]:
-    """So many different ports of 127.0.0.1, with it before them."""
+    """Return this many different addresses of 127.0.0.1, each with a free port."""
     return [f"127.0.0.1:{port}" for port in free_ports(count)]
 
 
 @cache
 def _own_ports(pid: int) -> Iterator[int]:
-    """Return the free ports of a process; a child that was forked gets other blocks than its parent."""
+    """Yield the free ports of a process; a forked child gets other blocks than its parent."""
     return _drawn()
 
 
@@ -47,7 +47,7 @@ def _drawn() -> Iterator[int]:
 
 
 def _claimed_block() -> range:
-    """Lock a block that no other process holds; files are shared by all users of the machine."""
+    """Lock a block that no other process holds; all users of the machine share the lock files."""
     folder = Path(tempfile.gettempdir(), f"ostraka-test-ports-{os.getuid()}")
     folder.mkdir(exist_ok=True)
     starts = list(range(_FIRST, _BEYOND - _BLOCK + 1, _BLOCK))

@@ -1,4 +1,4 @@
-"""A real browser, and pages in it that may ask nobody else for anything."""
+"""A real browser, and pages in it that may load nothing from other servers."""
 
 import shutil
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ FLAGS = (
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """Debian's Chromium, driven by Playwright, which brings none of its own."""
+    """Yield Debian's Chromium, driven by Playwright, which installs no browser of its own."""
     path = shutil.which("chromium")
     if path is None:
         skip_or_fail("there is no chromium on this machine; `make heavy` installs it")
@@ -36,7 +36,7 @@ def chromium() -> Iterator[Browser]:
 
 @contextmanager
 def quiet_page(chromium: Browser, address: str, **options: Any) -> Iterator[Page]:
-    """Open a page; at the end its console log is empty, and it asked nobody but the server at `address`."""
+    """Open a page; its console must stay empty, and its requests may go only to `address`."""
     complaints: list[str] = []
     asked: set[str] = set()
 

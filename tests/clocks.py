@@ -1,4 +1,4 @@
-"""Clocks beside those of ostraka.common.clock."""
+"""Clocks in addition to those of ostraka.common.clock."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from ostraka.common.clock import Clock, SystemClock
 
 @dataclass
 class Ahead(Clock):
-    """The system's clock, but for some seconds."""
+    """The system's clock, ahead by some seconds."""
 
     by: float = 0.0
 

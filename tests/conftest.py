@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_threads, "1")
-"""The matrices of tests are so small that threads would wait for each other, and every core has a process of
-tests already; read when torch and NumPy are imported."""
+"""The matrices of tests are so small that threads would wait for each other, and every core already has a
+test process; torch and NumPy read this when they are imported."""
 os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])
-"""Children that run functions of tests find them here: they look for nothing in the working folder."""
+"""Child processes that run functions of tests find them here: they do not look in the working folder."""
 
 settings.register_profile("ostraka", deadline=None, derandomize="CI" in os.environ)
 settings.register_profile("random", deadline=None, derandomize=False)
 settings.load_profile("ostraka")
-"""How long an example takes says nothing on a machine that is busy. In CI examples are the same in every run,
-so that a change fails for what it changed; `make chaos` looks for others, with profile `random`."""
+"""The duration of an example means nothing on a busy machine. In CI, examples are the same in every run, so
+that a change fails only for what it changed; `make chaos` looks for other examples, with profile `random`."""
 
 
 E2E = Path(__file__).parent / "e2e"
@@ -36,13 +36,13 @@ E2E = Path(__file__).parent / "e2e"
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(ProcessorTime(LIMIT_LOOPS))
     config.pluginmanager.register(FairTimeouts())
-    if not hasattr(config, "workerinput"):  # a worker's processor time is its controller's child's
+    if not hasattr(config, "workerinput"):  # a worker's processor time is counted as its controller's child
         config.pluginmanager.register(TotalProcessorTime())
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each case that starts processes as heavy, unless it is marked as a federation of `make test`."""
+    """Mark each test that starts processes as heavy, unless it is marked as a federation of `make test`."""
     for item in items:
         starts = "start" in getattr(item, "fixturenames", ()) or E2E in item.path.parents
         if starts and not item.get_closest_marker("processes"):
@@ -51,7 +51,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _shared_statements() -> None:
-    """Import the ledger once tests run, so that collection does without it."""
+    """Import the ledger only when tests run, so that collection does not need it."""
     from tests.engines import share_compiled_statements
 
     share_compiled_statements()
@@ -72,8 +72,8 @@ def postgres_url(postgres: Server) -> str:
 
 @pytest.fixture
 def cards(monkeypatch: pytest.MonkeyPatch) -> "Iterator[FakeCards]":
-    """Yield two cards that are no machine's, in the place of CUDA's."""
-    # Imported here: it imports torch, and tells torch of a device.
+    """Yield two simulated cards in place of CUDA's."""
+    # Imported here because it imports torch and registers a device with it.
     from tests.fake_card import fake_cards
 
     with fake_cards(monkeypatch) as made:

@@ -1,10 +1,10 @@
-"""How much of each package the fast tests run, against a floor: `make test COVERAGE=1`.
+"""How much of each package the fast tests run, compared with a minimum: `make test COVERAGE=1`.
 
-A package within `SLACK` below its floor is named, and fails nothing: which lines run depends a little on
-which thread is first.
+A package up to `SLACK` below its minimum is listed but does not fail, because which lines run depends
+slightly on the order of threads.
 
-What child processes run is not counted, nor what `make heavy` runs, so that packages whose code mostly runs
-there have a lower floor, and a reason here.
+Code that runs only in child processes or in `make heavy` is not counted, so packages with mostly such code
+have a lower minimum, and a reason here.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from rich.console import Console
 from rich.table import Table
 
 FLOOR = 92.0
-"""Percent of lines and branches together, for every package that is not named below."""
+"""Percentage of lines and branches together, for every package that is not named below."""
 
 
 SLACK = 2.0
-"""Percentage points below a floor that are a warning."""
+"""Percentage points below a minimum that only warn."""
 
 
 @dataclass(frozen=True)
 class Lower:
-    """A floor below the others', and why."""
+    """A lower minimum than the others', and why."""
 
     percent: float
     reason: str
@@ -74,7 +74,7 @@ class Covered:
 
     @property
     def percent(self) -> float:
-        """Of lines and branches together."""
+        """Percentage of lines and branches together."""
         counted = self.lines + self.branches
         return 100 * (self.lines_run + self.branches_run) / counted if counted else 100.0
 
@@ -93,7 +93,7 @@ def package_of(file: str) -> str:
 
 def measured() -> dict[str, Covered]:
     """Return what the tests of this process and its workers ran, by package."""
-    from tests.line_counter import counted  # pytest has imported it by now, and is to be the first
+    from tests.line_counter import counted  # pytest has imported it by now, and must be the first to do so
 
     packages: dict[str, Covered] = defaultdict(Covered)
     for file, found in sorted(counted().items()):
@@ -102,7 +102,7 @@ def measured() -> dict[str, Covered]:
 
 
 def main() -> int:
-    """Run the tests and print the table; not 0 where a test fails or a package is far below its floor."""
+    """Run the tests and print the table; not 0 if a test fails or a package is too far below its minimum."""
     if status := pytest.main(["-p", "tests.line_counter"]):
         return int(status)
     table = Table("package", "lines", "branches", "%", "floor", "why lower")
@@ -123,7 +123,7 @@ def main() -> int:
 
 
 def is_failing(below: Iterable[float]) -> bool:
-    """Whether a package is further below its floor than a warning allows, in percentage points."""
+    """Whether a package is further below its minimum than a warning allows, in percentage points."""
     return any(points > SLACK for points in below)
 
 

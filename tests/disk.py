@@ -13,7 +13,7 @@ PAGE = 4096
 
 @contextmanager
 def small_disk(folder: Path, kilobytes: int) -> Iterator[Path]:
-    """Mount a file system of that size at `folder`; skip the test where none can be mounted."""
+    """Mount a file system of that size at `folder`; skip the test if mounting is impossible."""
     folder.mkdir(parents=True, exist_ok=True)
     mount = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k,mode=0700", "tmpfs", str(folder)]
     try:
@@ -29,7 +29,7 @@ def small_disk(folder: Path, kilobytes: int) -> Iterator[Path]:
 
 
 def fill(folder: Path, but_for: int = 0) -> None:
-    """Leave no room on a folder's disk but for so many pages of 4 KiB."""
+    """Fill a folder's disk, except for this many pages of 4 KiB."""
     with (folder / FILLER).open("ab", buffering=0) as file:
         with suppress(OSError):
             while True:
@@ -38,5 +38,5 @@ def fill(folder: Path, but_for: int = 0) -> None:
 
 
 def free(folder: Path) -> None:
-    """Give the room back."""
+    """Free the space again."""
     (folder / FILLER).unlink()

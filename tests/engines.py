@@ -1,4 +1,4 @@
-"""Database engines that share what SQLAlchemy compiled, so that opening a ledger again costs little."""
+"""Database engines that share SQLAlchemy's compiled statements, so that reopening a ledger is fast."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _first: dict[str, Engine] = {}
 
 
 def share_compiled_statements() -> None:
-    """Let every ledger that is opened from now on in this process share them."""
+    """Make every ledger that is opened from now on in this process share them."""
     for module in (sqlite, postgres):
         module.create_engine = _create_engine  # type: ignore[attr-defined]
 

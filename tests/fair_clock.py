@@ -1,9 +1,9 @@
-"""A clock that stands still while other work has all cores, and the time limit of every case by it.
+"""A clock that stops while other work uses all cores, and every test's time limit by that clock.
 
-A case that waits for a reply, a lock or a process that never comes leaves its core idle: then seconds count.
-Where other work has the cores nobody knows whether a case hangs or has not had its turn: then only the
-processor time that it used itself counts. So a busy machine ends no case, and a case that hangs is ended soon
-after a core is free.
+A test that waits for a reply, a lock or a process that never comes leaves its core idle: then seconds count.
+While other work uses the cores, it is unknown whether a test hangs or is only waiting for a core: then only
+the processor time that it used itself counts. So a busy machine ends no test, and a hanging test is ended
+soon after a core is free.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ import pytest
 from pytest_timeout import Settings, timeout_sigalrm
 
 LOOK_EVERY_S = 0.5
-"""The kernel counts idle time in hundredths of a second, so that looks much closer together tell nothing."""
+"""The kernel counts idle time in hundredths of a second, so much shorter intervals measure nothing."""
 LEAST_IDLE = 0.5
-"""Of one core: with more than that to spare, whatever could run did."""
+"""Idle share of one core above which everything that could run did run."""
 HANGS_S = 3600.0
-"""Deadline of calls that are not about deadlines: longer than any case may take by its fair clock, which ends
-a case that hangs."""
+"""Deadline of calls whose deadline is not tested: longer than any test may take by its fair clock, which ends
+a test that hangs."""
 
 
 def used_s() -> float:
-    """Processor seconds of this process and of children that ended."""
+    """Processor seconds of this process and of children that have ended."""
     usages = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def idle_s() -> float:
-    """Seconds for which this machine's cores had nothing to do, added up over all of them."""
+    """Seconds for which this machine's cores were idle, added up over all cores."""
     times = psutil.cpu_times()
     return float(times.idle + getattr(times, "iowait", 0.0))
 
 
 class FairClock:
-    """Counts seconds from when it is made."""
+    """Counts seconds from its creation."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class FairClock:
         idle: Callable[[], float] = idle_s,
         used: Callable[[], float] = used_s,
     ) -> None:
-        """Take what tells the time, the cores' idle seconds and this process's own processor seconds."""
+        """Take functions for the time, the cores' idle seconds and this process's processor seconds."""
         self._timer = timer
         self._idle = idle
         self._used = used
@@ -56,7 +56,7 @@ class FairClock:
         self._seen = self._look()
 
     def seconds(self) -> float:
-        """Return how many seconds count until now."""
+        """Return how many seconds have counted so far."""
         seen = self._look()
         passed, idle, used = (now - before for now, before in zip(seen, self._seen, strict=True))
         if passed >= LOOK_EVERY_S:
@@ -72,12 +72,12 @@ class FairTimeouts:
     """A plugin in which pytest-timeout's limits are seconds of a `FairClock`."""
 
     def __init__(self, clock: Callable[[], FairClock] = FairClock) -> None:
-        """Take what makes a case's clock."""
+        """Take the function that makes a test's clock."""
         self._clock = clock
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_timeout_set_timer(self, item: pytest.Item, settings: Settings) -> bool | None:
-        """Watch a case until its timer is cancelled; interrupt it once its time is over."""
+        """Watch a test until its timer is cancelled; interrupt it once its time is up."""
         main = threading.main_thread()
         if threading.current_thread() is not main:
             return None  # only the main thread can be interrupted: pytest-timeout's own way ends the process

@@ -1,6 +1,6 @@
-"""Cards for machines without one: a torch backend of `card:0` and `card:1` that fails as cards do.
+"""Simulated cards: a torch backend with `card:0` and `card:1` that fails like real cards.
 
-It computes on the CPU. Its tensors mix with no others, take up its memory, and are lost with it.
+It computes on the CPU. Its tensors cannot be mixed with others, use up its memory, and are lost with it.
 """
 
 import threading
@@ -25,7 +25,7 @@ NAME = "card"
 CARDS = 2
 MEMORY = 2**30
 GONE = "CUDA error: unspecified launch failure"
-"""What torch says of a card that fell off its bus, or whose memory broke, at every call from then on."""
+"""Torch's error, at every call, for a card that fell off its bus or whose memory broke."""
 aten = torch.ops.aten
 MIXED = {
     aten.copy_.default,
@@ -34,22 +34,22 @@ MIXED = {
     aten.index_put_.default,
     aten.index_put.default,
 }
-"""What may take a card's tensors and others."""
+"""Operations that may mix tensors of a card with others."""
 
 
 @dataclass
 class FakeCards:
-    """What the cards are like, and what befalls them.
+    """Properties of the cards, and their faults.
 
     Attributes:
-        memory: bytes of each.
-        others: bytes that other processes take of each.
-        used: bytes that this process takes, by card.
-        most: the most that it took, by card.
-        failure: what every call fails with; none: they work.
-        calls: how many operations are done until they fail; none: any number.
-        bfloat16: whether they compute with it.
-        there: whether the driver shows them.
+        memory: bytes of each card.
+        others: bytes that other processes use on each.
+        used: bytes that this process uses, by card.
+        most: the most that it used, by card.
+        failure: the error of every call; none: the cards work.
+        calls: number of operations before they fail; none: any number.
+        bfloat16: whether they support it.
+        there: whether the driver reports them.
         used_before: whether this process computed on them.
     """
 
@@ -66,7 +66,7 @@ class FakeCards:
     _late: Exception | None = None
 
     def require(self) -> None:
-        """Count an operation; raise what a broken card raises."""
+        """Count an operation; raise the error of a broken card if it is broken."""
         if self.calls is not None:
             self.calls -= 1
             if self.calls < 0:
@@ -78,18 +78,18 @@ class FakeCards:
             self._fail(late)
 
     def _fail(self, exc: Exception) -> None:
-        """Raise, or have the next call raise: one in the threads of gradients ends the process."""
+        """Raise, or let the next call raise: an error in the gradient threads would end the process."""
         if _in_gradients():
             self._late = exc
             return
         try:
             raise exc
         finally:
-            # Its frames hold tensors, and this one would hold it.
+            # Its frames hold tensors, and this frame would hold it.
             del exc
 
     def hold(self, card: int, tensor: "CardTensor") -> None:
-        """Hold a tensor's memory, of which views have no own; raise as torch does where none is left."""
+        """Hold a tensor's memory (views use none); raise torch's error if none is left."""
         storage = tensor.whole.untyped_storage()
         key = card, storage.data_ptr()
         size = storage.nbytes()
@@ -103,7 +103,7 @@ class FakeCards:
 
 
 def _in_gradients() -> bool:
-    """Whether this is one of the threads in which torch computes gradients, which Python did not start."""
+    """Whether this is one of torch's gradient threads, which Python did not start."""
     return isinstance(threading.current_thread(), threading._DummyThread)
 
 
@@ -118,7 +118,7 @@ cards = FakeCards()
 
 
 class CardTensor(Tensor):
-    """A tensor on a card, computed by the one within it."""
+    """A tensor on a card; the tensor inside it computes."""
 
     whole: Tensor
     __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
@@ -145,7 +145,7 @@ class CardTensor(Tensor):
 
 
 def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    """Compute on the CPU what was asked of a card, or of a card and the CPU."""
+    """Compute on the CPU what a card, or a card and the CPU, should compute."""
     cards.require()
     given = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
     ours = [leaf for leaf in given if isinstance(leaf, CardTensor)]
@@ -172,7 +172,7 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 
 
 def _require_one_place(given: list[Tensor]) -> None:
-    """As CUDA: numbers may come from anywhere."""
+    """Check that tensors are on one device, like CUDA: scalars may come from anywhere."""
     places = {str(leaf.device) for leaf in given if leaf.dim() > 0}
     if len(places) > 1:
         raise RuntimeError(f"Expected all tensors to be on the same device, but found {sorted(places)}")
@@ -227,14 +227,14 @@ class _Module:
         return False
 
     def manual_seed_all(self, seed: int) -> None:
-        """Nothing is drawn there."""
+        """Do nothing: no random numbers are drawn there."""
 
 
 _GENERATOR = torch.Generator
 
 
 class _Generator:
-    """The CPU's generator wherever one is asked for: the backend has none of its own."""
+    """The CPU's generator for every device: the backend has none."""
 
     def __new__(cls, place: Any = "cpu") -> Any:
         return _GENERATOR("cpu")
@@ -253,7 +253,7 @@ _TENSOR = torch.tensor
 
 
 def _tensor(data: Any, *, device: Any = "cpu", **options: Any) -> Tensor:
-    """Make a tensor on the CPU first, which a backend in Python cannot do by itself."""
+    """Make a tensor on the CPU first, because a Python backend cannot create one itself."""
     return _TENSOR(data, **options).to(device)
 
 
@@ -265,12 +265,12 @@ _LIBRARY.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
 
 @contextmanager
 def fake_cards(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCards]:
-    """Have `cuda` mean these cards within the block, whole, empty and in order."""
+    """Make `cuda` mean these cards within the block, working and empty."""
     with monkeypatch.context() as patched:
         patched.setattr(device, "CUDA", NAME)
         patched.setattr(torch, "Generator", _Generator)
         patched.setattr(torch, "tensor", _tensor)
-        # Inference tensors have no versions, which a backend in Python keeps.
+        # Inference tensors have no versions, which a Python backend keeps.
         patched.setattr(torch.inference_mode, "__enter__", _enter)
         patched.setattr(torch.inference_mode, "__exit__", _leave)
         patched.setattr(torch.Tensor, "pin_memory", lambda tensor: tensor)

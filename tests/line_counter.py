@@ -1,7 +1,7 @@
-"""A plugin of pytest that counts lines and branches of product code, those of every process of xdist.
+"""A pytest plugin that counts executed lines and branches of product code, in every process of xdist.
 
-`-p tests.line_counter` loads it, before anything that it counts is imported. It changes code where it is
-imported, and takes a line's counter out again when the line ran, so that tests take hardly longer.
+`-p tests.line_counter` loads it, before anything that it counts is imported. It changes code when it is
+imported, and removes a line's counter once the line has run, so that tests are hardly slower.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 import slipcover
 
 PACKAGES = [f"ostraka/{name}" for name in ("common", "guardian", "services", "client", "deploy")]
-"""All but `protos`, which protoc writes."""
+"""All packages except `protos`, which protoc writes."""
 _counter = slipcover.Slipcover(branch=True, immediate=True)
 _of_workers: list[Any] = []
 
@@ -27,7 +27,7 @@ def pytest_load_initial_conftests() -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Send what a worker counted to the process that started it."""
+    """Send a worker's counts to the process that started it."""
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         output["lines"] = json.dumps(_counter.get_coverage())
@@ -35,13 +35,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Take what a worker counted; nothing of one that crashed, which fails the run."""
+    """Take a worker's counts; a crashed worker, which fails the run, has none."""
     if lines := getattr(node, "workeroutput", {}).get("lines"):
         _of_workers.append(json.loads(lines))
 
 
 def counted() -> dict[str, dict[str, int]]:
-    """Return how many statements and branches there are, and ran, by file; also where nothing imported it."""
+    """Return how many statements and branches exist, and how many ran, by file, including unimported
+    files."""
     found = slipcover.Slipcover(branch=True, source=PACKAGES).get_coverage()
     for part in (_counter.get_coverage(), *_of_workers):
         slipcover.merge_coverage(found, part)

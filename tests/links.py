@@ -1,4 +1,4 @@
-"""A TCP link between a caller and a server that is far, slow, lossy, or cut, as cables between sites are."""
+"""A TCP link to a server that is distant, slow, lossy or cut, like the connections between sites."""
 
 import asyncio
 import socket
@@ -10,22 +10,22 @@ from dataclasses import dataclass, field
 
 PIECE_BYTES = 16384
 HELD_PIECES = 16
-"""What a link holds in each direction, as the buffers of routers do: 256 KiB."""
+"""What a link holds in each direction, like the buffers of routers: 256 KiB."""
 SEGMENT_BYTES = 1448
 """As on Ethernet."""
 ACCEPTING_TURNS = 5
-"""Turns of the loop after which a connection that was just accepted has a task that closes it."""
+"""Turns of the event loop after which a newly accepted connection has a task that closes it."""
 Held = asyncio.Queue[tuple[float, bytes]]
 
 
 @dataclass
 class Link:
-    """Carries bytes to the server at `server` until it is cut; then it swallows them.
+    """Forwards bytes to the server at `server` until it is cut; then it discards them.
 
     Attributes:
         round_trip_s: how long a byte and its answer travel, in seconds; connecting takes as long again.
-        bytes_per_s: how fast each direction is.
-        lost: how many connections break off before any byte arrives.
+        bytes_per_s: the speed of each direction.
+        lost: how many connections break before any byte arrives.
         server: host:port.
         address: host:port where callers reach it, while it is open.
         cut: set it to cut the link.
@@ -39,14 +39,14 @@ class Link:
     cut: threading.Event = field(default_factory=threading.Event)
 
     async def open(self) -> asyncio.Server:
-        """Begin to take connections; the link gets its address."""
+        """Start accepting connections, and set the link's address."""
         listening = _socket()
         listening.bind(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{listening.getsockname()[1]}"
         return await asyncio.start_server(self._connect, sock=listening)
 
     async def _connect(self, reader: StreamReader, writer: StreamWriter) -> None:
-        """Carry one connection to the server and back."""
+        """Forward one connection to the server and back."""
         host, _, port = self.server.rpartition(":")
         self.lost, broken = max(0, self.lost - 1), self.lost > 0
         with suppress(OSError, asyncio.CancelledError), aborting(writer):
@@ -82,7 +82,7 @@ class Link:
 
 
 def _socket() -> socket.socket:
-    """One that holds back as little as one on a real link: on loopback the system would hold several MiB."""
+    """Return one with buffers as small as on a real link: on loopback the system would hold several MiB."""
     made = socket.socket()
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, HELD_PIECES * PIECE_BYTES)
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, SEGMENT_BYTES)
@@ -100,7 +100,7 @@ def aborting(writer: StreamWriter) -> Iterator[None]:
 
 @contextmanager
 def links(*made: Link) -> Iterator[None]:
-    """Within the block the links carry; they get their addresses."""
+    """Run the links within the block, and set their addresses."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()

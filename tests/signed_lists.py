@@ -1,4 +1,4 @@
-"""Signed grants and tickets as tests take them: whole, or as one party is shown them."""
+"""Signed grants and tickets for tests: whole, or as shown to one party."""
 
 from ostraka.common.errors import ErrorCode
 from ostraka.common.plan.signed_lists import SignedEntries, with_all, with_own

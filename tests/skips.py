@@ -1,4 +1,4 @@
-"""Tests that are skipped because something cannot be had on this machine."""
+"""Skips of tests that need something that is unavailable on this machine."""
 
 import os
 from typing import NoReturn
@@ -7,7 +7,7 @@ import pytest
 
 
 def skip_or_fail(reason: str) -> NoReturn:
-    """Skip the test, or fail it where OSTRAKA_NO_SKIP is 1, so that CI does not pass by running less."""
+    """Skip the test, or fail it if OSTRAKA_NO_SKIP is 1, so that CI does not pass by running less."""
     if os.environ.get("OSTRAKA_NO_SKIP") == "1":
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)

@@ -1,4 +1,4 @@
-"""Counts of what this house does not want more of, in the code of `ostraka` and `benchmarks`.
+"""Counts of style violations that must not increase, in the code of `ostraka` and `benchmarks`.
 
 `python -m tests.style` prints every place; tests/test_style.py holds the counts.
 """
@@ -21,27 +21,27 @@ IRREGULAR = re.compile(
     "|gone|grown|held|hidden|kept|known|laid|left|lent|lost|made|meant|met|paid|proven|said|seen|sent|shown|sold"
     "|sought|spent|spoken|taken|taught|thought|told|torn|understood|withdrawn|won|worn|written"
 )
-"""Participles that do not end in "ed"; read, set and others that are verbs as well are not among them."""
+"""Participles that do not end in "ed", without those that are also verbs, like read and set."""
 VERBS = frozenset({"embed", "exceed", "feed", "need", "proceed", "seed", "shed", "speed", "succeed"})
-"""Words that end in "ed" and are no participles."""
+"""Words that end in "ed" and are not participles."""
 UNITS = re.compile(r"(^|_)(NS|US|MS|S|H|DAYS?|BITS?|BYTES|KIB|MIB|GIB|KB|MB|PERCENT)(_|$)")
-"""Endings of constants that say what they count."""
+"""Endings of constants that name their unit."""
 
 
 class Place(NamedTuple):
-    """Where something stands, and what it is."""
+    """Where a finding is, and what it is."""
 
     file: str
     line: int
     name: str
 
     def __str__(self) -> str:
-        """Return it as editors and terminals link it."""
+        """Return it in the form that editors and terminals link."""
         return f"{self.file}:{self.line}: {self.name}"
 
 
 def sources() -> Iterator[tuple[str, str]]:
-    """Yield each module that people wrote, by its path from the root, with its text."""
+    """Yield the path from the root, and the text, of each handwritten module."""
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             if "_pb2" not in path.name:
@@ -49,13 +49,13 @@ def sources() -> Iterator[tuple[str, str]]:
 
 
 def is_participle(name: str) -> bool:
-    """Whether a function's name begins with a participle, and so with no verb."""
+    """Whether a function's name begins with a participle instead of a verb."""
     first = name.strip("_").partition("_")[0]
     return bool(IRREGULAR.fullmatch(first)) or (first.endswith("ed") and first not in VERBS)
 
 
 def participles(file: str, text: str) -> Iterator[Place]:
-    """Yield functions that are named by participles; properties say what something is, and may be."""
+    """Yield functions that are named by participles; properties may be named like this."""
     for node in ast.walk(ast.parse(text)):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or not is_participle(node.name):
             continue
@@ -73,7 +73,7 @@ def packed(file: str, text: str) -> Iterator[Place]:
 
 
 def unexplained(file: str, text: str) -> Iterator[Place]:
-    """Yield numbers that have a name and no word: no docstring, no comment, no unit in the name."""
+    """Yield named numbers without an explanation: no docstring, no comment, no unit in the name."""
     body = ast.parse(text).body
     commented = comments_by_line(text)
     for statement, after in zip(body, [*body[1:], None], strict=True):
@@ -127,7 +127,7 @@ COUNTS = {
 
 
 def places(count: str) -> list[Place]:
-    """Return every place that a count is of."""
+    """Return every place that a count counts."""
     return [place for file, text in sources() for place in COUNTS[count](file, text)]
 
 
@@ -137,7 +137,7 @@ def _target(statement: ast.stmt) -> str | None:
 
 
 def _is_number(statement: ast.stmt) -> bool:
-    """Whether a statement names a number, or what numbers come to."""
+    """Whether a statement names a number, or an expression of numbers."""
     value = getattr(statement, "value", None)
     allowed = (ast.BinOp, ast.UnaryOp, ast.Constant, ast.operator, ast.unaryop)
     nodes = list(ast.walk(value)) if value else []
@@ -150,7 +150,7 @@ def _is_number(statement: ast.stmt) -> bool:
 
 
 def main(names: Iterable[str]) -> None:
-    """Print the places of these counts, or how many there are of each."""
+    """Print the places of these counts, or the number of places of each."""
     asked = list(names)
     for name in asked or COUNTS:
         found = places(name)

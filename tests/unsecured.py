@@ -7,5 +7,5 @@ from ostraka.common.rpc.watcher import Target
 
 
 def unsecured(target: Target) -> CheckedAsyncChannel:
-    """Open a channel as `open_async_channel` does, but for TLS."""
+    """Open a channel like `open_async_channel`, but without TLS."""
     return CheckedAsyncChannel(grpc.aio.insecure_channel(target.address), target)

@@ -1,4 +1,4 @@
-"""Waiting for what happens elsewhere."""
+"""Waiting for events elsewhere."""
 
 import threading
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from tests.fair_clock import FairClock
 
 
 def until(condition: Callable[[], bool], timeout_s: float = 60, every_s: float = 0.02) -> None:
-    """Return once a condition holds; fail after so many seconds of a fair clock."""
+    """Return once a condition holds; fail after this many seconds of a fair clock."""
     pause, clock = threading.Event(), FairClock()
     while not condition():
         if clock.seconds() >= timeout_s:

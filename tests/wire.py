@@ -1,6 +1,6 @@
 """The wire protocol as text: a line for each message, field, value and call; `python -m` writes `wire.txt`.
 
-Lines are only ever added: whoever runs an older version still sends and reads what the others say.
+Lines are only ever added, because members with older versions still send and read the older messages.
 """
 
 import sys
@@ -22,7 +22,7 @@ FILE = Path(__file__).with_suffix(".txt")
 
 
 def files() -> Iterator[FileDescriptorProto]:
-    """Yield the definitions of the protocol, as the committed stubs hold them."""
+    """Yield the definitions of the protocol from the committed stubs."""
     for path in sorted(Path(stubs.__path__[0]).glob("*_pb2.py")):
         found = FileDescriptorProto()
         import_module(f"{stubs.__name__}.{path.stem}").DESCRIPTOR.CopyToProto(found)
@@ -30,12 +30,12 @@ def files() -> Iterator[FileDescriptorProto]:
 
 
 def listing(definitions: Iterable[FileDescriptorProto]) -> list[str]:
-    """Return the lines of all definitions, in the order of the alphabet."""
+    """Return the lines of all definitions, in alphabetical order."""
     return sorted(line for file in definitions for line in _file(file))
 
 
 def lost(before: Sequence[str], after: Sequence[str]) -> list[str]:
-    """Return what older versions send or expect and newer ones do not know any more."""
+    """Return what older versions send or expect and newer ones no longer know."""
     return sorted(set(before) - set(after))
 
 
@@ -64,7 +64,7 @@ def _message(name: str, message: DescriptorProto) -> Iterator[str]:
 
 
 def _field(field: FieldDescriptorProto, oneofs: Sequence[str]) -> str:
-    """Tell a field's name and number, and all that decides how its bytes are read."""
+    """Return a field's name and number, and everything that decides how its bytes are read."""
     words = [f"{field.name} = {field.number}:"]
     if field.label == FieldDescriptorProto.LABEL_REPEATED:
         words.append("repeated")

@@ -1,1 +1,1 @@
-"""Advice held against what happens, on real tables."""
+"""Advice compared with outcomes, on real tables."""

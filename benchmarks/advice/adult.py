@@ -47,17 +47,17 @@ LABEL = "income"
 OPTIONS = AdviceOptions(parties=5, epsilon=2.0)
 PICTURE = Path("docs/img/advice.svg")
 SIZE = (5.6, 3.4)
-"""Inches: text is read on a telephone, too."""
+"""Inches, so text is readable on a phone as well."""
 WIDTH = 150
 """Characters of the printed table."""
 HUES: Mapping[WayName, str] = {"nothing": GREY, "own": GREY, "pooled": RED, "sums": BLUE, "votes": GREEN}
-"""Grey costs the sites nothing; red gives away records, or their features."""
+"""Grey costs the sites nothing; red reveals records, or their features."""
 
 app = typer.Typer(add_completion=False)
 
 
 def write_table(arrays: Mapping[str, NDArray[Any]], file: Path) -> None:
-    """Write Adult with a column of words for each group of indicators; a cell is empty where none is set."""
+    """Write Adult with one text column per group of indicators; a cell is empty if none is set."""
     names = [str(name) for name in arrays["feature_names"]]
     features = np.concatenate([arrays["X_train"], arrays["X_test"]])
     rich = np.concatenate([arrays["y_train"], arrays["y_test"]]).astype(bool)
@@ -76,7 +76,7 @@ def _column(features: NDArray[Any], names: list[str], column: str) -> pa.Array:
 
 
 def plot(advice: Advice) -> "Figure":
-    """Draw the accuracy of each way, the least on top, with its interval."""
+    """Draw the accuracy of each way with its interval, the lowest on top."""
     axes = axes_of(*SIZE)
     ranked = sorted(_accuracies(advice), key=lambda found: found[2])
     for place, (one, low, mean, high) in enumerate(ranked):
@@ -97,7 +97,7 @@ def _accuracies(advice: Advice) -> Iterator[tuple[WayFigures, float, float, floa
 
 
 def name_of(one: WayFigures, advice: Advice) -> str:
-    """Return a way as somebody calls it who has read no page."""
+    """Return the name of a way for readers who know nothing about Ostraka."""
     match one.way:
         case "nothing":
             return "most frequent class"

@@ -1,4 +1,4 @@
-"""Federations on real tables: those that the advice was developed on, and those held out."""
+"""Federations on real tables: those that the advice was developed on, and held-out ones."""
 
 from dataclasses import dataclass
 
@@ -8,10 +8,10 @@ class Case:
     """A federation on a table.
 
     Attributes:
-        table: by name.
-        size: records drawn of it, what the advice does not see included.
-        parties: sites.
-        epsilon: of each.
+        table: name of the table.
+        size: number of records drawn from it, including those hidden from the advice.
+        parties: number of sites.
+        epsilon: of each party.
         skew: Dirichlet concentration; None: sites are alike.
     """
 

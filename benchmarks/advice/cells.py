@@ -1,4 +1,5 @@
-"""What ways come to on what the advice sees of a case, and on what it does not: measured once, and kept."""
+"""Results of each way on the part of a case that the advice sees, and on the rest: measured once, and
+cached."""
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -21,28 +22,28 @@ from ostraka.deploy.advice.splits import Amounts, Split, share_out
 from ostraka.deploy.advice.sums import mu_of, try_sums
 from ostraka.deploy.advice.votes import VotePlans, try_votes
 
-SEEN = 0.4  # of a case's records that the advice sees, but at least 60
+SEEN = 0.4  # fraction of a case's records that the advice sees, but at least 60
 MIN_SEEN = 60
-SEED = 2026  # of the first case
-TEST = 0.3  # of the unseen records
+SEED = 2026  # seed of the first case
+TEST = 0.3  # fraction of the unseen records
 MAX_TEST = 5_000
-TESTED = 10_000  # records that all draws together are tested on, so that chance seldom makes a way the best
-MIN_DRAWS = 3  # of the unseen records, each with noise of its own
+TESTED = 10_000  # test records of all draws together, so chance rarely makes a way the best
+MIN_DRAWS = 3  # minimum number of draws of unseen records, each with its own noise
 MAX_DRAWS = 20
-ALL_TEACHERS = 2_000  # trained where what happens is measured: no teacher stands for others
-VERSION = 1  # of what is measured: raise it where ways change
+ALL_TEACHERS = 2_000  # most teachers trained to measure outcomes: none represents others
+VERSION = 1  # of what is measured: increase it when ways change
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A case, measured.
+    """A measured case.
 
     Attributes:
-        judged: the figure that ways are compared by.
-        amounts: of records, as the advice is told.
+        judged: the figure by which ways are compared.
+        amounts: numbers of records, as given to the advice.
         seen: every attempt of the advice, on the records that it sees.
-        happened: every attempt of each draw of the others.
-        seconds: of the processor that the advice took.
+        happened: every attempt on each draw of the other records.
+        seconds: processor time of the advice.
     """
 
     judged: Figure
@@ -56,7 +57,7 @@ _CELL = TypeAdapter(Cell)
 
 
 def load_or_measure(case: Case, cache: Path) -> Cell:
-    """Return a case's cell, from the cache where it is there; raise FileNotFoundError for a missing table."""
+    """Return a case's cell, cached if possible; raise FileNotFoundError for a missing table."""
     file = cache / f"{case.table.replace(' ', '-')}-{case.size}-{digest(asdict(case), VERSION)}.json"
     if not file.exists():
         cell = measure(case)
@@ -66,7 +67,7 @@ def load_or_measure(case: Case, cache: Path) -> Cell:
 
 
 def read_records(case: Case) -> AdviceRecords:
-    """Return the records of a case's whole table; raise FileNotFoundError for a missing one."""
+    """Return the records of a case's whole table; raise FileNotFoundError if it is missing."""
     table, labels = (TUNING | HELD)[case.table]()
     return AdviceRecords.read(table, labels, target="number" if case.table in QUANTITIES else None)
 
@@ -89,7 +90,7 @@ def measure(case: Case) -> Cell:
     shown = replace(whole, X=whole.X[seen], y=whole.y[seen], rows=len(seen)).sample(0)
     hidden = replace(whole, X=whole.X[unseen], y=whole.y[unseen], rows=len(unseen))
     clock = Clock()
-    # As `advise_on` does.
+    # As in `advise_on`.
     with threadpool_limits(1):
         attempts = try_ways(shown, options, lambda done, total: None)
         seconds = clock.seconds()
@@ -98,7 +99,7 @@ def measure(case: Case) -> Cell:
 
 
 def _amounts(seen: int, unseen: int, case: Case) -> Amounts:
-    """Return what there is of unseen records: the advice is told of as many own ones and as large a pool."""
+    """Return the numbers of unseen records; the advice is given the same numbers of own and pool records."""
     test = min(MAX_TEST, round(TEST * unseen))
     own = min(200, seen // 10)
     pool = min(2_000, seen // 5)
@@ -107,7 +108,7 @@ def _amounts(seen: int, unseen: int, case: Case) -> Amounts:
 
 
 def happen(hidden: AdviceRecords, options: AdviceOptions, amounts: Amounts) -> list[list[Attempt]]:
-    """Return what each way comes to on draws of unseen records."""
+    """Return the results of each way on draws of unseen records."""
     found = []
     plans = VotePlans()
     for draw in range(int(np.clip(TESTED // amounts.test, MIN_DRAWS, MAX_DRAWS))):

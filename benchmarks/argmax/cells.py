@@ -1,4 +1,4 @@
-"""Whether no heights of two classes in a triangle cost more than a bound: cells that are halved where needed.
+"""Check that two classes' heights in a triangle cost at most a bound, by cells that are halved where needed.
 
 docs/accounting-argmax.md derives both bounds of a cell.
 """
@@ -14,25 +14,25 @@ from numpy.typing import NDArray
 from benchmarks.argmax.three_outcomes import Floats, log_outcomes, steepness
 
 _ROOT2 = math.sqrt(2)
-_FIRST_CELLS = 8  # a side of the triangle; any start does, because open cells are halved
-_LEVELS = 14  # halvings, after which a cell that is open counts as refuted (docs/accounting-argmax.md)
-_MAX_CELLS = 20_000  # open at once: bounds the memory, and more are refuted (docs/accounting-argmax.md)
-_INDEX_BITS = 24  # of a corner's index in a key: above the 17 that 8 cells have after 14 halvings
+_FIRST_CELLS = 8  # per side of the triangle; any start works, because open cells are halved
+_LEVELS = 14  # halvings, after which an open cell counts as refuted (docs/accounting-argmax.md)
+_MAX_CELLS = 20_000  # open cells at once: limits memory; more count as refuted (docs/accounting-argmax.md)
+_INDEX_BITS = 24  # of a corner's index in a key: more than the 17 that 8 cells need after 14 halvings
 
 Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Room:
-    """What must not cost more than a bound.
+    """A region of heights that must not cost more than a bound.
 
     Attributes:
         order: Renyi order.
-        shift: how far a class rises and the other falls.
+        shift: how far one class rises and the other falls.
         log_moment: the bound, times order - 1.
-        a: least height above the level of the class that rises.
-        b: least height of the class that falls.
-        leg: how far heights a and b reach above these in sum.
+        a: least height of the rising class above the level.
+        b: least height of the falling class.
+        leg: maximum of the sum of heights a and b above these.
     """
 
     order: float
@@ -45,11 +45,11 @@ class Room:
 
 @dataclass(frozen=True)
 class Corners:
-    """What is calculated at corners of cells.
+    """Values at the corners of cells.
 
     Attributes:
-        excess: moment less 1.
-        weight: bound of the weight with which outcomes bend it, within half a diagonal.
+        excess: moment minus 1.
+        weight: bound on the weight with which outcomes bend it, within half a diagonal.
     """
 
     excess: Floats
@@ -59,7 +59,7 @@ class Corners:
 def cells_fit(room: Room) -> bool:
     """Return whether all heights of the triangle are proved to stay within the bound.
 
-    False where one exceeds it, or where cells would become too many.
+    False if one exceeds it, or if there would be too many cells.
     """
     if room.leg <= 0 or room.leg == math.inf:
         return room.leg <= 0
@@ -103,7 +103,7 @@ def _by_logarithm(room: Room, excess: Floats, width: float) -> NDArray[np.bool_]
 
 
 def _by_excess(room: Room, excess: Floats, weight: Floats, width: float) -> NDArray[np.bool_]:
-    """Return which cells stay within the bound: the moment less 1 bends down by a share of itself."""
+    """Return which cells stay within the bound: the moment minus 1 bends down by a fraction of itself."""
     unit = room.order * (room.order - 1) * room.shift**2
     most = math.expm1(room.log_moment) / unit
     bends = most + 2 * np.sqrt(most * weight)
@@ -111,9 +111,9 @@ def _by_excess(room: Room, excess: Floats, weight: Floats, width: float) -> NDAr
 
 
 def _corners(room: Room, a: Floats, b: Floats, radius: float) -> Corners:
-    """Return what bounds cells from their corners; `radius` is half a diagonal.
+    """Return values that bound cells by their corners; `radius` is half a diagonal.
 
-    A weight that overflows is infinite, and leaves its cell open.
+    A weight that overflows is infinite, so its cell stays open.
     """
     shift = room.shift
     rest = room.order - 1

@@ -1,8 +1,8 @@
 """Proof that an argmax of any number of classes costs at most 1% more than one of two.
 
-`ostraka.common.privacy.argmax` returns 1.01 times what two classes cost. Here that is proved at an order for
-all shifts: at nodes, each by cells that cover both heights, and between nodes because the logarithm of the
-moment is convex in the shift. docs/accounting-argmax.md derives what is used.
+`ostraka.common.privacy.argmax` returns 1.01 times the cost of two classes. This module proves it at an order
+for all shifts: at nodes, by cells that cover both heights, and between nodes by the convexity of the moment's
+logarithm in the shift. docs/accounting-argmax.md derives what is used.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from ostraka.common.privacy.argmax import ABOVE_TWO_CLASSES, FARTHEST, MIN_GROWT
 from ostraka.common.privacy.two_outcomes import two_outcomes_rdp, two_outcomes_within
 
 AT_NODES = 1.0075
-"""What is proved at nodes; the rest up to `ABOVE_TWO_CLASSES` is for the shifts between them."""
+"""The bound at nodes; the rest up to `ABOVE_TWO_CLASSES` is for the shifts between them."""
 STEP = 0.065
-"""Ratio of neighbouring nodes, less 1."""
+"""Ratio of neighbouring nodes, minus 1."""
 _BETWEEN = 256
-"""Parts of the way between two nodes, within each of which both sides are monotone."""
-_WITHIN = 1e-6  # relative error of two classes' cost, which is taken off the bound
+"""Subintervals between two nodes; both sides are monotonic in each."""
+_WITHIN = 1e-6  # relative error of the cost of two classes, subtracted from the bound
 _ROUNDING = 1e-5  # relative margin, far above the errors of the integrals (docs/accounting-argmax.md)
-_HEIGHTS = 400  # tried along a side: more move the side by less, and cells cover what is left
-_FARTHEST_OUT = 12.0  # in deviations past the shifts, where a class wins with less than 1e-32
+_HEIGHTS = 400  # tried along a side: more would move the side less, and cells cover the rest
+_FARTHEST_OUT = 12.0  # in standard deviations past the shifts, where a class wins with less than 1e-32
 
 
 def check_nodes(order: float) -> Iterator[tuple[float, bool]]:
-    """Yield the nodes of an order, with whether the bound holds up to each from the one before.
+    """Yield the nodes of an order, with whether the bound is true up to each from the one before.
 
-    The first is the least shift, below which the bound is the chord to 0; the last lies at or beyond the
+    The first is the smallest shift, below which the bound is the chord to 0. The last is at or beyond the
     largest shift at which the bound is not the Gaussian mechanism's.
     """
     nodes = nodes_of(order)
@@ -51,15 +51,15 @@ def nodes_of(order: float) -> Floats:
 
 
 def at_node(order: float, shift: float) -> bool:
-    """Return whether an argmax costs at most `AT_NODES` times what it costs with two classes."""
+    """Return whether an argmax costs at most `AT_NODES` times the cost of two classes."""
     bound = AT_NODES * two_outcomes_rdp(order, math.sqrt(2) * shift) / (1 + _WITHIN)
     return bound >= order * shift**2 or prove(order, shift, bound * (1 - _ROUNDING))
 
 
 def between(order: float, begin: float, end: float) -> bool:
-    """Return whether the bound holds from one node to the next, as it does at both.
+    """Return whether the bound is true between two nodes, given that it is true at both.
 
-    The logarithm of the moment lies below its chord, which grows with the shift, as two classes' cost does.
+    The logarithm of the moment is below its chord, which grows with the shift, like the cost of two classes.
     """
     shifts = np.linspace(begin, end, _BETWEEN + 1)
     two = two_outcomes_within(_WITHIN, order, math.sqrt(2) * shifts)
@@ -70,8 +70,8 @@ def between(order: float, begin: float, end: float) -> bool:
 def prove(order: float, shift: float, bound: float) -> bool:
     """Return whether no heights of the two classes cost more than `bound`.
 
-    Heights below the triangle's two short sides and above its long side are bounded as a whole, the others
-    by cells.
+    Heights below the triangle's two short sides and above its long side are bounded together, the others by
+    cells.
     """
     log_moment = (order - 1) * bound
     a, b = _short_sides(order, shift, log_moment)
@@ -80,10 +80,10 @@ def prove(order: float, shift: float, bound: float) -> bool:
 
 
 def _short_sides(order: float, shift: float, log_moment: float) -> tuple[float, float]:
-    """Return heights of the class that gains, and of the one that loses, below which all is within the bound.
+    """Return heights of the gaining and of the losing class below which everything is within the bound.
 
-    There the class is all but out: what remains is the other against the level, and the noisy count of the
-    class where it exceeds the level.
+    There, the class hardly matters: what remains is the other class against the level, and the class's noisy
+    count where it exceeds the level.
     """
     rest = order - 1
     tilt = (order - 1) * shift
@@ -99,7 +99,7 @@ def _short_sides(order: float, shift: float, log_moment: float) -> tuple[float, 
 
 
 def _long_side(order: float, shift: float, log_moment: float) -> float:
-    """Return (a + b)/sqrt 2 above which heights a and b are within the bound: another class hardly wins."""
+    """Return (a + b)/sqrt 2 above which heights a and b are within the bound: other classes hardly win."""
     two_classes = math.expm1((order - 1) * two_outcomes_rdp(order, math.sqrt(2) * shift))
     gaussian = math.expm1(order * (order - 1) * shift**2)
     return -float(ndtri((math.expm1(log_moment) - two_classes) / (gaussian - two_classes)))

@@ -1,7 +1,7 @@
-"""Who wins of two noisy numbers and a level: probabilities, and how fast they change.
+"""Outcomes of two noisy numbers and a level: probabilities, and how fast they change.
 
-A and B are normal numbers of deviation 1 and means `a` and `b`; the level is 0. The outcomes, in this order:
-A is the largest, B is the largest, the level is the largest (docs/accounting-argmax.md).
+A and B are normal with deviation 1 and means `a` and `b`; the level is 0. The outcomes, in this order: A is
+the largest, B is the largest, the level is the largest (docs/accounting-argmax.md).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ Floats = NDArray[np.float64]
 
 _HALF_LOG_2PI = math.log(2 * math.pi) / 2
 _HALF_LOG_2 = math.log(2) / 2
-_REACH = 8.5  # in deviations from the mode: what is left out is below 1e-15 (see `_log_win`)
-_PAST_MODE = 0.8  # the most by which the mode exceeds its lower bound (see `_log_win`)
+_REACH = 8.5  # in standard deviations from the mode: the rest is below 1e-15 (see `_log_win`)
+_PAST_MODE = 0.8  # maximum of the mode minus its lower bound (see `_log_win`)
 _ROOTS, _WEIGHTS = np.polynomial.legendre.leggauss(52)
 _NODES = 1 + _ROOTS
 _LOG_WEIGHTS = np.log(_WEIGHTS)
@@ -47,8 +47,8 @@ def steepness(a: Floats, b: Floats, logs: Floats) -> Floats:
 def _log_win(a: Floats, b: Floats) -> Floats:
     """Return log P(A > max(B, 0)), the integral of phi(t - a) Phi(t - b) over t > 0.
 
-    Minus the logarithm of the integrand has a second derivative of at least 1, and its mode lies at most 0.8
-    above the larger of 0, a and (a + b)/2: what is left out is below 1e-15 of the integral.
+    Minus the logarithm of the integrand has a second derivative of at least 1, and its mode is at most 0.8
+    above the maximum of 0, a and (a + b)/2, so less than 1e-15 of the integral is omitted.
     """
     free = np.maximum(a, (a + b) / 2)
     mode = np.maximum(free, 0.0)

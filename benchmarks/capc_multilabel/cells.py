@@ -1,4 +1,4 @@
-"""Every federation and every method measured once: what is in the cache is not measured again."""
+"""Measurements of every federation and method, each done once and cached."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ CENTRAL: Sequence[tuple[str, float | None]] = (
     ("non-private", None),
     *((method, epsilon) for epsilon in EPSILONS for method in METHODS if method != "non-private"),
 )
-"""Table 2's methods, with their epsilons."""
+"""The methods of Table 2, with their epsilons."""
 Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True)
 class Retrained:
-    """A seed's federation by one mechanism."""
+    """One seed's federation with one mechanism."""
 
     dataset: str
     parties: int
@@ -37,7 +37,7 @@ class Retrained:
 
 @dataclass(frozen=True)
 class Central:
-    """A method's outcome by one seed; without an epsilon for what has no privacy."""
+    """A method's outcome for one seed; the epsilon is None without privacy."""
 
     dataset: str
     method: str
@@ -47,7 +47,7 @@ class Central:
 
 
 class Bench:
-    """One dataset; what was measured of it is kept in a folder."""
+    """One dataset, with its measurements cached in a folder."""
 
     def __init__(self, setting: Setting, cache: Path) -> None:
         self._setting = setting
@@ -56,7 +56,7 @@ class Bench:
         self._cache.mkdir(parents=True, exist_ok=True)
 
     def retrain(self, mechanism: str, seed: int) -> Retrained:
-        """Return a federation of Table 1 by one of MECHANISMS, or of Table 12 by "checked"."""
+        """Return a federation of Table 1 with one of MECHANISMS, or of Table 12 with "checked"."""
         name = self._setting.name
         parties = self._setting.parties
         chosen = getattr(self._setting, mechanism)
@@ -88,7 +88,7 @@ class Bench:
         return split, load_or_predict(split, seed, file)
 
     def _models(self, shares: int) -> tuple[object, ...]:
-        """Return the settings that decide what the models of `shares` parties predict."""
+        """Return the settings that determine the predictions of `shares` parties' models."""
         return shares, self._setting.pool, QUERYING, LEARNING
 
     def _load_or_measure(self, name: str, kind: type[Kept], measure: Callable[[], Kept]) -> Kept:
@@ -100,7 +100,7 @@ class Bench:
 
 
 def cells(setting: Setting, cache: Path, advance: Callable[[], None]) -> Iterator[Retrained | Central]:
-    """Yield all cells of a dataset, Table 1's first; `advance` is called for each that is done."""
+    """Yield all cells of a dataset, Table 1's first; `advance` is called after each."""
     bench = Bench(setting, cache)
     for seed in range(setting.seeds):
         for mechanism in MECHANISMS:

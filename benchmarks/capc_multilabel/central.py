@@ -1,4 +1,4 @@
-"""Table 2 of Dziedzic et al. 2023: learning in one place without privacy, by DP-SGD, and from votes."""
+"""Table 2 of Dziedzic et al. 2023: central learning without privacy, by DP-SGD, and from votes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,21 +20,22 @@ from ostraka.common.learning.data import Labelled
 from ostraka.common.privacy import epsilon as epsilon_of
 
 MIN_LABEL_SETS = 2
-"""That a student tells apart."""
+"""Minimum number of distinct label sets for a student."""
 Probabilities = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One method's measure.
+    """The result of one method.
 
     Attributes:
-        queries: labelled by votes; none for what does not vote.
-        spent: epsilon of these very votes, or of DP-SGD; `worst_case` whatever the votes or records are.
-        measure: on test records, yes from one half on; none where fewer than two label sets were released,
-            which are not enough to learn from.
-        at_means: balanced accuracy where each label's yes begins at its mean score on the unlabeled pool,
-            which costs no privacy; none likewise.
+        queries: number of queries labelled by votes; None for methods without votes.
+        spent: epsilon of these votes, or of DP-SGD.
+        worst_case: epsilon for any votes or records.
+        measure: on test records, with threshold one half; None if fewer than two label sets were released,
+            which is not enough to learn from.
+        at_means: balanced accuracy with each label's threshold at its mean score on the unlabeled pool, which
+            costs no privacy; None likewise.
     """
 
     queries: int | None
@@ -45,26 +46,26 @@ class Outcome:
 
 
 Method = Callable[[Setting, Split, Said, float, int], Outcome]
-"""What a method comes to at an epsilon, by a seed."""
+"""Returns a method's outcome at an epsilon, for a seed."""
 Student = Callable[
     [Records, NDArray[np.float32], Setting, int], Callable[[NDArray[np.float32]], Probabilities]
 ]
-"""What predicts, learned from labelled records and from unlabeled ones of a dataset, by a seed."""
+"""Returns a predictor, trained on labelled and unlabeled records of a dataset, for a seed."""
 
 
 def without_privacy(setting: Setting, split: Split, said: Said, epsilon: float, seed: int) -> Outcome:
-    """One model of all training records."""
+    """Train one model on all training records."""
     return Outcome(None, None, None, *_quality(split, said.initial, said.initial_pool))
 
 
 def problem_of(setting: Setting) -> Problem:
-    """Return how DP-SGD learns a dataset."""
+    """Return the DP-SGD settings of a dataset."""
     (problem,) = (one for one in PROBLEMS if one.name == setting.name)
     return problem
 
 
 def by_dpsgd(setting: Setting, split: Split, said: Said, epsilon: float, seed: int) -> Outcome:
-    """DP-SGD on all training records; what scales them is the pool."""
+    """Train by DP-SGD on all training records, scaled by the pool."""
     problem = problem_of(setting)
     private, test, pool = (
         standardise(X, split.pool.X) for X in (split.private.X, split.test.X, split.pool.X)
@@ -84,7 +85,8 @@ def by_dpsgd(setting: Setting, split: Split, said: Said, epsilon: float, seed: i
 
 
 def by_votes(voting: Callable[[Setting], Mechanism], student: Student) -> Method:
-    """Return a student of what a dataset's mechanism releases of all teachers' votes."""
+    """Return a method: a student of the labels that a dataset's mechanism releases from all teachers'
+    votes."""
 
     def method(setting: Setting, split: Split, said: Said, epsilon: float, seed: int) -> Outcome:
         random = np.random.default_rng(seed)
@@ -115,7 +117,7 @@ def mixmatch(
 def linear(
     labelled: Records, unlabeled: NDArray[np.float32], setting: Setting, seed: int
 ) -> Callable[..., Probabilities]:
-    """Train the model that teachers are, on the released labels alone."""
+    """Train the teachers' kind of model, only on the released labels."""
     return Linear("balanced").fit(labelled.X, labelled.y).predict_proba
 
 

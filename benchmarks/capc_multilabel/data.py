@@ -1,4 +1,4 @@
-"""The data, their parties and their mechanisms; and how each seed deals the records out."""
+"""The data, their parties and mechanisms, and the random split of each seed."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +11,12 @@ from ostraka.common.learning.learning import Learning
 from ostraka.common.mechanism import Binary, Check, Powerset, Tau
 
 DIGITS = "digits"
-QUERYING = 3  # parties that ask: the weakest, whose turns come one after the other
+QUERYING = 3  # the weakest parties, which ask one after the other
 DELTA = 1e-5  # below one over the records
 EPSILONS = (10.0, 20.0)
 STUDENT = Learning(steps=400)
 SEEDS = 3
-"""How often teachers are dealt their records for Table 2. Noise and radii were chosen on seeds 7 to 14."""
+"""Number of random splits for Table 2. Noise and radii were chosen on seeds 7 to 14."""
 
 
 @dataclass(frozen=True)
@@ -25,15 +25,15 @@ class Setting:
 
     Attributes:
         name: of the dataset.
-        parties: how many share the training records, one model each.
-        pool: unlabeled records of each querying party.
-        binary: how votes are released.
-        tau: the same for clipped ballots.
-        teachers: how many share the training records where these lie in one place (Table 2).
-        central: how their votes are released.
-        powerset: how their label sets are.
-        student: how long a MixMatch student learns from these.
-        seeds: how often parties are dealt their records (Table 1); Table 2 has SEEDS for all data.
+        parties: number of parties that share the training records, one model each.
+        pool: number of unlabeled records of each querying party.
+        binary: mechanism of votes.
+        tau: mechanism of clipped ballots.
+        teachers: number of teachers that share the training records in the central setting (Table 2).
+        central: mechanism of their votes.
+        powerset: mechanism of their label sets.
+        student: training of a MixMatch student from these labels.
+        seeds: number of random splits (Table 1); Table 2 has SEEDS for all data.
     """
 
     name: str
@@ -49,18 +49,19 @@ class Setting:
 
     @property
     def checked(self) -> Tau:
-        """`tau` after a check of each label, as large as the paper's T = 50 and sigma_T = 30 of 50 models."""
+        """Return `tau` after a check of each label, scaled from the paper's T = 50, sigma_T = 30 of 50
+        models."""
         check = Check(threshold=self.parties, sigma=0.6 * self.parties)
         return self.tau.model_copy(update={"check": check})
 
     @property
     def path(self) -> Path:
-        """Where the data lie, if they are there: ../shared/data beside the checkout."""
+        """The file of the data, in ../shared/data beside the checkout."""
         return DATA / f"multilabel_{self.name}.npz"
 
     @property
     def there(self) -> bool:
-        """Whether they are; digits come with scikit-learn."""
+        """Whether the data exist; digits come with scikit-learn."""
         return self.name == DIGITS or self.path.exists()
 
 
@@ -110,7 +111,7 @@ QUICK = Setting(
     student=Learning(steps=40),
     seeds=1,
 )
-"""Runs in seconds: digits and what is true of the numbers that they show."""
+"""Runs in seconds: digits, with labels for properties of the numbers."""
 
 
 @dataclass(frozen=True)
@@ -131,12 +132,13 @@ class Records:
 
 @dataclass(frozen=True)
 class Split:
-    """What one seed deals out.
+    """The random split of one seed.
 
     Attributes:
-        private: all training records; `shares` says which party has which.
-        pools: those of each querying party; their labels rank parties and are told to none.
-        test: what models are measured on.
+        private: all training records.
+        shares: which party has which of them.
+        pools: the pools of the querying parties; their labels are only used to rank parties.
+        test: records for measurements.
     """
 
     private: Records
@@ -174,7 +176,7 @@ def load(setting: Setting) -> tuple[Records, Records]:
 
 
 def deal(train: Records, other: Records, shares: int, pool: int, seed: int) -> Split:
-    """Deals training records to `shares` parties, and QUERYING pools of the others; the rest test."""
+    """Split training records into `shares` parties, and the others into QUERYING pools and test records."""
     random = np.random.default_rng(seed)
     private = random.permutation(len(train.X))
     unlabeled = random.permutation(len(other.X))

@@ -1,4 +1,4 @@
-"""What every party trains."""
+"""The model that every party trains."""
 
 from typing import Any, Self
 
@@ -10,23 +10,23 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from benchmarks.dpsgd.measures import YES
 
-REGULARISATION = 100.0  # of squared coefficients: parties have few records of most labels
-STEPS = 40  # of L-BFGS at most: more take longer
+REGULARISATION = 100.0  # inverse weight of squared coefficients: parties have few records of most labels
+STEPS = 40  # maximum steps of L-BFGS: more take longer
 
 
 class Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Logistic regression of all labels at once, on features scaled by the records that it learns.
+    """Logistic regression of all labels at once, on features scaled by its training records.
 
-    With class_weight "balanced" a label's yes and no weigh the same however rare it is; a label that all or
-    none of the records have is given that score. Of one label alone (N,) the probabilities are of no and yes.
+    With class_weight "balanced", a label's yes and no have equal total weights; a label that is constant in
+    the records gets that value as its score. For a single label (N,), the probabilities are of no and yes.
     """
 
     def __init__(self, class_weight: str | None = None) -> None:
-        """Take "balanced", or None for records that all weigh the same."""
+        """Take "balanced", or None for equal weights of all records."""
         self.class_weight = class_weight
 
     def fit(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> Self:
-        """Learns records (N, F) with labels 0/1 (N, k), or (N,)."""
+        """Fit records (N, F) with labels 0/1 (N, k), or (N,)."""
         self.classes_ = np.arange(2)
         self.single_ = y.ndim == 1
         y = y.reshape(len(y), -1)
@@ -88,5 +88,5 @@ class Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def linear(shape: tuple[int, ...], classes: int) -> Linear:
-    """Return an untrained model, as `ostraka.services.teachers` asks for it."""
+    """Return an untrained model, with the signature that `ostraka.services.teachers` expects."""
     return Linear()

@@ -1,4 +1,4 @@
-"""Models of the parties, trained by the project's own code; what they say is kept in a folder."""
+"""The parties' models, trained by the project's own code; their predictions are cached in a folder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from ostraka.services.teachers.guard import VoteGuard
 
 MODEL = "benchmarks.capc_multilabel.linear:linear"
 LEARNING = MODEL, REGULARISATION, STEPS
-"""What every party trains, and how."""
+"""The model of every party, and its training."""
 Scores = NDArray[np.float32]
 
 
@@ -26,11 +26,11 @@ class Said:
     """Probabilities of labels by the models of one seed's parties.
 
     Attributes:
-        asked: by every party's, of the records of all pools, (parties, pools, labels).
+        asked: by every party's model, for the records of all pools, (parties, pools, labels).
         querying: the QUERYING weakest parties, int64, the weakest first.
-        tested: by their own models, of the test records, (QUERYING, test, labels).
-        initial: by one model of all training records, of the test records, (test, labels).
-        initial_pool: likewise of all pools, (pools, labels).
+        tested: by their own models, for the test records, (QUERYING, test, labels).
+        initial: by one model of all training records, for the test records, (test, labels).
+        initial_pool: likewise for all pools, (pools, labels).
     """
 
     asked: Scores
@@ -41,7 +41,7 @@ class Said:
 
 
 def fit(parts: Sequence[Records], seed: int) -> Estimators:
-    """Trains a model on each part, a label's yes and no weighing the same however rare it is."""
+    """Train a model on each part, with equal weights of a label's yes and no."""
     slices = [Slice(part.X, part.y, (seed, place)) for place, part in enumerate(parts)]
     return fit_estimators(slices, MODEL, parts[0].y.shape[1], _silent, balanced=True)
 
@@ -64,15 +64,16 @@ def load_or_predict(split: Split, seed: int, file: Path) -> Said:
 
 
 def weakest(asked: Scores, y: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the QUERYING parties of least balanced accuracy on pools, whose labels no model learns."""
+    """Return the QUERYING parties with the lowest balanced accuracy on pools; no model learns these
+    labels."""
     quality = [balanced_accuracy(y, own) for own in asked]
     return np.argsort(quality, kind="stable")[:QUERYING].astype(np.int64)
 
 
 def balanced_accuracy(y: NDArray[np.int64], found: Scores | NDArray[np.int64]) -> float:
-    """Return the mean over labels that some records have and some have not; NaN where there is none.
+    """Return the mean over labels that are not constant; NaN if there is none.
 
-    Of a label count the records for which it is `found`, not UNKNOWN.
+    Records whose label is UNKNOWN in `found` do not count.
     """
     known = found != UNKNOWN
     true = (y == 1) & known
@@ -97,4 +98,4 @@ def _predict(split: Split, seed: int) -> Said:
 
 
 def _silent(done: int, total: int) -> None:
-    """Tells nobody: cells are progress enough."""
+    """Do nothing: cells are enough progress."""

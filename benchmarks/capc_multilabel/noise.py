@@ -1,4 +1,4 @@
-"""Noise that a seed repeats: a measurement's, never a release's."""
+"""Noise that a seed reproduces: for measurements, never for a release."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from ostraka.guardian.noise import lattice_scale
 
 @dataclass(frozen=True)
 class RepeatableNoise:
-    """Draws of a NumPy generator in place of the guardian's, rounded to the lattice of the ring."""
+    """Draws from a NumPy generator instead of the guardian's, rounded to the lattice of the ring."""
 
     random: np.random.Generator
 

@@ -14,7 +14,8 @@ COLOURS = {"binary": "#0072b2", "tau": "#e69f00"}
 
 
 def plot(cells: Sequence[Retrained], target: Path) -> None:
-    """Draws a panel for each dataset, labels by their balanced accuracy before; writes an image."""
+    """Draw a panel for each dataset, with labels ordered by their balanced accuracy before; write an
+    image."""
     datasets = list(dict.fromkeys(cell.dataset for cell in cells))
     figure = Figure(figsize=(4.5 * len(datasets), 4), layout="constrained")
     panels = figure.subplots(1, len(datasets), squeeze=False)[0]
@@ -36,7 +37,7 @@ def _panel(axes: Axes, cells: Sequence[Retrained]) -> None:
 
 
 def _by_label(cells: Sequence[Retrained], state: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Means over turns of the largest budget, in percent, of labels that all of them tell."""
+    """Return means over turns at the largest budget, in percent, for labels with a value in all of them."""
     turns = [turn for cell in cells for turn in cell.found.turns if turn.budget == max(EPSILONS)]
     values = 100 * np.array([getattr(turn, state) for turn in turns], dtype=np.float64)
     means: np.ndarray[tuple[int], np.dtype[np.float64]] = values.mean(axis=0)

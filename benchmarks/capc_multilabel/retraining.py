@@ -1,4 +1,4 @@
-"""Table 1 of Dziedzic et al. 2023: querying parties in turn, each retrained on what all others answered."""
+"""Table 1 of Dziedzic et al. 2023: querying parties ask in turn, and retrain on the others' answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from ostraka.common.privacy import epsilon as epsilon_of
 
 @dataclass(frozen=True)
 class Quality:
-    """A model on the test records, and the balanced accuracy of each label, none where it cannot be told."""
+    """A model's measure on the test records, and each label's balanced accuracy, None if it is undefined."""
 
     measure: Measure
     labels: list[float | None]
@@ -28,14 +28,17 @@ class Turn:
     """One querying party before and after its session.
 
     Attributes:
-        party: which.
+        party: index of the party.
         budget: epsilon of each answering party's units.
-        queries: how many were answered within it.
+        queries: number of queries answered within it.
         right: balanced accuracy of the released labels.
-        spent: epsilon of these very votes; `worst_case` of as many answers whatever the votes.
-        before: of the party's own model, on test records; `after` of the one retrained.
-        by_chance: balanced accuracy of one retrained on the same queries with coin flips for labels.
-        labels_before: balanced accuracy of each label, none where it cannot be told; likewise `labels_after`.
+        spent: epsilon of these votes.
+        worst_case: epsilon of as many answers for any votes.
+        before: measure of the party's own model, on test records.
+        after: measure of the retrained model.
+        by_chance: balanced accuracy of a model retrained on the same queries with random labels.
+        labels_before: balanced accuracy of each label, None if it is undefined.
+        labels_after: likewise.
     """
 
     party: int
@@ -53,7 +56,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Together:
-    """What a record costs whose party answers all sessions of one budget: epsilons as of a turn."""
+    """Cost to a record of a party that answers all sessions of one budget: epsilons as in `Turn`."""
 
     budget: float
     spent: float
@@ -71,7 +74,7 @@ class Federation:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a querying party asks, in its order, and what all parties' models say of it."""
+    """The queries of a querying party, in order, and the predictions of all parties' models."""
 
     party: int
     queries: Records
@@ -79,7 +82,7 @@ class Asked:
 
 
 def federation(split: Split, said: Said, mechanism: Mechanism, seed: int) -> Federation:
-    """Lets the weakest parties ask in turn under every budget, and retrains them."""
+    """Let the weakest parties ask in turn with every budget, and retrain them."""
     own = [_quality(split.test.y, found) for found in said.tested]
     asked = [choose_queries(split, said, place) for place in range(QUERYING)]
     turns = []
@@ -97,7 +100,7 @@ def federation(split: Split, said: Said, mechanism: Mechanism, seed: int) -> Fed
 
 
 def choose_queries(split: Split, said: Said, place: int) -> Asked:
-    """Return a querying party's pool, first what its own model is least sure of, which costs nobody."""
+    """Return a querying party's pool, sorted by its own model's uncertainty, which costs no privacy."""
     party = int(said.querying[place])
     pool = split.pools[place]
     of_pool = said.asked[:, place * len(pool.y) : (place + 1) * len(pool.y)]
@@ -131,13 +134,14 @@ def _turn(split: Split, asked: Asked, budget: float, found: Session, own: Qualit
 def _retrain(
     split: Split, party: int, X: NDArray[np.float32], labels: Sequence[NDArray[np.int64]], seed: int
 ) -> Scores:
-    """Scores of the test records by the party's model retrained on each of these labels of queries."""
+    """Return scores of the test records by the party's model, retrained on each of these labels of
+    queries."""
     parts = [split.of(party).append(Records(X, each)) for each in labels]
     return scores(fit(parts, seed), split.test.X, split.labels)
 
 
 def _together(budget: float, held: list[Session]) -> Together:
-    """Add up the costs of sessions, as a filter of one order does."""
+    """Add up the costs of sessions, like a filter at one order."""
     order = held[0].order
     spent, worst_case = (
         epsilon_of(total, order, DELTA)

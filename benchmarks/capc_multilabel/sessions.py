@@ -1,4 +1,4 @@
-"""One session in one process: ballots, release and charge are the code that parties and guardian run."""
+"""One session in one process: ballots, release and charge use the code of parties and guardian."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,20 +20,20 @@ from ostraka.guardian.noise import LATTICE, NoiseSource
 
 RING = Ring(64)
 BLOCK = 25
-"""Queries that are charged together; each is a batch of its own."""
+"""Queries that are charged together; each one is a batch."""
 Mechanism = Binary | Tau | Powerset
 
 
 @dataclass(frozen=True)
 class Session:
-    """What a querying party got of its pool before a budget ended it, and what each record paid.
+    """A querying party's answers before a budget ended, and the cost to each record.
 
     Attributes:
-        answers: 0 or 1 for each label of the first queries of the pool, int64 (answered, labels); -1 where a
+        answers: 0 or 1 for each label of the first queries of the pool, int64 (answered, labels); -1 if a
             label did not pass its check.
         order: Renyi order of the budget.
-        spent: rdp of these very votes, in both directions.
-        worst_case: rdp of as many answers whatever the votes are.
+        spent: rdp of these votes, in both directions.
+        worst_case: rdp of as many answers for any votes.
     """
 
     answers: NDArray[np.int64]
@@ -43,16 +43,16 @@ class Session:
 
 
 def session(scores: Scores, mechanism: Mechanism, epsilon: float, noise: NoiseSource) -> Session:
-    """Asks for a pool's labels, query by query, until the next one does not fit into `epsilon`.
+    """Ask for a pool's labels, query by query, until the next one does not fit into `epsilon`.
 
-    Each party has one model, so that a record changes one vote and all parties' units pay the same. Budgets
-    are held to data-dependent costs by the exact bound; a query is released where its dearest outcome fits.
+    Each party has one model, so a record changes one vote and all parties' units pay the same. Budgets
+    enforce data-dependent costs by the exact bound; a query is released if its most expensive outcome fits.
 
     Args:
         scores: of the answering parties' models, (parties, pool, labels).
         mechanism: how votes are released.
         epsilon: budget of each answering party's unit for this session, at DELTA.
-        noise: the guardian's randomness.
+        noise: the source of the guardian's noise.
     """
     voters, pool, labels = scores.shape
     order = propose_order(epsilon, DELTA)
@@ -82,7 +82,7 @@ def _sums(scores: Scores, mechanism: Mechanism, labels: int) -> RingArray:
 
 
 def _fitting(exact: NDArray[np.float64], dearest: NDArray[np.float64], room: float) -> int:
-    """Return how many queries are released, each where what it may cost at most is left by those before."""
+    """Return how many queries are released: each must fit, at its maximum cost, after those before."""
     before = np.cumsum(exact) - exact
     return int(np.logical_and.accumulate(before + dearest <= room).sum())
 
@@ -97,7 +97,7 @@ def _release(
 def _costs(
     sums: RingArray, told: NDArray[np.int64], mechanism: Mechanism, voters: int, order: float
 ) -> Sequence[NDArray[np.float64]]:
-    """Return the rdp (Q,) of each query: of these votes and answers, of any answers, and of any votes."""
+    """Return the rdp (Q,) of each query: for these votes and answers, for any answers, and for any votes."""
     tally = Tally(
         mechanism=mechanism,
         classes=told.shape[1],

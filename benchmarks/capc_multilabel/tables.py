@@ -1,4 +1,4 @@
-"""Tables 1 and 2 of Dziedzic et al. 2023, with what was measured here."""
+"""Tables 1 and 2 of Dziedzic et al. 2023, with our measurements."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
@@ -23,7 +23,7 @@ Row = tuple[str, ...]
 
 
 def rows_of_table_1(cells: Sequence[Retrained]) -> Iterator[Row]:
-    """Yield Table 1: means over querying parties and seeds, the deviations over seeds' means."""
+    """Yield Table 1: means over querying parties and seeds, with deviations over the seeds' means."""
     for dataset in dict.fromkeys(cell.dataset for cell in cells):
         own = [cell for cell in cells if cell.dataset == dataset]
         alike = [cell for cell in own if cell.mechanism == own[0].mechanism]
@@ -57,7 +57,7 @@ def central_rows(cells: Sequence[Central]) -> Iterator[Row]:
 
 
 def gains(cells: Sequence[Retrained]) -> Iterator[Row]:
-    """Yield how balanced accuracy changed, in points: mean, standard error over seeds, how often it rose."""
+    """Yield changes of balanced accuracy, in points: mean, standard error over seeds, how often it rose."""
     for dataset, mechanism in dict.fromkeys((cell.dataset, cell.mechanism) for cell in cells):
         own = [cell for cell in cells if (cell.dataset, cell.mechanism) == (dataset, mechanism)]
         for budget in dict.fromkeys(turn.budget for turn in own[0].found.turns):
@@ -94,7 +94,7 @@ def _after(cells: Sequence[Retrained], budget: float) -> Row:
 
 
 def _labels_risen(turns: Sequence[Turn]) -> str:
-    """How many of the labels, measured on all turns, have a higher balanced accuracy in the mean."""
+    """Return how many of the labels, measured in all turns, have a higher mean balanced accuracy."""
     before = np.array([turn.labels_before for turn in turns], float)
     after = np.array([turn.labels_after for turn in turns], float)
     rises = (after - before)[:, ~np.isnan(before + after).any(axis=0)].mean(axis=0)
@@ -106,7 +106,8 @@ def _mean(measures: Sequence[Measure]) -> Measure:
 
 
 def _spread(measures: Sequence[Measure | None]) -> list[str]:
-    """Nothing where one of the seeds had not enough labels: a mean of the others would flatter."""
+    """Return means over seeds; empty if a seed had too few labels, because the other seeds' mean is
+    biased."""
     told = [one for one in measures if one is not None]
     if len(told) < len(measures):
         return [NONE] * len(fields(Measure))
@@ -127,7 +128,7 @@ def _by_seed(cells: Sequence[Retrained], budget: float) -> list[list[Turn]]:
 
 
 def _with_error(by_seed: Sequence[Sequence[float]]) -> str:
-    """Seeds' means in percent, whose parties share one test set."""
+    """Return the mean of the seeds' means, in percent; parties of a seed share one test set."""
     means = [100 * float(np.mean(one)) for one in by_seed]
     return f"{np.mean(means):+.2f} ± {_deviation(means) / len(means) ** 0.5:.2f}"
 

@@ -1,1 +1,1 @@
-"""What encrypted queries and blind tallies cost beside the plain path."""
+"""Cost of encrypted queries and blind tallies compared with plain sessions."""

@@ -18,8 +18,8 @@ from ostraka.common.plan.choices import ENCODING, TALLY
 from ostraka.deploy.simulation.settings import Settings
 
 WIDTH = 160  # characters of the widest table
-RECORDS = 20  # few, because cost and not quality is measured; of a teacher
-RECORDS_TO_TEST = 1000  # a student is tested on them
+RECORDS = 20  # records per teacher: few, because cost is measured, not accuracy
+RECORDS_TO_TEST = 1000  # for testing a student
 """Of blobs: a teacher's records, and how many more than queries the querying party has."""
 
 app = typer.Typer(add_completion=False)

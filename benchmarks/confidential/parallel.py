@@ -1,6 +1,6 @@
-"""What two threads, and two processes, garble and evaluate in the time that one takes for the same.
+"""Speed-up of two threads, or two processes, in garbling and evaluation.
 
-Processes send what they made back, and are sent what heads are evaluated on.
+Processes send their results back, and receive the inputs of heads.
 """
 
 import multiprocessing
@@ -26,23 +26,23 @@ from ostraka.common.crypto.two_party import CircuitEvaluation, Computation, Garb
 from ostraka.common.sharing.ballots import VOTE, ClassCounts
 from ostraka.services.encrypted.head_processes import HeadProcesses, cores
 
-WORKERS = 2  # compared with one: a machine of two cores shows the gain
-REPEATS = 9  # odd, so that the median is one of them
-BALLOTS = 1024  # that one computation garbles
-QUERIES = 500  # of a party's message to its heads
-FEATURES = 64  # scikit-learn's digits have these, and
-CLASSES = 10  # as many classes
+WORKERS = 2  # compared with one: a machine with two cores shows the gain
+REPEATS = 9  # odd, so the median is one of them
+BALLOTS = 1024  # garbled by one computation
+QUERIES = 500  # in a party's message for its heads
+FEATURES = 64  # scikit-learn's digits have as many features
+CLASSES = 10  # and as many classes
 CONTEXT = SEED = bytes(SEED_BYTES)
 HEADS: dict[Head, tuple[int, tuple[int, ...]]] = {
     "linear": (10, (FEATURES, CLASSES)),
     "square-mlp": (2, (FEATURES, 16, CLASSES)),
 }
-"""How many heads are evaluated at a time, and their layers."""
+"""Number of heads that are evaluated at a time, and their layers."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """Two equal parts of work, each done by calling it; it gives what leaves a party."""
+    """Two equal parts of work, each done by a call that returns what a party sends."""
 
     name: str
     parts: Sequence[Callable[[], bytes]] = field(repr=False)
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def cases() -> Iterator[Case]:
-    """Yield what an answering party computes for an encrypted batch."""
+    """Yield an answering party's work for an encrypted batch."""
     GARBLINGS.extend(_garbling(number) for number in range(WORKERS))
     yield Case(f"{BALLOTS} ballots garbled", [partial(garble, number) for number in range(WORKERS)])
     for kind, (count, widths) in HEADS.items():
@@ -65,7 +65,7 @@ def cases() -> Iterator[Case]:
 
 
 def line(case: Case) -> str:
-    """Measure a case: one after the other, and two at once in either way, in turns."""
+    """Measure a case: sequentially, and in parallel in both ways, alternately."""
     fork = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(WORKERS, fork) as processes, ThreadPoolExecutor(WORKERS) as threads:
         ways: tuple[Executor | None, ...] = (None, threads, processes)
@@ -79,7 +79,7 @@ def line(case: Case) -> str:
 
 
 def by_a_party() -> str:
-    """Measure heads with squares as a party evaluates them, in its processes, and in one alone, in turns."""
+    """Measure heads with squares in a party's processes, and in one process, alternately."""
     work = _evaluation("square-mlp", WORKERS * HEADS["square-mlp"][0], HEADS["square-mlp"][1])
     _, public, queries, heads = work.args
     taken = []
@@ -100,7 +100,7 @@ def _logits(processes: HeadProcesses, message: bytes, heads: Sequence[EncryptedH
 
 
 GARBLINGS: list[Garbling] = []
-"""Processes have a copy of them from their start."""
+"""Processes have a copy from their start."""
 
 
 def garble(number: int) -> bytes:

@@ -1,4 +1,4 @@
-"""The prototype of encrypted queries in one process, run here and now where it lies beside the checkout."""
+"""The prototype of encrypted queries in one process, run if it is beside the checkout."""
 
 import json
 import shutil
@@ -11,7 +11,7 @@ from pathlib import Path
 PROTOTYPES = Path(__file__).parents[3] / "shared" / "prototypes"
 FEATURES = 64  # as in `parallel`, for the same head
 CLASSES = 10  # as in `parallel`
-SIGMA = 7.0  # of GNMax; how large it is changes no cost
+SIGMA = 7.0  # of GNMax; its size does not affect the cost
 DRIVER = """
 exec(open("e2e.py").read().split("\\ne2e(")[0])
 e2e({parties}, {queries}, {features}, {classes}, {sigma})
@@ -20,15 +20,15 @@ e2e({parties}, {queries}, {features}, {classes}, {sigma})
 
 @dataclass(frozen=True)
 class Prototype:
-    """What one run of it took: milliseconds a query of computing, and bytes a query and party.
+    """Result of one run: milliseconds of computation per query, and bytes per query and party.
 
     Attributes:
         querier_ms: encrypting once, then decrypting and evaluating for every party, and the tally.
         party_ms: heads, masks and garbling of one party.
         guardian_ms: garbling the tally.
-        comparison_bytes: of the circuits and transfers between querying party and one party.
-        tally_bytes: of those with the guardian.
-        flipped: votes that rounding changed, of how many.
+        comparison_bytes: circuits and transfers between querying party and one party.
+        tally_bytes: circuits and transfers with the guardian.
+        flipped: number of votes that rounding changed, and of all votes.
     """
 
     querier_ms: float
@@ -40,7 +40,7 @@ class Prototype:
 
 
 def run_prototype(parties: int, queries: int) -> Prototype | None:
-    """Linear heads 64 -> 10, one teacher a party; None where the prototypes are not there."""
+    """Run linear heads 64 -> 10, one teacher per party; return None if the prototypes are missing."""
     if not PROTOTYPES.is_dir():
         return None
     program = DRIVER.format(parties=parties, queries=queries, features=FEATURES, classes=CLASSES, sigma=SIGMA)

@@ -1,4 +1,4 @@
-"""Whole sessions over gRPC and mutual TLS, every site a process of its own, in all four combinations."""
+"""Whole sessions over gRPC and mutual TLS, with a process per site, in all four combinations."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,15 +17,16 @@ TALLIES: tuple[TALLY, ...] = ("aggregate", "blind")
 
 @dataclass(frozen=True)
 class Session:
-    """One session as measured.
+    """A measured session.
 
     Attributes:
-        queries: asked, of which `answered` got a label.
+        queries: number of queries asked.
+        answered: number of queries that got a label.
         seconds: from opening the session to its last answer.
-        querier_s: computing time of the querying party's process.
-        party_s: of the answering parties' processes, on average.
-        guardian_s: of the guardian's process.
-        steps: what the querying party did, with whom, how often, how long and with how many bytes.
+        querier_s: processor time of the querying party.
+        party_s: of an answering party, on average.
+        guardian_s: of the guardian.
+        steps: the querying party's steps: peer, number, duration and bytes.
     """
 
     encoding: ENCODING
@@ -45,7 +46,7 @@ def run_sessions(
     encodings: Iterable[ENCODING] = ENCODINGS,
     tallies: Iterable[TALLY] = TALLIES,
 ) -> Iterator[Session]:
-    """Train once, then ask the same pool in each combination; every charge fits."""
+    """Train once, then ask the same pool in each combination; budgets suffice for all."""
     with serve(settings, folder) as federation:
         for encoding, tally in product(encodings, tallies):
             yield _run(federation, encoding, tally)

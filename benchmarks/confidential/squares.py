@@ -1,6 +1,6 @@
-"""Heads with squares by products of features beside the same heads under SEAL's CKKS, in one run.
+"""Heads with squares by products of features, compared with the same heads in SEAL's CKKS, in one run.
 
-`python -m benchmarks.confidential.squares`: teachers of scikit-learn's digits, behind projections to so many
+`python -m benchmarks.confidential.squares`: teachers of scikit-learn's digits, projected to a number of
 features. `square_32` is a network for `python -m benchmarks.train_mnist --projection 64 --model`.
 """
 
@@ -31,7 +31,7 @@ from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.networks import Square
 
 HIDDEN = 32
-"""Units that square, as the prototype had; by products they cost nothing."""
+"""Units that square, as in the prototype; with products of features they cost nothing."""
 T = TypeVar("T")
 app = typer.Typer(add_completion=False)
 
@@ -46,7 +46,7 @@ def square_32(shape: tuple[int, ...], classes: int) -> nn.Module:
 
 @dataclass(frozen=True)
 class Figures:
-    """Of one way to evaluate one batch: processor milliseconds and bytes a query, and how exact it was."""
+    """Result of one way to evaluate one batch: processor milliseconds and bytes per query, and errors."""
 
     head: Head
     features: int
@@ -62,7 +62,7 @@ class Figures:
 
     @property
     def sentence(self) -> str:
-        """All of it in words."""
+        """The result as a sentence."""
         return (
             f"{self.head:10s} d = {self.features}, {self.teachers} teachers, {self.queries:4d} queries: "
             f"{self.sent:,.0f} B up, {self.sent_by_a_teacher:.0f} B down a teacher; querying party "
@@ -94,7 +94,7 @@ def squares(
 
 
 def train_heads(features: int, teachers: int) -> tuple[NDArray[np.float32], list[EncryptedHead]]:
-    """Return projected digits (N, features), and heads of networks that learned from them."""
+    """Return projected digits (N, features), and heads of networks trained on them."""
     task = infer_task(digits(), "digits")
     if features < len(task.features):
         task = Task.model_validate(task.model_dump() | {"projection": features})
@@ -106,7 +106,7 @@ def train_heads(features: int, teachers: int) -> tuple[NDArray[np.float32], list
 
 
 def measure(kind: Head, heads: Sequence[EncryptedHead], X: NDArray[np.float32]) -> Figures:
-    """Measure one batch X (queries, features), in one thread's processor time."""
+    """Measure one batch X (queries, features), in processor time of one thread."""
     scheme = scheme_of(kind)
     context = secrets.token_bytes(SEED_BYTES)
     own = [expand(head) for head in heads] if kind == "square" else heads
@@ -144,7 +144,7 @@ def _time(do: Callable[[], T]) -> tuple[float, T]:
 
 
 def _sign(words: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Logits that words modulo 2^LOGIT_BITS stand for."""
+    """Return the logits that words modulo 2^LOGIT_BITS represent."""
     wrapped = (words & np.uint64(2**LOGIT_BITS - 1)).astype(np.int64)
     return np.where(wrapped < 2 ** (LOGIT_BITS - 1), wrapped, wrapped - 2**LOGIT_BITS) / 2.0**LOGIT_FRACTION
 

@@ -1,4 +1,4 @@
-"""What was measured, as tables a query."""
+"""Tables of the measurements, per query."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ from ostraka.deploy.simulation.settings import Settings
 
 
 def sessions_table(settings: Settings, sessions: Iterable[Session], prototype: Prototype | None) -> Table:
-    """Return a table with a row for each combination, and one for the prototype where it ran."""
+    """Return a table with a row for each combination, and one for the prototype if it ran."""
     table = Table(
         "queries",
         "tally",
@@ -72,7 +72,7 @@ def _prototype_cells(prototype: Prototype) -> Sequence[str]:
 
 
 def bytes_moved(steps: Iterable[StepTotals], peer: Peer) -> int:
-    """Bytes sent to and received from all peers of a kind."""
+    """Return the bytes sent to and received from all peers of a kind."""
     return sum(step.sent + step.received for step in steps if step.peer == peer)
 
 
@@ -109,7 +109,7 @@ def steps_table(settings: Settings, sessions: Iterable[Session]) -> Table:
 
 
 def work_table(works: Iterable[Work]) -> Table:
-    """Tabulate what one role computes in one step, alone in one process."""
+    """Tabulate the computation of one role in one step, alone in one process."""
     table = Table(
         "case", "role", "step", "ms", "bytes it sends", title="Computing alone, a query or vote: processor ms"
     )

@@ -1,4 +1,4 @@
-"""What each role computes for a vote or a query, step by step, alone in one process and without a network."""
+"""Computation of each role for a vote or a query, step by step, in one process and without a network."""
 
 import secrets
 import time
@@ -25,17 +25,17 @@ from ostraka.common.sharing.prime_field import PrimeField
 from ostraka.common.sharing.ring import Ring
 
 CLASSES = 10  # as the digits have
-WHOLE_VOTE = 2**16  # what a vote adds to a count, in fixed point
-QUERIES = 1000  # enough that what is done once does not show
+WHOLE_VOTE = 2**16  # what a vote adds to a count, in fixed-point units
+QUERIES = 1000  # enough that one-time work is negligible
 FULL = 4096
-"""Queries of a ciphertext."""
+"""Number of queries in a ciphertext."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Work:
-    """Processor ms of a role in a step, and bytes that it sends then, for each of `instances`."""
+    """Processor ms of a role in a step, and bytes that it sends, for each of `instances`."""
 
     case: str
     instances: int
@@ -47,7 +47,7 @@ class Work:
 
 @dataclass
 class _Bench:
-    """One case, whose steps are timed one by one."""
+    """One case, with its steps timed separately."""
 
     case: str
     instances: int
@@ -64,7 +64,7 @@ class _Bench:
 
 
 def work() -> Iterator[Work]:
-    """Every case: heads on encrypted queries, then the circuits of ballots and of the tally."""
+    """Yield every case: heads on encrypted queries, then the circuits of ballots and of the tally."""
     yield from inference("linear 64-10", "linear", (64, CLASSES), QUERIES)
     yield from inference("square-mlp 784-64-10", "square-mlp", (784, 64, CLASSES), FULL)
     ballots = ballot_circuit(GnMax(sigma=1.0).ballot, CLASSES, WHOLE_VOTE, LOGIT_BITS).circuit

@@ -1,1 +1,2 @@
-"""Ballots with proofs, argmax in circuits and encrypted heads beside others (docs/confidential-costs.md)."""
+"""Verified ballots, argmax circuits, encrypted heads, next to other libraries
+(docs/confidential-costs.md)."""

@@ -1,4 +1,4 @@
-"""What was measured, as programs tell it: standard library alone, since their interpreters lack Ostraka's."""
+"""Measurements as programs report them: only the standard library, as their interpreters lack Ostraka's."""
 
 import json
 import statistics
@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True)
 class Measured:
-    """What one batch took.
+    """Cost of one batch.
 
     Attributes:
         version: of the library.
-        queries: of the batch.
+        queries: number of queries in the batch.
         seconds: processor time of each role, median of the repetitions.
         sent: bytes that all roles sent.
-        messages: that all roles sent.
+        messages: number of messages that all roles sent.
     """
 
     version: str
@@ -26,21 +26,21 @@ class Measured:
 
     @property
     def milliseconds(self) -> float:
-        """Processor time a query, all roles together."""
+        """Processor time per query, all roles together."""
         return 1e3 * sum(self.seconds.values()) / self.queries
 
     @property
     def bytes_sent(self) -> float:
-        """Bytes a query, all roles together."""
+        """Bytes per query, all roles together."""
         return self.sent / self.queries
 
     def tell(self) -> None:
-        """Print it as the one line that whoever started the program reads, the last one."""
+        """Print it as one line, the last, for the process that started the program."""
         print(json.dumps(asdict(self)), flush=True)
 
 
 def median_of(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return each role's median over repetitions, in all of which the roles are the same."""
+    """Return each role's median over repetitions, which all have the same roles."""
     return {role: statistics.median(run[role] for run in runs) for role in runs[0]}
 
 

@@ -1,4 +1,4 @@
-"""The three tasks as Ostraka does them, by the benchmarks of its parts."""
+"""The three tasks in Ostraka, measured by its own benchmarks."""
 
 from collections.abc import Sequence
 
@@ -14,8 +14,8 @@ from ostraka.common.mechanism import GnMax
 from ostraka.common.sharing.ballots import ClassCounts
 
 BITS = 31
-"""Of the field of verified ballots, the default of votes."""
-SEEDS = 5  # of the shares and of the blinds, and the commitment, challenge and point, which are as long
+"""Bits of the field of verified ballots, the default for votes."""
+SEEDS = 5  # of shares, blinds, commitment, challenge and point, all of the same size
 BALLOT_MESSAGES = 5  # shares and commitment, challenge, proof, seed, verifier share with the point
 
 
@@ -50,9 +50,9 @@ def measure_head(repeats: int) -> Measured:
 
 
 def summarize(runs: Sequence[Sequence[Work]], queries: int) -> Measured:
-    """Return what a batch of `queries` took by the steps of each repetition.
+    """Return the cost of a batch of `queries` from the steps of each repetition.
 
-    Steps of one role without another's between them send one message.
+    Consecutive steps of one role send one message.
     """
     senders = [work.role for work in runs[0] if work.sent]
     turns = [role for role, before in zip(senders, [None, *senders], strict=False) if role != before]

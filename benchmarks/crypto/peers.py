@@ -1,4 +1,4 @@
-"""Runs a library's program where the library is installed, and reads what it tells."""
+"""Run a library's program if the library is installed, and read its output."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ from benchmarks.crypto.tasks import QUERIES, Peer
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).parent / "programs"
-TIMEOUT = 540.0  # seconds of a program, the slowest of which takes a tenth of it alone on a core
+TIMEOUT = 540.0  # seconds for a program; the slowest needs a tenth of it alone on a core
 FIND = "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)"
 
 _MEASURED = TypeAdapter(Measured)
@@ -28,12 +28,12 @@ def install_command(peer: Peer, folder: Path) -> str:
 
 
 def run_peer(peer: Peer, folder: Path, repeats: int) -> Measured | None:
-    """Measure one library; None where it is not installed.
+    """Measure one library; None if it is not installed.
 
     Args:
         peer: the library, and its task.
-        folder: a virtual environment; packages for Node lie in its `node_modules`.
-        repeats: how often the task is done.
+        folder: a virtual environment; packages for Node are in its `node_modules`.
+        repeats: number of repetitions.
 
     Raises:
         subprocess.CalledProcessError: if the program fails, or its result is wrong; stderr says why.
@@ -55,7 +55,7 @@ def run_peer(peer: Peer, folder: Path, repeats: int) -> Measured | None:
 
 
 def _command(peer: Peer, folder: Path) -> Sequence[str] | None:
-    """Return how the program is started, up to its arguments; None where the library is not installed."""
+    """Return the program's command without arguments; None if the library is not installed."""
     if peer.installer == "npm":
         node = shutil.which("node")
         modules = folder.resolve() / "node_modules"

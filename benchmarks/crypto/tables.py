@@ -1,4 +1,4 @@
-"""What was measured, as one table a task."""
+"""The measurements, one table per task."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from benchmarks.crypto.tasks import OWN_PROMISE, QUERIES, Peer, Task
 
 
 def tabulate(task: Task, own: Measured, peers: Mapping[Peer, Measured]) -> Table:
-    """Return a table of one task: Ostraka, then each library and what it takes times that."""
+    """Return a table of one task: Ostraka, then each library and its cost relative to Ostraka's."""
     table = Table(
         "who",
         "security",
@@ -30,7 +30,7 @@ def tabulate(task: Task, own: Measured, peers: Mapping[Peer, Measured]) -> Table
 
 
 def times(peer: Measured, own: Measured) -> tuple[str, str]:
-    """Return what a library takes as a multiple of Ostraka's, of processor time and of bytes."""
+    """Return a library's cost as multiples of Ostraka's, in processor time and in bytes."""
     return (
         tell(peer.milliseconds / own.milliseconds),
         tell(peer.bytes_sent / own.bytes_sent),
@@ -38,7 +38,7 @@ def times(peer: Measured, own: Measured) -> tuple[str, str]:
 
 
 def tell(figure: float) -> str:
-    """Return a figure with two significant digits, or with all before the point."""
+    """Return a figure with two significant digits, or with all digits of its integer part."""
     digits = f"{figure:.2g}"
     return digits if "e" not in digits else f"{figure:,.0f}"
 

@@ -1,4 +1,4 @@
-"""What is measured: three tasks, and who does them with which promise."""
+"""The three tasks, and the libraries that do them, with their security."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,17 +7,17 @@ from typing import Literal
 CLASSES = 10  # as the digits have
 FEATURES = 64  # as the digits have
 TEACHERS = 10
-"""Of the party whose ballots are verified: each count is 0 to 10."""
+"""Teachers of the party whose ballots are verified: each count is 0 to 10."""
 BATCH = 1000
-"""Queries of ballots and argmaxes: enough that what is done once a batch does not show."""
+"""Queries of ballots and argmaxes: enough that one-time work per batch is negligible."""
 FULL = 4096
-"""Queries of a head: one full ciphertext of Ostraka, one or two of the others."""
+"""Queries of a head: one full ciphertext of Ostraka, one or two of other libraries."""
 
 Installer = Literal["pip", "npm"]
 
 
 class Task(StrEnum):
-    """What each of its rows does."""
+    """The three tasks."""
 
     BALLOTS = "verified ballots"
     ARGMAX = "argmax"
@@ -38,12 +38,12 @@ class Peer:
     """A library that does a task.
 
     Attributes:
-        name: as tables call it.
-        task: what it does.
+        name: its name in tables.
+        task: the task.
         promise: its security setting.
         installer: of `package`.
-        package: as the installer calls it.
-        program: of `benchmarks/crypto/programs`, without its ending.
+        package: its name for the installer.
+        program: file in `benchmarks/crypto/programs`, without its suffix.
         arguments: of the program, before queries and repetitions.
     """
 

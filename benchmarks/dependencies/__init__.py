@@ -1,1 +1,1 @@
-"""Measures what dependencies between labels are worth, in the shape of Dziedzic et al. 2023, Table 4."""
+"""Measures the benefit of dependencies between labels, as in Dziedzic et al. 2023, Table 4."""

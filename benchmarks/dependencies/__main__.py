@@ -1,4 +1,4 @@
-"""Measures Table 4 of Dziedzic et al. 2023, and unlike parties: `python -m benchmarks.dependencies`."""
+"""Measures Table 4 of Dziedzic et al. 2023, and dissimilar parties: `python -m benchmarks.dependencies`."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""Labels of a pool by Binary voting, all of them or as dependencies suggest, and what they cost."""
+"""Labels of a pool by Binary voting, all of them or with dependencies, and their cost."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,23 +16,23 @@ from ostraka.guardian.accounting.numerics.arguments import Bound, Floats
 from ostraka.guardian.mechanisms import charges, release
 from ostraka.guardian.noise import LATTICE, NoiseSource
 
-DELTA = 1e-5  # of all benchmarks where the paper says none
+DELTA = 1e-5  # of all benchmarks if the paper states none
 EPSILON = 8.0  # the paper's in Table 4
 ORDER = propose_order(EPSILON, DELTA)
-"""That of a budget of `EPSILON`, at which everything is charged."""
+"""The order of a budget of `EPSILON`, at which everything is charged."""
 BUDGET = budget_rdp(EPSILON, DELTA, ORDER)
 
 
 @dataclass(frozen=True)
 class Counted:
-    """Votes of n models, of which `positives` (pool, labels) say yes, and noise of `sigma` votes."""
+    """Votes of n models, of which `positives` (pool, labels) are yes, and noise of `sigma` votes."""
 
     positives: NDArray[np.int64] = field(repr=False)
     n: int
     sigma: float
 
     def release(self, noise: NoiseSource) -> NDArray[np.int64]:
-        """Every label of every query, 1 or 0, (pool, labels)."""
+        """Return every label of every query, 1 or 0, (pool, labels)."""
         totals = np.full(len(self.positives), self.n * VOTE)
         ring = Ring(64)
         sums = encode(self.positives, ring)
@@ -41,7 +41,8 @@ class Counted:
         return release(sums, mechanism, noise, ring, classes=labels, totals=totals).labels
 
     def rdp(self, asked: NDArray[np.bool_], bound: Bound) -> Floats:
-        """Return the cost (pool,) of labels `asked` (pool, labels); a bit's depends on its count alone."""
+        """Return the cost (pool,) of labels `asked` (pool, labels); a label's cost depends only on its
+        count."""
         kinds, where = np.unique(self.positives, return_inverse=True)
         tally = Tally(
             mechanism=Binary(sigma=self.sigma),
@@ -55,7 +56,7 @@ class Counted:
         return np.asarray((each * asked).sum(axis=1))
 
     def fitting(self, asked: NDArray[np.bool_], bound: Bound) -> int:
-        """How many queries one budget pays for, one after the other."""
+        """Return how many queries one budget pays for, one after the other."""
         return int((self.rdp(asked, bound).cumsum() <= BUDGET).sum())
 
     def epsilon(self, asked: NDArray[np.bool_], queries: int) -> float:
@@ -80,7 +81,7 @@ def parents_first(
 
 
 def noise_for(positives: NDArray[np.int64], n: int) -> float:
-    """Return the least sigma with which one budget pays for all labels of these queries, to 1%."""
+    """Return the least sigma, to 1%, at which one budget pays for all labels of these queries."""
     everything = np.ones(positives.shape, dtype=np.bool_)
     low = 1.0
     high = 1000.0

@@ -25,14 +25,14 @@ Way = Literal["all labels", "more noise", "dependencies"]
 
 @dataclass(frozen=True)
 class Setting:
-    """A dataset, how it is asked, and how sure dependencies are.
+    """A dataset, how it is asked, and the confidence of dependencies.
 
     Attributes:
         shared: its parties.
-        teachers: models of each party, which share its records.
-        pool: queries that may be asked.
+        teachers: number of models of each party, which share its records.
+        pool: number of queries that may be asked.
         sigma: noise of the first and the last way.
-        confidence: of dependencies, learned on the querying party's own records.
+        confidence: of dependencies, learned from the querying party's own records.
     """
 
     shared: Shared
@@ -52,16 +52,17 @@ QUICK = Setting(DIGITS, teachers=4, pool=300, sigma=5.0, confidence=0.9)
 
 @dataclass(frozen=True)
 class Row:
-    """What one way came to.
+    """The result of one way.
 
     Attributes:
         way: how epsilon was spent.
         sigma: noise, in votes.
-        answered: queries that one budget paid for.
-        worst: queries that it would pay for at worst-case costs.
-        questions: labels asked of a query, on average.
-        epsilon: of the queries that metrics are of, which are the same for all ways.
-        found: metrics of these queries' labels, and `pool` of the whole pool's, asked in the same way.
+        answered: number of queries that one budget paid for.
+        worst: number of queries that it would pay for at worst-case costs.
+        questions: average number of labels asked per query.
+        epsilon: of the queries in the metrics, which are the same for all ways.
+        found: metrics of these queries' labels.
+        pool: metrics of the whole pool's labels, asked in the same way.
     """
 
     way: Way
@@ -76,7 +77,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Cell:
-    """One dataset and seed: labels, those of them that depend on another, the queries that are measured."""
+    """One dataset and seed: its labels, the dependent ones among them, and the measured queries."""
 
     dataset: str
     seed: int
@@ -87,7 +88,7 @@ class Cell:
 
 
 def cell(setting: Setting, seed: int, cache: Path) -> Cell:
-    """Read a cell from the cache, or measure and keep it."""
+    """Read a cell from the cache, or measure and cache it."""
     voted = setting.shared.parties, setting.teachers, setting.pool, LEARNING
     settings = digest(*voted, setting.sigma, setting.confidence, SUPPORT, EPSILON, DELTA)
     file = cache / f"{setting.shared.name}-{seed}-{settings}.json"

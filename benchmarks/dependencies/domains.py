@@ -1,4 +1,4 @@
-"""Two kinds of parties that know different labels (Dziedzic et al. 2023, I.11): half of the labels each."""
+"""Two kinds of parties that each know half of the labels (Dziedzic et al. 2023, I.11)."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -38,7 +38,7 @@ WAYS = (
 
 @dataclass(frozen=True)
 class Domain:
-    """What one way of voting came to, on average over seeds; `queries` that epsilon 8 pays for at worst."""
+    """Results of one way of voting, averaged over seeds; epsilon 8 pays for `queries` in the worst case."""
 
     dataset: str
     way: str
@@ -53,7 +53,7 @@ class Domain:
 
 
 def domains(setting: Setting, seeds: Sequence[int], cache: Path) -> list[Domain]:
-    """Measure every way on a dataset, with the noise of its setting."""
+    """Measure every way on a dataset, with its setting's noise."""
     every = [votes(setting.shared, setting.teachers, setting.pool, seed, cache) for seed in seeds]
     return [_domain(setting, every, place) for place in range(len(WAYS))]
 
@@ -70,7 +70,7 @@ def _domain(setting: Setting, every: Sequence[Votes], place: int) -> Domain:
 
 
 def _voting(parties: int, labels: int, place: int) -> NDArray[np.bool_]:
-    """Which parties vote on which labels, (parties, labels)."""
+    """Return which parties vote on which labels, (parties, labels)."""
     if place == 0:
         return np.ones((parties, labels), dtype=np.bool_)
     first = np.arange(parties)[:, None] < parties // 2
@@ -81,7 +81,7 @@ def _voting(parties: int, labels: int, place: int) -> NDArray[np.bool_]:
 def _answers(
     own: Votes, voting: NDArray[np.bool_], n: NDArray[np.int64], sigma: float
 ) -> NDArray[np.float64]:
-    """Labels of the pool; 0 where nobody votes, as a student that never heard of the label says."""
+    """Return labels of the pool; 0 if nobody votes, as for a student that never saw the label."""
     counts = (own.yes & voting[:, None]).sum(axis=0, dtype=np.int64)
     totals = np.broadcast_to(n * VOTE, counts.shape)
     ring = Ring(64)

@@ -1,4 +1,4 @@
-"""One level of parents that imply absence alone, as in Table 4 of Dziedzic et al. 2023."""
+"""One level of parents, absence only, as in Table 4 of Dziedzic et al. 2023."""
 
 from collections.abc import Sequence
 
@@ -8,10 +8,10 @@ from ostraka.client.dependencies.learn import Floats
 
 
 def choose_parents(gains: Floats) -> dict[int, int]:
-    """Choose the parent of each child, so that all gains (k, k) together are large.
+    """Choose the parent of each child, for a large total of gains (k, k).
 
-    Parents are added one by one, each time the one that gains most, for as long as any gains: it takes in the
-    children that it serves better than their parent, and is a child no more itself.
+    Greedy: parents are added one by one, the one with the largest gain first, while any gains. A new parent
+    takes the children that gain more with it, and is no longer a child itself.
     """
     parents: list[int] = []
     best = 0.0
@@ -27,14 +27,15 @@ def choose_parents(gains: Floats) -> dict[int, int]:
 
 
 def _total(gains: Floats, parents: Sequence[int]) -> float:
-    """Return what all children together gain by these parents."""
+    """Return the total gain of all children with these parents."""
     served = gains[list(parents)].max(axis=0)
     served[list(parents)] = 0.0
     return float(served.sum())
 
 
 def _assign(gains: Floats, parents: Sequence[int]) -> dict[int, int]:
-    """Return the parent that each child gains most by, for every label that gains and is no parent."""
+    """Return the parent with the largest gain of each child, for every label that gains and is not a
+    parent."""
     children = [label for label in range(len(gains)) if label not in parents]
     if not parents:
         return {}

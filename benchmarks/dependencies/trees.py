@@ -1,6 +1,6 @@
-"""What trees of rules save beside one level of absence, on yeast: `python -m benchmarks.dependencies.trees`.
+"""Savings of trees of rules over one level of absence, on yeast: `python -m benchmarks.dependencies.trees`.
 
-Figure 5 of Dziedzic et al. 2023 asks the same on CheXpert, which its owners give to applicants alone.
+Figure 5 of Dziedzic et al. 2023 asks the same on CheXpert, which is only available on application.
 """
 
 from collections.abc import Mapping
@@ -19,12 +19,12 @@ from ostraka.client.dependencies.learn import SUPPORT, Absences, choose_rules, c
 from ostraka.guardian.noise import ExactNoise
 
 CACHE = Path("runs/dependencies")
-CONFIDENCES = (0.9, 0.8, 0.7)  # 0.9 is that of the rows beside it in docs/dependencies.md
+CONFIDENCES = (0.9, 0.8, 0.7)  # 0.9 is that of the rows next to it in docs/dependencies.md
 HEADS = ("confidence", "way", "rules", "levels", "labels asked", "worst case", "exact", "ACC", "BAC")
 
 
 def main() -> None:
-    """Print a row for each way and confidence, of one seed, or that the data are not there."""
+    """Print a row for each way and confidence, of one seed, or that the data are missing."""
     setting = SETTINGS[0]
     if not setting.shared.there:
         print("trees of yeast's labels: skipped, ../shared/data lies not beside the checkout")
@@ -50,7 +50,7 @@ def main() -> None:
 def by_trees(
     labels: NDArray[np.int64], chosen: Mapping[int, tuple[int, int]]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Reduce answers (pool, labels): what a parent's answer implies is not asked, nor what that implies.
+    """Reduce answers (pool, labels): implied labels are not asked, nor what they imply.
 
     `chosen` is as `choose_rules` returns it. Returns labels, and which of them were asked.
     """
@@ -65,7 +65,7 @@ def by_trees(
 
 
 def _lines(chosen: Mapping[int, tuple[int, int]]) -> list[list[int]]:
-    """Return the line of each child from the label that nothing implies."""
+    """Return the line of each child, from the label that nothing implies."""
     lines = []
     for child in chosen:
         line = [child]

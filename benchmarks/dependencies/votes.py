@@ -1,4 +1,4 @@
-"""One federation's votes: parties' models on a pool, and what the querying party's own records imply."""
+"""One federation's votes: parties' models on a pool, and implications in the querying party's own records."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,16 +13,16 @@ from benchmarks.capc_multilabel.models import LEARNING, fit, scores
 from benchmarks.dependencies.parents import choose_parents
 from ostraka.client.dependencies.learn import SUPPORT, Absences
 
-YES = 0.5  # the probability from which a teacher votes yes, as `ostraka.common.sharing.ballots.YES`
+YES = 0.5  # probability from which a teacher votes yes, as `ostraka.common.sharing.ballots.YES`
 
 
 @dataclass(frozen=True)
 class Votes:
-    """What there is before any noise.
+    """Votes and labels before any noise.
 
     Attributes:
         yes: votes of the answering parties' models, party by party, bool (models, pool, labels).
-        true: the pool's labels, int64 (pool, labels), that only metrics see.
+        true: the pool's labels, int64 (pool, labels), used only for metrics.
         own: labels of the querying party's records, int64 (N, labels).
     """
 
@@ -31,7 +31,7 @@ class Votes:
     own: NDArray[np.int64]
 
     def families(self, confidence: float) -> dict[int, tuple[int, ...]]:
-        """Return the children of each parent, learned on the querying party's own labels."""
+        """Return the children of each parent, learned from the querying party's own labels."""
         found: dict[int, list[int]] = {}
         for child, parent in choose_parents(Absences.of(self.own).gains(confidence, SUPPORT)).items():
             found.setdefault(parent, []).append(child)
@@ -39,7 +39,7 @@ class Votes:
 
 
 def votes(setting: Shared, teachers: int, pool: int, seed: int, cache: Path) -> Votes:
-    """Read a seed's votes from the cache, or train `teachers` of each party and keep what they say.
+    """Read a seed's votes from the cache, or train `teachers` of each party and cache their votes.
 
     The first of `setting.parties` parties asks, the others answer.
     """

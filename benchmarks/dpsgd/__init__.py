@@ -1,1 +1,1 @@
-"""Networks trained by DP-SGD, what users would try instead of votes: `python -m benchmarks.dpsgd`."""
+"""Networks trained by DP-SGD, an alternative to votes: `python -m benchmarks.dpsgd`."""

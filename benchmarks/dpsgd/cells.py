@@ -1,4 +1,4 @@
-"""Every training measured once: what is in the cache is not trained again."""
+"""Trainings, each done once and cached."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -13,16 +13,16 @@ from benchmarks.dpsgd.learning import dpsgd
 from benchmarks.dpsgd.measures import Measure, measure
 from ostraka.common.files.durable import write_atomic
 
-SEEDS = 3  # a deviation needs several, and each trains every cell anew
+SEEDS = 3  # a deviation needs several, and each one trains every cell anew
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One training of one problem: its measure, and how much noise it took.
+    """One training of one problem: its measure, and its noise.
 
     Attributes:
         problem: name of the data.
-        epsilon: asked for; none without a guarantee.
+        epsilon: the target; None without a guarantee.
         checked: epsilon by dp_accounting.
         multiplier: of the noise.
         measure: on the test records.
@@ -36,7 +36,7 @@ class Cell:
 
 
 def cell(problem: Problem, epsilon: float | None, seed: int, cache: Path) -> Cell:
-    """Return the cell that is in the cache, or train it and keep it there."""
+    """Return a cell from the cache, or train and cache it."""
     named = "plain" if epsilon is None else f"{epsilon:.3g}"
     settings = digest(problem.network, problem.training, epsilon, DELTA)
     file = cache / f"{problem.name}-{named}-{seed}-{settings}.json"
@@ -48,7 +48,7 @@ def cell(problem: Problem, epsilon: float | None, seed: int, cache: Path) -> Cel
 
 
 def cells(problem: Problem, cache: Path, advance: Callable[[], None]) -> list[Cell]:
-    """Return a cell for each epsilon of a problem, and none, by SEEDS seeds; `advance` is called for each."""
+    """Return a cell for each epsilon of a problem, and None, for SEEDS seeds; call `advance` after each."""
     found = []
     for epsilon in (None, *problem.epsilons):
         for seed in range(SEEDS):
@@ -58,7 +58,7 @@ def cells(problem: Problem, cache: Path, advance: Callable[[], None]) -> list[Ce
 
 
 def mean_and_deviation(measures: Sequence[Measure]) -> tuple[Measure, Measure]:
-    """Return the means, and the deviations of the sample (0 of a single one)."""
+    """Return the means, and the sample standard deviations (0 for a single one)."""
     every = np.array([list(asdict(one).values()) for one in measures])
     deviation = every.std(axis=0, ddof=1) if len(every) > 1 else np.zeros(every.shape[1])
     return Measure(*every.mean(axis=0).tolist()), Measure(*deviation.tolist())

@@ -1,4 +1,4 @@
-"""The data of the tables: digits and MNIST, and three with labels."""
+"""The data of the tables: digits and MNIST, and three multi-label data sets."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ DELTA = 1e-5  # below one over the records of any problem
 
 @dataclass(frozen=True)
 class Problem:
-    """Which data, what learns them, and for which epsilons."""
+    """A data set, its network, and its epsilons."""
 
     name: str
     file: str | None
@@ -25,7 +25,7 @@ class Problem:
 
     @property
     def there(self) -> bool:
-        """Whether the data are: ../shared/data lies beside the checkout, digits come with scikit-learn."""
+        """Whether the data exist: in ../shared/data beside the checkout; digits come with scikit-learn."""
         return self.file is None or (DATA / self.file).exists()
 
 
@@ -40,7 +40,7 @@ class Split:
 
     @property
     def classes(self) -> int:
-        """Number of classes, or of labels."""
+        """The number of classes, or of labels."""
         return self.y.shape[1] if self.y.ndim > 1 else int(self.y.max()) + 1
 
 
@@ -55,9 +55,9 @@ PROBLEMS = (
 
 
 def load(problem: Problem) -> Split:
-    """Return the data, images in [0, 1], the features of tables standardised by the test records.
+    """Return the data: images in [0, 1], features of tables standardised by the test records.
 
-    These stand for public ones: statistics of the private records would have to be paid for.
+    Test records stand for public ones: statistics of the private records would cost privacy.
     """
     if problem.file is None:
         return _digits()
@@ -70,7 +70,7 @@ def load(problem: Problem) -> Split:
 
 
 def standardise(X: NDArray[np.float32], public: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return records (N, F) in deviations of `public` ones from their mean."""
+    """Return records (N, F) standardised by the mean and deviation of `public` ones."""
     deviation = public.std(axis=0)
     scaled: NDArray[np.float32] = (X - public.mean(axis=0)) / np.where(deviation > 0, deviation, 1)
     return scaled.astype(np.float32)

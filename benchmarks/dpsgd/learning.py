@@ -24,7 +24,7 @@ class Training:
 
     Attributes:
         epochs: expected number of times that a record is drawn.
-        batch: expected number of records of a batch; each record is in it by itself (Poisson sampling).
+        batch: expected number of records in a batch; records are drawn independently (Poisson sampling).
         rate: learning rate of SGD with momentum 0.9.
         clip: norm to which a record's gradient is clipped.
     """
@@ -42,7 +42,7 @@ class Training:
 
 @dataclass(frozen=True)
 class Trained:
-    """A network, and the noise that it was trained with: none without a guarantee."""
+    """A network, and the noise of its training: None without a guarantee."""
 
     network: nn.Module = field(repr=False)
     multi_label: bool
@@ -68,27 +68,27 @@ def dpsgd(
     seed: int = 0,
     progress: Progress = lambda done, total: None,
 ) -> Trained:
-    """Trains a network on records (N, F), `epsilon`-DP at `delta` for one record that is there or not.
+    """Train a network on records (N, F), `epsilon`-DP at `delta` for one record that is present or absent.
 
-    The seed makes a measurement repeatable, and with it the noise: nothing is to be released that it made.
+    The seed makes the noise reproducible as well, so the result must not be released.
 
     Args:
-        X: records, scaled by what is public.
+        X: records, scaled by public data.
         y: class indices (N,), or 0 and 1 for each label (N, k).
-        epsilon: by privacy loss distributions; none trains without clipping, noise and guarantee.
+        epsilon: by privacy loss distributions; None trains without clipping, noise and guarantee.
         delta: of the guarantee.
         classes: number of classes, or of labels.
         network: builds it from the numbers of features and outputs.
         training: how it learns.
-        seed: of the network's first weights, the batches and the noise.
-        progress: told how many batches are done, and of how many.
+        seed: of the network's initial weights, the batches and the noise.
+        progress: called with the batches done, and their total.
 
     Raises:
-        OstrakaError: `config.invalid` where Opacus is not installed.
+        OstrakaError: `config.invalid` if Opacus is not installed.
     """
     how = training or Training()
     rate, steps = how.sampling(len(X))
-    # Before anything that takes long: without the extra there is nothing to wait for.
+    # Before any slow work: without the extra, fail at once.
     privacy = None if epsilon is None else _privacy_engine()
     noise = None if epsilon is None else calibrate(epsilon, delta, rate, steps)
     torch.manual_seed(seed)
@@ -107,18 +107,18 @@ def dpsgd(
 
 
 def _privacy_engine() -> Any:
-    """Return Opacus' engine, or raise what says how to install it."""
+    """Return Opacus' engine, or raise the error that says how to install it."""
     try:
         from opacus import PrivacyEngine
     except ImportError as exc:
         raise missing() from exc
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that its noise is torch's, which is right for a benchmark
+        warnings.simplefilter("ignore")  # that its noise is torch's, which is fine for a benchmark
         return PrivacyEngine()
 
 
 def _private(privacy: Any, net: nn.Module, optimizer: Any, batches: Any, noise: Noise, clip: float) -> Any:
-    """All three as Opacus has them: gradients by record, clipped, with noise, and Poisson batches."""
+    """Return Opacus' versions of all three: per-record gradients, clipping, noise, and Poisson batches."""
     return privacy.make_private(
         module=net,
         optimizer=optimizer,

@@ -1,4 +1,4 @@
-"""Accuracy, balanced accuracy, area under the curve and mean average precision: of classes, and of labels."""
+"""Accuracy, balanced accuracy, area under the curve and mean average precision, for classes and labels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-YES = 0.5  # the probability from which a label is said to be there
+YES = 0.5  # probability from which a label counts as present
 
 
 @dataclass(frozen=True)
 class Measure:
-    """Of one label or on average: accuracy, balanced accuracy, area under the ROC curve, average precision.
+    """Accuracy, balanced accuracy, area under the ROC curve, average precision, of a label or averaged.
 
-    Accuracy is the share of right labels, or of records of the right class.
+    Accuracy is the share of right labels, or of records with the right class.
     """
 
     acc: float
@@ -26,7 +26,7 @@ class Measure:
 def measure(y: NDArray[np.int64], p: NDArray[np.float64]) -> Measure:
     """Return the means over classes (y (N,)) or labels (y (N, k)) of probabilities `p` (N, k).
 
-    What none or all of the records have counts for accuracy alone.
+    Classes or labels that are constant in the records count for accuracy only.
     """
     if y.ndim > 1:
         return mean_of(y, p, by_label(y, p))
@@ -40,7 +40,7 @@ def measure(y: NDArray[np.int64], p: NDArray[np.float64]) -> Measure:
 
 
 def by_label(y: NDArray[np.int64], p: NDArray[np.float64]) -> list[Measure | None]:
-    """Return the measure of each label of `y` (N, k); None for one that none or all of the records have."""
+    """Return the measure of each label of `y` (N, k); None for a constant label."""
     return [_one(true, scores) for true, scores in zip(y.T, p.T, strict=True)]
 
 

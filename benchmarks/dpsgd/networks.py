@@ -1,4 +1,4 @@
-"""Networks whose gradients can be had record by record: no batch normalisation."""
+"""Networks with per-record gradients: no batch normalisation."""
 
 import torch
 from torch import nn
@@ -7,7 +7,7 @@ SIDE = 28  # of MNIST's images, in pixels
 
 
 def linear(features: int, outputs: int) -> nn.Module:
-    """Logistic regression that starts at 0."""
+    """Build logistic regression that starts at 0."""
     layer = nn.Linear(features, outputs)
     nn.init.zeros_(layer.weight)
     nn.init.zeros_(layer.bias)
@@ -15,7 +15,8 @@ def linear(features: int, outputs: int) -> nn.Module:
 
 
 def tanh_cnn(features: int, outputs: int) -> nn.Module:
-    """Two convolutions with tanh for flat images of 28 by 28, the small network of Papernot et al. 2021."""
+    """Build two convolutions with tanh for flat 28 by 28 images, the small network of Papernot et al.
+    2021."""
     return nn.Sequential(
         nn.Unflatten(1, (1, SIDE, SIDE)),
         nn.Conv2d(1, 16, 8, stride=2, padding=2),

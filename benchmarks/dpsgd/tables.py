@@ -1,4 +1,4 @@
-"""What DP-SGD learns, as a table for people and for documents."""
+"""Results of DP-SGD, as tables for a terminal and for documents."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -46,6 +46,6 @@ def table(title: str, heads: Sequence[str], body: Iterator[tuple[str, ...]]) -> 
 
 
 def markdown(heads: Sequence[str], body: Iterator[tuple[str, ...]]) -> str:
-    """Return the same as a table of Markdown."""
+    """Return the same as a Markdown table."""
     lines = [heads, ["--:"] * len(heads), *body]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -1,1 +1,1 @@
-"""What a GPU does with teachers, encoders and students: `make gpu`."""
+"""Benchmarks of teachers, encoders and students on a GPU: `make gpu`."""

@@ -19,7 +19,7 @@ SIMULATION = (
     *("-m", "ostraka.deploy.cli", "simulate", "--device", "cuda", "--model", "cnn", "--student", "mixmatch"),
     *("--parties", "3", "--teachers", "20"),
 )
-"""A whole federation whose teachers and student are on the card."""
+"""A whole federation whose teachers and student are on the GPU."""
 
 
 @app.command()
@@ -49,7 +49,7 @@ def gpu(
 
 
 def _passes(command: tuple[str, ...]) -> bool:
-    """Whether a command of Python's ends well; it prints for itself."""
+    """Whether a Python command succeeds; it prints its own output."""
     return subprocess.run([sys.executable, *command], check=False).returncode == 0
 
 

@@ -1,4 +1,4 @@
-"""What a card does with a party's teachers: products, training, voting, an encoder, short memory."""
+"""Performance of a GPU with a party's teachers: products, training, voting, an encoder, short memory."""
 
 import importlib
 import sys
@@ -25,26 +25,26 @@ from ostraka.services.teachers.nets import Networks
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MODEL = "cnn"
-"""What votes on images where nothing else is named."""
+"""The default model that votes on images."""
 REPEATS = 3
-"""Runs of what is timed, of which the shortest counts; one before them is not timed."""
-TERA = 1e12  # operations of one TFLOP
+"""Number of timed runs, of which the shortest counts; one run before them is not timed."""
+TERA = 1e12  # operations in one TFLOP
 SPARE = 2**30
-"""Bytes that are left of a card whose memory is to be short: 250 CNNs vote on some forty images in them."""
+"""Bytes left free on a GPU that is short of memory: 250 CNNs can vote on about forty images in them."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much is measured: of a card by default.
+    """The size of the benchmark; the default is for a GPU.
 
     Attributes:
-        teachers: as many as the papers have.
-        records: of each teacher, images of MNIST's size.
+        teachers: number of teachers, as in the papers.
+        records: records of each teacher, images of MNIST's size.
         epochs: passes of training.
-        queries: that all teachers vote on.
-        images: of MNIST's size that an encoder takes, which makes them 224 pixels wide.
-        product: rows and columns of the matrices whose product tells a card's peak.
-        on_cpu: teachers that are trained on the CPU, for all others.
+        queries: number of queries that all teachers vote on.
+        images: number of images of MNIST's size for an encoder, which resizes them to 224 pixels.
+        product: rows and columns of the matrices whose product measures a GPU's peak.
+        on_cpu: number of teachers trained on the CPU, which represent all.
     """
 
     teachers: int = 250
@@ -58,22 +58,22 @@ class Size:
 
 @dataclass(frozen=True)
 class Figures:
-    """What was measured on one device.
+    """Measurements on one device.
 
     Attributes:
-        device: what it is.
-        float32_tflops: of a product of matrices, in 10^12 operations a second.
-        bfloat16_tflops: the same; none where the device does not compute with it.
-        training_s: seconds in which all teachers are trained.
-        training_core_s: processor seconds of the same on the CPU, from a part of the teachers.
-        voting_s: seconds in which all teachers vote on all queries.
-        voting_tflops: operations that their layers take by the book, in 10^12 a second.
-        agreement: part of the votes that are those of the CPU.
-        held_bytes: what the card holds for the teachers; none on the CPU.
-        most_bytes: what it held at most until they had voted; none on the CPU.
-        encoder_images_per_s: images that ResNet-18 encodes in a second.
-        short_agreement: part of the votes that stay the same where memory is short, which the CPU's is not.
-        shortages: how often it was too short.
+        device: its description.
+        float32_tflops: of a product of matrices, in 10^12 operations per second.
+        bfloat16_tflops: the same; None if the device does not support it.
+        training_s: seconds to train all teachers.
+        training_core_s: processor seconds of the same on the CPU, extrapolated from some teachers.
+        voting_s: seconds for all teachers to vote on all queries.
+        voting_tflops: theoretical operations of their layers, in 10^12 per second.
+        agreement: fraction of the votes that equal the CPU's.
+        held_bytes: memory of the GPU for the teachers; None on the CPU.
+        most_bytes: its peak until they had voted; None on the CPU.
+        encoder_images_per_s: images that ResNet-18 encodes per second.
+        short_agreement: fraction of votes that do not change when memory is short, which the CPU's is not.
+        shortages: how often memory was short.
     """
 
     device: str
@@ -92,17 +92,17 @@ class Figures:
 
     @property
     def training_times_a_core(self) -> float:
-        """How many times as fast as one core of the CPU it trains."""
+        """The speed of training relative to one core of the CPU."""
         return self.training_core_s / self.training_s
 
     @property
     def voting_of_peak(self) -> float:
-        """The voting's part of the product's peak, of the precision that it computes in."""
+        """The fraction of the product's peak that voting reaches, in the same precision."""
         return self.voting_tflops / (self.bfloat16_tflops or self.float32_tflops)
 
 
 def measure(device: Device, size: Size) -> Figures:
-    """Measure all of it; raises what training and voting raise."""
+    """Measure everything; raises the errors of training and voting."""
     place = device.first
     slices = [
         Slice(*images(size.records, np.random.default_rng(teacher)), (0, teacher))
@@ -136,7 +136,7 @@ def measure(device: Device, size: Size) -> Figures:
 
 
 def _train(slices: Sequence[Slice], size: Size, device: Device) -> tuple[list[nn.Module], float]:
-    """Return trained networks, and the seconds that this took."""
+    """Return trained networks, and the training time in seconds."""
     config = TrainingConfig(teachers=len(slices), epochs=size.epochs)
     began = time.perf_counter()
     nets = fit_networks(slices, MODEL, CLASSES, config, lambda done, total: None, device=device)
@@ -144,7 +144,7 @@ def _train(slices: Sequence[Slice], size: Size, device: Device) -> tuple[list[nn
 
 
 def _train_on_core(slices: Sequence[Slice], size: Size) -> float:
-    """Return the processor seconds of all teachers, from those of a few: each takes as long."""
+    """Return the processor seconds of all teachers, extrapolated from a few, which take equally long."""
     few = slices[: size.on_cpu]
     began = time.process_time()
     _train(few, size, HOST)
@@ -154,7 +154,7 @@ def _train_on_core(slices: Sequence[Slice], size: Size) -> float:
 def _vote_short_of_memory(
     models: Networks, X: NDArray[np.float32], guard: VoteGuard, device: Device
 ) -> NDArray[np.int64]:
-    """Return the votes while something else fills the card."""
+    """Return the votes while something else fills the GPU's memory."""
     free_memory(device.first)
     (card,) = device.memory()
     filled = torch.empty(max(0, card.all - card.used - SPARE), dtype=torch.uint8, device=device.first)
@@ -165,7 +165,7 @@ def _vote_short_of_memory(
 
 
 def _encode(size: Size, device: Device) -> float:
-    """Return images a second of the example's ResNet-18, whose weights are drawn."""
+    """Return the images per second of the example's ResNet-18, with random weights."""
     sys.path.append(str(EXAMPLES))
     made: Any = importlib.import_module("resnet18_encoder")
     torch.manual_seed(0)
@@ -175,7 +175,7 @@ def _encode(size: Size, device: Device) -> float:
 
 
 def _operations(net: nn.Module) -> int:
-    """Count what the layers of a network take for one record: a multiplication and an addition are two."""
+    """Count the operations of a network's layers for one record: a multiply-add counts as two."""
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         net(torch.zeros(1, SIDE, SIDE))
     operations: int = counter.get_total_flops()
@@ -183,13 +183,13 @@ def _operations(net: nn.Module) -> int:
 
 
 def _product_peak(place: torch.device, kind: torch.dtype, side: int) -> float:
-    """Return 10^12 operations a second of one product of square matrices."""
+    """Return 10^12 operations per second of one product of square matrices."""
     left, right = (torch.ones(side, side, device=place).to(kind) for _ in range(2))
     return 2 * side**3 / _shortest(lambda: left @ right, place) / TERA
 
 
 def _shortest(work: Callable[[], object], place: torch.device) -> float:
-    """Return the seconds of the shortest of some runs, until the card has done all of it."""
+    """Return the seconds of the shortest of several runs, including all work of the GPU."""
     seconds = []
     for _ in range(1 + REPEATS):
         began = time.perf_counter()

@@ -1,1 +1,1 @@
-"""Teachers whose records differ (Dodwadmath and Stich 2022): `python -m benchmarks.heterogeneity`."""
+"""Teachers with heterogeneous records (Dodwadmath and Stich 2022): `python -m benchmarks.heterogeneity`."""

@@ -1,4 +1,4 @@
-"""Every configuration measured once: what is in the cache is not measured again."""
+"""Configurations, each measured once and cached."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -18,11 +18,11 @@ class Cell:
 
     Attributes:
         training: how its teachers were trained.
-        similarity: percentage of their records shared out at random.
+        similarity: percentage of their records that were distributed at random.
         votes: of its teachers on the public records, uint8 (teachers, public).
         teacher: accuracy of one teacher.
         plurality: accuracy of the class with most votes.
-        measures: what came of each setting.
+        measures: results of each setting.
     """
 
     training: Training
@@ -36,7 +36,7 @@ class Cell:
 def cells(
     trainings: Sequence[Training], split: Split, cache: Path, advance: Callable[[], None]
 ) -> Iterator[Cell]:
-    """Yield the ensembles of these trainings; `advance` is called for each that is done."""
+    """Yield the ensembles of these trainings; `advance` is called after each."""
     for similarity in SIMILARITIES:
         for training in trainings:
             cast = votes(training, similarity, split, cache)
@@ -56,7 +56,7 @@ def cells(
 
 
 def as_json(cell: Cell) -> dict[str, object]:
-    """Return all of a cell but its votes, in JSON's types."""
+    """Return all of a cell except its votes, as JSON types."""
     rows = [asdict(setting) | asdict(found) for setting, found in cell.measures.items()]
     return {
         "training": cell.training.value,

@@ -1,4 +1,4 @@
-"""MNIST divided as Dodwadmath and Stich 2022 divide it."""
+"""MNIST, divided as in Dodwadmath and Stich 2022."""
 
 from dataclasses import dataclass
 
@@ -10,9 +10,9 @@ from benchmarks.published import DATA
 CLASSES = 10  # MNIST's
 SHAPE = (28, 28)
 PATH = DATA / "mnist.npz"
-"""Where the images lie, if they are there: ../shared/data beside the checkout."""
+"""The file of the images, in ../shared/data beside the checkout."""
 PUBLIC = 9000
-"""Of the 10,000 test images these are labelled, the others test students."""
+"""Number of the 10,000 test images that are labelled; the others test students."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Records:
 
 @dataclass(frozen=True)
 class Split:
-    """Teachers learn the private records and label the public ones; students are tested on the last."""
+    """Teachers learn from private records and label public ones; students are tested on the test records."""
 
     private: Records
     public: Records

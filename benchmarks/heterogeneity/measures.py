@@ -16,21 +16,21 @@ from ostraka.common.mechanism import Confident, LnMax
 from ostraka.guardian.accounting.numerics.arguments import Bound, Floats
 
 RUNS = 10
-"""Over which Dodwadmath and Stich 2022 average."""
+"""Number of runs over which Dodwadmath and Stich 2022 average."""
 GAMMAS = (0.1, 0.5)
 QUERIES = (100, 1000)
 STUDENTS = 1000
-"""What seeds students, apart from teachers."""
+"""Seed of students, different from the teachers'."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What is asked: LNMax of Dodwadmath and Stich 2022, or Confident GNMax with noise of the same deviation.
+    """LNMax of Dodwadmath and Stich 2022, or Confident GNMax with noise of the same deviation.
 
     Attributes:
-        gamma: of LNMax, or of the LNMax compared with.
-        queries: how many.
-        confident: whether it is Confident; its check asks for half of the teachers.
+        gamma: of LNMax, or of the LNMax in the comparison.
+        queries: number of queries.
+        confident: whether it is Confident; its check needs half of the teachers.
     """
 
     gamma: float
@@ -39,7 +39,7 @@ class Setting:
 
     @property
     def mechanism(self) -> Mechanism:
-        """How votes are released."""
+        """The mechanism of votes."""
         if not self.confident:
             return LnMax(gamma=self.gamma)
         deviation = sqrt(2) / self.gamma
@@ -53,14 +53,14 @@ class Setting:
 
 @dataclass(frozen=True)
 class Measure:
-    """RUNS runs on average, each with queries and noise of its own.
+    """Averages over RUNS runs, each with its own queries and noise.
 
     Attributes:
-        answered: queries that got a label.
-        labels: part of the labels that is right; none where there are none.
-        students: accuracy on the test records of each run's student; empty where a run gave no label.
-        worst_case: epsilon that holds whatever the votes were, training included; none without a guarantee.
-        exact: epsilon of these very votes, likewise.
+        answered: number of queries that got a label.
+        labels: fraction of right labels; None if there are none.
+        students: accuracy on the test records of each run's student; empty if any run gave no label.
+        worst_case: epsilon for any votes, including training; None without a guarantee.
+        exact: epsilon of these votes, likewise.
     """
 
     answered: float
@@ -77,7 +77,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Run:
-    """One labelling: public records asked, int64 (Q,), their histograms (Q, k), and what was answered."""
+    """One labelling: public records asked, int64 (Q,), their histograms (Q, k), and the answers."""
 
     rows: NDArray[np.int64]
     counts: Floats
@@ -89,13 +89,13 @@ class Run:
         return Records(public.X[self.rows[given]], self.answers.labels[given])
 
     def right(self, public: Records) -> NDArray[np.bool_]:
-        """Return whether each of the labels given is right."""
+        """Return which of the released labels are right."""
         given = self.answers.answered
         return np.asarray(public.y[self.rows[given]] == self.answers.labels[given], dtype=bool)
 
 
 def settings() -> Iterator[Setting]:
-    """Yield Table 1's columns, by either mechanism."""
+    """Yield the columns of Table 1, for either mechanism."""
     for queries in QUERIES:
         for gamma in GAMMAS:
             for confident in (False, True):
@@ -130,7 +130,7 @@ def _epsilon(runs: Sequence[Run], setting: Setting, bound: Bound, spent: Floats 
 
 
 def _students(runs: Sequence[Run], split: Split) -> tuple[float, ...]:
-    """Return the accuracy of one student a run, trained on its labels alone."""
+    """Return the accuracy of one student per run, trained only on its labels."""
     if not all(run.answers.answered.any() for run in runs):
         return ()
     learnt = [run.label(split.public) for run in runs]

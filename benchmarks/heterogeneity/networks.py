@@ -1,4 +1,4 @@
-"""Networks trained by the project's own code, and what they say: teachers, and students like them."""
+"""Networks trained by the project's own code, and their predictions: teachers, and similar students."""
 
 from collections.abc import Sequence
 
@@ -14,13 +14,13 @@ from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.nets import Networks
 
 Votes = NDArray[np.uint8]
-"""Classes that networks say, (networks, Q)."""
+"""Predicted classes of networks, (networks, Q)."""
 
 
 def answers(
     learnt: Sequence[Records], entropy: int, X: NDArray[np.float32], epochs: int | None = None
 ) -> Votes:
-    """Trains a network on each part of `learnt`; returns the classes (networks, Q) of `X` (Q, ...)."""
+    """Train a network on each part of `learnt`; return the classes (networks, Q) of `X` (Q, ...)."""
     parts = [Slice(part.X, part.y, (entropy, row)) for row, part in enumerate(learnt)]
     config = TrainingConfig(teachers=len(parts), epochs=epochs)
     nets = fit_networks(parts, MODEL, CLASSES, config, _silent, layout="workers")
@@ -29,4 +29,4 @@ def answers(
 
 
 def _silent(done: int, total: int) -> None:
-    """Tells nobody: ensembles are progress enough."""
+    """Do nothing: ensembles are enough progress."""

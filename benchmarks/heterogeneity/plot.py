@@ -19,7 +19,7 @@ LINES = {Training.CONVENTIONAL: "--", Training.TTAC: "-", Training.DP_TTAC: ":"}
 
 
 def plot(cells: Sequence[Cell], split: Split, target: Path) -> None:
-    """Draws a line for each ensemble, all public records labelled once; writes an image."""
+    """Draw a line for each ensemble, with all public records labelled once; write an image."""
     figure = Figure(figsize=(8, 4.2), layout="constrained")
     axes = figure.subplots()
     for cell in cells:
@@ -38,6 +38,6 @@ def plot(cells: Sequence[Cell], split: Split, target: Path) -> None:
 
 
 def label_accuracy(votes: Votes, split: Split, gamma: float) -> float:
-    """Return how often LNMax labels a public record rightly by votes (teachers, public)."""
+    """Return how often LNMax labels a public record correctly with votes (teachers, public)."""
     answers = answer(histograms(votes, CLASSES), LnMax(gamma=gamma), np.random.default_rng(0))
     return float((answers.labels == split.public.y).mean())

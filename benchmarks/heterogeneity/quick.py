@@ -1,4 +1,4 @@
-"""A network that learns digits in few steps along plain gradients, which is how teachers learn together."""
+"""A network that learns digits in few steps of plain gradient descent, as joint training does."""
 
 import torch
 from torch import nn
@@ -7,11 +7,11 @@ from ostraka.common.learning.shape import image_axes
 from ostraka.services.teachers.networks import AsImages
 
 MODEL = "benchmarks.heterogeneity.quick:quick"
-CHANNELS = 8  # few, so that ten teachers train in minutes on two cores
+CHANNELS = 8  # few, so ten teachers train in minutes on two cores
 
 
 def quick(shape: tuple[int, ...], classes: int) -> nn.Module:
-    """Two convolutions and a linear layer, each before the last brought to one scale, record by record."""
+    """Build two convolutions and a linear layer, with per-record normalisation between them."""
     axes = image_axes(shape)
     assert axes is not None
     layers = nn.Sequential(

@@ -1,4 +1,4 @@
-"""What was measured, beside Table 1 of Dodwadmath and Stich 2022."""
+"""Measurements, next to Table 1 of Dodwadmath and Stich 2022."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +12,7 @@ from benchmarks.heterogeneity.voting import DELTA
 from ostraka.common.privacy import ORDERS, epsilon
 
 WIDTH = 110
-"""Characters that the widest table takes."""
+"""Characters of the widest table."""
 NONE = "-"
 
 
@@ -72,7 +72,7 @@ def _names(cell: Cell) -> tuple[str, str]:
 
 
 def _training(cell: Cell) -> str:
-    """Return the cost of training; for TTAC, that nothing is promised."""
+    """Return the cost of training; for TTAC, that there is no guarantee."""
     rdp = training_rdp(cell.training)
     return "no guarantee" if rdp is None else f"{epsilon(rdp.tolist(), list(ORDERS), DELTA):.2f}"
 

@@ -1,8 +1,8 @@
-"""Ensembles of ten teachers whose records are more or less alike; only their votes are kept.
+"""Ensembles of ten teachers with more or less similar records; only their votes are cached.
 
-A new kind of teachers is a member of `Training`, a function in `TRAININGS`, what it costs in `training_rdp`
-and a line in `plot.LINES`; published numbers for it, if there are any, are under its name in `paper.TABLE`.
-Cache, tables and plot then have it.
+A new kind of teachers needs a member of `Training`, a function in `TRAININGS`, its cost in `training_rdp` and
+a line in `plot.LINES`; published numbers, if any, go under its name in `paper.TABLE`. Cache, tables and plot
+then include it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,10 +22,10 @@ from ostraka.guardian.accounting.numerics.arguments import Floats
 
 TEACHERS = 10  # the paper's
 SIMILARITIES = (0, 1, 10, 100)
-"""Percentages of records shared out at random; the others are sorted by label."""
-SEED = 4  # any; it stays, so that the cache does
+"""Percentages of records distributed at random; the others are sorted by label."""
+SEED = 4  # any value; constant, so the cache stays valid
 EPOCHS = 10
-"""Of conventional teachers."""
+"""Epochs of conventional teachers."""
 
 
 class Training(StrEnum):
@@ -37,7 +37,7 @@ class Training(StrEnum):
 
 
 def shards(private: Records, similarity: float) -> Sequence[Records]:
-    """Return every teacher's records, the same however they are trained."""
+    """Return every teacher's records, the same for every training."""
     held = label_sorted(private.y, TEACHERS, similarity, np.random.default_rng(SEED))
     return [private.rows(rows) for rows in held]
 
@@ -56,7 +56,7 @@ def votes(training: Training, similarity: float, split: Split, cache: Path) -> V
 
 
 def conventional(held: Sequence[Records], X: NDArray[np.float32]) -> Votes:
-    """Every teacher learns from its own records alone."""
+    """Train every teacher on its own records alone."""
     return answers(held, SEED, X, EPOCHS)
 
 
@@ -65,11 +65,11 @@ TRAININGS: Mapping[Training, Callable[[Sequence[Records], NDArray[np.float32]], 
     Training.TTAC: partial(learn, TTAC, SEED),
     Training.DP_TTAC: partial(learn, DP_TTAC, SEED),
 }
-"""Each takes every teacher's records and public ones (Q, *shape), and returns votes (TEACHERS, Q)."""
+"""Each takes every teacher's records and public records (Q, *shape), and returns votes (TEACHERS, Q)."""
 
 
 def training_rdp(training: Training) -> Floats | None:
-    """Return what a record pays for training, rdp at `ORDERS`; None for TTAC, which promises nothing."""
+    """Return the cost of training to a record, rdp at `ORDERS`; None for TTAC, which has no guarantee."""
     return {
         Training.CONVENTIONAL: np.zeros(len(ORDERS)),
         Training.TTAC: None,

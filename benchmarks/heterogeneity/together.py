@@ -1,4 +1,4 @@
-"""Teachers that learn together (Dodwadmath and Stich 2022, Algorithm 1), in one process."""
+"""Joint training of teachers (Dodwadmath and Stich 2022, Algorithm 1), in one process."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ from ostraka.services.teachers.nets import Networks
 
 @dataclass(frozen=True)
 class Lessons:
-    """How teachers learn together.
+    """Settings of a joint training.
 
     Attributes:
-        mechanism: what is released of a round.
-        rounds: R, of which all but the last release a sum.
+        mechanism: releases a round's sum.
+        rounds: R; all except the last release a sum.
     """
 
     mechanism: Ttac | DpTtac
@@ -35,7 +35,7 @@ class Lessons:
 
     @property
     def rdp(self) -> Floats:
-        """What all sums cost a record that one teacher has, at `ORDERS`."""
+        """Return the cost of all sums to a record that one teacher has, at `ORDERS`."""
         each = [self.mechanism.worst_case(order, classes=CLASSES).answer for order in ORDERS]
         return (self.rounds - 1) * np.array(each)
 
@@ -49,11 +49,11 @@ TTAC = Lessons(Ttac(recipe=_recipe(steps=5, learning_rate=0.05, decay=0.99)), ro
 DP_TTAC = Lessons(
     DpTtac(recipe=_recipe(steps=10, learning_rate=0.05, average_rate=20.0), radius=2.0, sigma=23.5), rounds=30
 )
-"""Epsilon 2 at delta 1e-5; found, like TTAC's, with 3,000 of the records and noise in proportion."""
+"""Epsilon 2 at delta 1e-5; found, like TTAC's, with 3,000 of the records and proportional noise."""
 
 
 def learn(lessons: Lessons, seed: int, held: Sequence[Records], X: NDArray[np.float32]) -> Votes:
-    """Trains a teacher on each part of `held`; returns the classes (teachers, Q) of `X` (Q, ...)."""
+    """Train a teacher on each part of `held`; return the classes (teachers, Q) of `X` (Q, ...)."""
     mechanism = lessons.mechanism
     model = lessons.mechanism.recipe.model
     parts = [Slice(part.X, part.y, (seed, row)) for row, part in enumerate(held)]
@@ -81,6 +81,6 @@ def _round(average: AveragedModel) -> RoundInput:
 def _release(
     update: NDArray[np.int64], mechanism: Ttac | DpTtac, random: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return the sum with rounded NumPy noise, which no release uses; unchanged where there is no noise."""
+    """Return the sum with rounded NumPy noise, which is not for releases; unchanged without noise."""
     noise = sum((sigma * random.standard_normal(len(update)) for sigma in mechanism.sigmas), np.zeros(1))
     return update + np.rint(np.ldexp(noise, FRACTION_BITS)).astype(np.int64)

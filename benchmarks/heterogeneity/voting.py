@@ -1,4 +1,4 @@
-"""Votes released as labels, with NumPy's noise, which is no release's, and what that costs."""
+"""Votes released as labels, with NumPy's noise, which is not for releases, and their cost."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ Mechanism = LnMax | Confident
 
 @dataclass(frozen=True)
 class Answers:
-    """What was said about queries.
+    """Answers to queries.
 
     Attributes:
         answered: whether there is a label, bool (Q,).
@@ -28,7 +28,7 @@ class Answers:
 
 
 def histograms(votes: NDArray[np.uint8], classes: int) -> Floats:
-    """Return how many of the teachers' `votes` (teachers, Q) are for each class, (Q, classes)."""
+    """Count the `votes` (teachers, Q) for each class, (Q, classes)."""
     return np.stack([(votes == label).sum(axis=0) for label in range(classes)], axis=1).astype(np.float64)
 
 
@@ -60,9 +60,9 @@ def costs(
 ) -> list[float]:
     """Return the epsilon, at DELTA, of each run's queries: `counts` (runs, Q, k), `answered` (runs, Q).
 
-    `spent` is what was paid before, rdp at `ORDERS`.
+    `spent` is the cost before, rdp at `ORDERS`.
 
-    Histograms that differ in the order of classes alone cost the same and are worked out once.
+    Histograms that differ only in the order of classes cost the same, and are computed once.
     """
     runs, queries, classes = counts.shape
     alike = np.column_stack([np.sort(counts.reshape(-1, classes), axis=1), answered.ravel()])

@@ -19,7 +19,7 @@ from ostraka.common.telemetry import progress
 
 app = typer.Typer(add_completion=False)
 QUICK = replace(SIZES[Dataset.DIGITS], train=300, test=100, embedding=0, teachers=5, steps=4, seeds=1)
-"""What shows in a minute that everything runs."""
+"""A minute's check that everything runs."""
 
 
 @app.command()

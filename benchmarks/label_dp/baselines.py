@@ -1,4 +1,4 @@
-"""Students of label-DP by other authors: ALIBI (Malek et al. 2021), LP-MST with mixup (Ghazi et al. 2021)."""
+"""Label-DP students by other authors: ALIBI (Malek et al. 2021), LP-MST with mixup (Ghazi et al. 2021)."""
 
 from dataclasses import dataclass, field, replace
 
@@ -18,15 +18,15 @@ from ostraka.common.learning.shape import Shape
 from ostraka.common.learning.training_run import UNWATCHED, TrainingRun
 
 MIXING = 4.0
-"""Both parameters of the Beta distribution of mixup's weights; Ghazi et al. take several."""
+"""Both parameters of the Beta distribution of mixup's weights; Ghazi et al. use several values."""
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence(Labelled):
-    """Records whose targets are what is known of their classes.
+    """Records whose targets are the likelihoods of their classes.
 
     Attributes:
-        likelihoods: logarithms up to a constant of the row, float32 (N, classes).
+        likelihoods: log-likelihoods up to a constant per row, float32 (N, classes).
     """
 
     likelihoods: NDArray[np.float32] = field(kw_only=True, repr=False)
@@ -38,12 +38,12 @@ class Evidence(Labelled):
 
 @dataclass(frozen=True)
 class BayesObjective:
-    """Cross-entropy of weak views with the posterior that the network's own prediction as prior gives.
+    """Cross-entropy of weak views with the posterior, whose prior is the network's own prediction.
 
-    Its gradient is that of the likelihood of what is known of the labels, -log sum_c p_c L_c.
+    Its gradient is that of -log sum_c p_c L_c, the negative log-likelihood of the evidence.
 
     Attributes:
-        views: of the records.
+        views: augmentation of the records.
     """
 
     views: Augmentation
@@ -59,10 +59,10 @@ class BayesObjective:
 
 
 class Alibi(Supervised):
-    """ALIBI: a network that learns noisy one-hot labels by Bayes' rule, at no more cost.
+    """ALIBI: a network that learns from noisy one-hot labels by Bayes' rule, as post-processing.
 
     Args:
-        likelihoods: of the classes given each record's noisy label, logarithms, (N, classes).
+        likelihoods: log-likelihoods of the classes given each record's noisy label, (N, classes).
         shape: as `Neural`, and so are `classes`, `network`, `learning` and `seed`.
         classes: see `shape`.
         network: see `shape`.
@@ -84,11 +84,11 @@ class Alibi(Supervised):
         self.likelihoods = likelihoods
 
     def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
-        """Bayes' rule in every step."""
+        """Return the objective that applies Bayes' rule in every step."""
         return BayesObjective(views)
 
     def train(self, net: nn.Module, lesson: Lesson, run: TrainingRun = UNWATCHED) -> TrainingHistory:
-        """As every student, from the likelihoods; the labels only say which classes there are."""
+        """Train as every student does, from the likelihoods; the labels only determine the classes."""
         likelihoods = self.likelihoods.astype(np.float32)
         known = Evidence(lesson.labelled.X, lesson.labelled.y, likelihoods=likelihoods)
         return super().train(net, replace(lesson, labelled=known), run)
@@ -99,7 +99,7 @@ class MixupObjective:
     """Cross-entropy of mixed weak views with mixed labels (mixup; Zhang et al. 2018).
 
     Attributes:
-        views: of the records.
+        views: augmentation of the records.
     """
 
     views: Augmentation
@@ -117,5 +117,5 @@ class Mixup(Supervised):
     """The student of LP-1ST and of both stages of LP-2ST."""
 
     def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
-        """Mixup."""
+        """Return mixup's loss."""
         return MixupObjective(views)

@@ -1,4 +1,4 @@
-"""Every number of the tables measured once: what is in the cache is not measured again."""
+"""Numbers of the tables, each measured once and cached."""
 
 import json
 import time
@@ -26,9 +26,9 @@ class Cell:
     """One number.
 
     Attributes:
-        dataset: what is classified.
+        dataset: the data set.
         method: how labels are made private and learned from.
-        epsilon: of label-DP; none where nothing is private.
+        epsilon: of label-DP; None without privacy.
         seed: of data, weights and views.
     """
 
@@ -38,7 +38,7 @@ class Cell:
     seed: int
 
     def name(self, size: Size) -> str:
-        """Name in the cache, which tells the settings apart."""
+        """Return the name in the cache, which identifies the settings."""
         of_settings = digest(*settings(self.method, size))
         return f"{self.dataset}-{self.method}-{self.epsilon or 0:g}-{self.seed}-{of_settings}"
 
@@ -55,7 +55,7 @@ def cells(dataset: Dataset, seeds: int) -> Iterator[Cell]:
 
 
 def load_or_measure(cell: Cell, size: Size, bench: Callable[[Dataset, int], Bench], cache: Path) -> Measure:
-    """Return a cell's measure, from the cache where it is there."""
+    """Return a cell's measure, cached if possible."""
     file = cache / f"{cell.name(size)}.json"
     if not file.exists():
         start = time.perf_counter()

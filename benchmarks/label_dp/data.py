@@ -1,4 +1,4 @@
-"""Records whose features are shared and whose labels are private, and records to test on."""
+"""Records with shared features and private labels, and test records."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,7 +17,7 @@ Labels = NDArray[np.int64]
 
 
 class Dataset(StrEnum):
-    """What is classified; digits come with scikit-learn, and pairs are two of them side by side."""
+    """The data sets; digits come with scikit-learn, and pairs are two digits side by side."""
 
     DIGITS = "digits"
     PAIRS = "pairs"
@@ -34,7 +34,7 @@ CLASSES = {
     Dataset.ADULT: 2,
 }
 LEARNED_FROM = 1400
-"""Digits that pairs for training are drawn of; those to test on are drawn of the others."""
+"""Number of digits for the training pairs; test pairs use the others."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ class Size:
     """How much of a dataset is used, and how it is divided.
 
     Attributes:
-        train: records with private labels.
-        test: records to test on.
-        clusters: of all features.
-        embedding: steps of SimCLR, whose embedding is clustered and shown to teachers; 0: the features are.
-        teachers: of PATE-FM.
-        steps: of every student.
-        seeds: how often everything is repeated.
+        train: number of records with private labels.
+        test: number of test records.
+        clusters: number of clusters of all features.
+        embedding: steps of SimCLR, whose embedding is clustered and used by teachers; 0: features are used.
+        teachers: number of teachers of PATE-FM.
+        steps: training steps of every student.
+        seeds: number of repetitions.
         network: of every student.
     """
 
@@ -74,10 +74,12 @@ class Split:
     """Prepared records, flat float32 rows, drawn by a seed.
 
     Attributes:
-        X: features that all know, (N, F); y are their private labels, int64 (N,).
-        X_test: features of the test records, as public; y_test are their labels.
+        X: public features, (N, F).
+        y: their private labels, int64 (N,).
+        X_test: features of the test records, also public.
+        y_test: their labels.
         shape: of one record.
-        classes: how many.
+        classes: number of classes.
     """
 
     X: Features
@@ -89,7 +91,7 @@ class Split:
 
 
 def available(dataset: Dataset) -> bool:
-    """Whether the data are there: all but digits and pairs lie in ../shared/data beside the checkout."""
+    """Whether the data exist: in ../shared/data beside the checkout, except digits and pairs."""
     return dataset in (Dataset.DIGITS, Dataset.PAIRS) or (DATA / f"{dataset}.npz").exists()
 
 
@@ -120,7 +122,7 @@ def _draw(dataset: Dataset, size: Size, random: np.random.Generator) -> tuple[Re
 
 
 def _pairs(records: Records, count: int, random: np.random.Generator) -> Records:
-    """Return pairs drawn of digits, images (8, 16), class 10 a + b."""
+    """Return pairs of digits, images (8, 16), class 10 a + b."""
     left, right = (records.take(random.integers(len(records), size=count)) for _ in range(2))
     images = np.concatenate([part.X.reshape(-1, 8, 8) for part in (left, right)], axis=2)
     y = 10 * left.labels() + right.labels()

@@ -45,14 +45,14 @@ from ostraka.services.hosting.records import randomize
 
 @dataclass(frozen=True)
 class Measure:
-    """What came of one method.
+    """The result of one method.
 
     Attributes:
-        accuracy: of the student, or of the clusters' labels, on the test records; none without a student.
-        private: part of the private labels of training records that is right.
-        learned: labels that the student learned from.
-        worst_case: epsilon whatever the votes were, where the budget is kept by their actual cost.
-        seconds: that it took.
+        accuracy: of the student, or of the clusters' labels, on the test records; None without a student.
+        private: fraction of training records with right private labels.
+        learned: number of labels that the student learned from.
+        worst_case: epsilon for any votes, if the budget is spent by actual costs.
+        seconds: duration.
     """
 
     accuracy: float | None
@@ -63,7 +63,7 @@ class Measure:
 
 
 class Bench:
-    """One draw of a dataset; what several methods need is made once."""
+    """One draw of a dataset; shared inputs of several methods are made once."""
 
     def __init__(self, split: Split, size: Size, seed: int, cache: Path) -> None:
         self._split = split
@@ -90,9 +90,9 @@ class Bench:
         return Measure(None) if y is None else self._learn_with_doubts(method.removeprefix(f"{PATE_FM}+"), y)
 
     def _learn_with_doubts(self, learner: str, y: Labels) -> Measure:
-        """Measure a learner of private labels (N,) of all training records, some of them wrong.
+        """Measure a student of private labels (N,) of all training records, some of them wrong.
 
-        There is no student where DenoiseSSL keeps labels of one class alone.
+        There is no student if DenoiseSSL keeps labels of a single class.
         """
         found = Measure(None, float((y == self._split.y).mean()))
         labelled = Labelled(self._split.X, y)
@@ -108,17 +108,19 @@ class Bench:
         return self._test(learner, labelled, found)
 
     def _randomize(self, epsilon: float) -> Labels:
-        """Labels by RandRes, the same for every student."""
+        """Return labels by RandRes, the same for every student."""
         file = self._cache / f"labels-{epsilon:g}-{digest(*records(self._size))}.npy"
         if not file.exists():
             np.save(file, randomize(self._split.y, self._split.classes, epsilon))
         return np.asarray(np.load(file), np.int64)
 
     def _two_stages(self, epsilon: float) -> Labels:
-        """Labels of one half by RandRes, of the other by RRWithPrior with the first half's student as prior.
+        """Return labels of one half by RandRes, of the other by RRWithPrior with the first's student as
+        prior.
 
-        Each label is randomised once, and the prior knows none of the second half: the budgets of disjoint
-        records compose in parallel, epsilon-label-DP in all (LP-MST of Ghazi et al. 2021, two stages).
+        Each label is randomised once, and the prior does not depend on the second half. The budgets of
+        disjoint records compose in parallel: epsilon-label-DP in all (LP-MST of Ghazi et al. 2021, two
+        stages).
         """
         split = self._split
         order = np.random.default_rng(self._seed).permutation(len(split.y))
@@ -129,7 +131,7 @@ class Bench:
         return y
 
     def _alibi(self, epsilon: float) -> Measure:
-        """Noisy one-hot labels; the likeliest classes are what is told of them."""
+        """Measure ALIBI; private labels are the most likely classes given the noisy one-hot labels."""
         split = self._split
         noisy = noisy_one_hot(split.y, split.classes, epsilon, ExactNoise())
         likelihoods = log_likelihoods(noisy, epsilon)
@@ -139,7 +141,7 @@ class Bench:
         return self._score(student, replace(found, learned=len(labelled)))
 
     def _noise_cluster(self, epsilon: float) -> Measure:
-        """Labels every cluster as a guardian does; test records have the label of their cluster."""
+        """Label every cluster as a guardian does; test records have the label of their cluster."""
         split = self._split
         assignments = self._assignments
         train = assignments[: len(split.y)]
@@ -172,7 +174,7 @@ class Bench:
         return self._test(PATE_FM, given, found, rest)
 
     def _predict_by_student(self, epsilon: float) -> Labels | None:
-        """Return what PATE-FM's student says of all training records; none where it has too few labels."""
+        """Return the predictions of PATE-FM's student for training records; None if it has too few labels."""
         file = self._cache / f"{PATE_FM}-{epsilon:g}-{digest(*settings(PATE_FM, self._size))}.npy"
         if not file.exists():
             labelling = within(self._votes, epsilon)
@@ -184,7 +186,7 @@ class Bench:
         return np.asarray(np.load(file), np.int64)
 
     def _test(self, method: str, labelled: Labelled, found: Measure, rest: Features | None = None) -> Measure:
-        """Trains and tests a student; PATE-FM's private labels are what it says of the training records."""
+        """Train and test a student; PATE-FM's private labels are its predictions for training records."""
         return self._score(self._learn(method, labelled, rest), replace(found, learned=len(labelled)))
 
     def _score(self, student: Neural, found: Measure) -> Measure:
@@ -196,7 +198,7 @@ class Bench:
         return STUDENTS[method](**self._student_parameters(method)).learn_from(labelled, rest)
 
     def _student_parameters(self, method: str) -> dict[str, Any]:
-        """Return what all students are made with."""
+        """Return the parameters of all students."""
         split = self._split
         size = self._size
         learning = learning_of(STUDENTS[method], size.steps)
@@ -210,7 +212,7 @@ class Bench:
 
     @cached_property
     def _embedding(self) -> Features:
-        """All features, the test records' last; embedded where the dataset asks for it."""
+        """Return all features, the test records' last; embedded if the dataset's settings say so."""
         features = np.concatenate([self._split.X, self._split.X_test])
         if not self._size.embedding:
             return features

@@ -14,8 +14,8 @@ Vectors = NDArray[np.float64]
 def noisy_one_hot(y: Labels, classes: int, epsilon: float, noise: NoiseSource) -> Vectors:
     """Return one-hot vectors with discrete Laplace noise on every value, float64 (N, classes).
 
-    A label moves its vector by 2 in L1, so that noise of scale 2/epsilon makes each epsilon-label-DP with
-    delta 0. The scale is rounded up; ones and noise lie on the same lattice.
+    A label moves its vector by 2 in L1, so noise of scale 2/epsilon makes each one epsilon-label-DP with
+    delta 0. The scale is rounded up; ones and noise are on the same lattice.
     """
     vectors = np.zeros((len(y), classes))
     vectors[np.arange(len(y)), y] = 1
@@ -28,9 +28,9 @@ def scale_of(epsilon: float) -> float:
 
 
 def log_likelihoods(noisy: Vectors, epsilon: float) -> Vectors:
-    """Return logarithms of how likely a class makes each noisy vector, up to a constant of the row.
+    """Return the log-likelihood of each noisy vector for each class, up to a constant per row.
 
-    Of log P(vector | class) = -sum |vector - one-hot| / scale the terms that differ by class are left,
-    (|v| - |v - 1|)/scale: two classes differ by epsilon at most.
+    Only the terms of log P(vector | class) = -sum |vector - one-hot| / scale that depend on the class remain,
+    (|v| - |v - 1|)/scale: two classes differ by at most epsilon.
     """
     return (np.abs(noisy) - np.abs(noisy - 1)) / scale_of(epsilon)

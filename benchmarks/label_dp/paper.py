@@ -9,11 +9,11 @@ Row = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Published:
-    """What the paper says of one data set.
+    """The paper's numbers for one data set.
 
     Attributes:
         epsilons: of Tables 2 to 5.
-        private: labels that are right, by how they are made.
+        private: right labels, by method.
         accuracy: of students, by method.
         compared_at: epsilons of Table 6.
         compared: its rows.
@@ -28,15 +28,15 @@ class Published:
     non_private: float
 
     def student(self, method: str, epsilon: float | None) -> float | None:
-        """Return the accuracy of a student; none where the paper has none."""
+        """Return the accuracy of a student; None if the paper has none."""
         return self.non_private if epsilon is None else _at(self.epsilons, self.accuracy, method, epsilon)
 
     def labels(self, method: str, epsilon: float) -> float | None:
-        """Return how many private labels are right."""
+        """Return the share of right private labels."""
         return _at(self.epsilons, self.private, method, epsilon)
 
     def beside(self, method: str, epsilon: float | None) -> float | None:
-        """Return the accuracy that is compared with others'."""
+        """Return the accuracy in the comparison with other authors."""
         return self.non_private if epsilon is None else _at(self.compared_at, self.compared, method, epsilon)
 
 
@@ -105,4 +105,4 @@ CINIC10 = Published(
     90.0,
 )
 HOURS = {"lp-1st": 2.3, "alibi": 2.9, "denoise-ssl": 47.6, "ldp-ssl": 26.9, "aug-descent": 10.0}
-"""Table 7: of training on CIFAR10, on one P100."""
+"""Table 7: hours of training on CIFAR10, on one P100."""

@@ -1,4 +1,4 @@
-"""PATE-FM: teachers that know all features and a few labels each, and what their votes cost.
+"""PATE-FM: teachers that know all features and a few labels each, and the cost of their votes.
 
 Tang et al. 2022, 4.2.2.
 """
@@ -22,20 +22,20 @@ from ostraka.guardian.noise import ExactNoise
 
 DELTA = 1e-5  # of every epsilon in docs/label-dp-measured.md
 QUERIES = 2000
-"""Training records that are asked about, at most."""
+"""Maximum number of training records that are asked about."""
 LEARNING = Learning(steps=60, evaluations=1)
-"""Of one teacher."""
+"""Training of one teacher."""
 FRACTION_BITS = 16
 
 
 @dataclass(frozen=True)
 class Votes:
-    """What teachers say of some training records.
+    """Votes of teachers on some training records.
 
     Attributes:
         rows: the records in the order in which they are asked, int64 (Q,).
         cast: votes, uint8 (teachers, Q).
-        classes: how many.
+        classes: number of classes.
     """
 
     rows: NDArray[np.int64]
@@ -44,12 +44,12 @@ class Votes:
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """The histogram of every query, (Q, classes)."""
+        """Return the histogram of every query, (Q, classes)."""
         return np.stack([(self.cast == label).sum(axis=0) for label in range(self.classes)], axis=1)
 
     @property
     def mechanism(self) -> Confident:
-        """Threshold and deviations of Papernot et al. 2018 for MNIST, by the number of teachers."""
+        """Threshold and deviations of Papernot et al. 2018 for MNIST, scaled to the number of teachers."""
         n = len(self.cast)
         return Confident(threshold=0.8 * n, sigma1=0.6 * n, sigma2=0.16 * n)
 
@@ -59,9 +59,10 @@ class Labelling:
     """Labels released within a budget.
 
     Attributes:
-        rows: training records with a label; y are the labels.
-        asked: how many were asked about.
-        worst_case: epsilon at DELTA that holds whatever the votes were.
+        rows: training records with a label.
+        y: their labels.
+        asked: number of records that were asked about.
+        worst_case: epsilon at DELTA for any votes.
     """
 
     rows: NDArray[np.int64]
@@ -71,7 +72,7 @@ class Labelling:
 
 
 def cast_votes(embedding: Features, y: Labels, classes: int, teachers: int, seed: int) -> Votes:
-    """Trains teachers on disjoint labels and all features, which are embedded where they are images."""
+    """Train teachers on disjoint labels and all features; features of images are embedded."""
     random = np.random.default_rng(seed)
     rows = random.permutation(len(y))[:QUERIES]
     parts = np.array_split(random.permutation(len(y)), teachers)
@@ -85,7 +86,7 @@ def cast_votes(embedding: Features, y: Labels, classes: int, teachers: int, seed
 
 
 def within(votes: Votes, budget: float) -> Labelling:
-    """Asks in order until the next query might exceed (budget, DELTA) by the exact accountant.
+    """Ask in order until the next query might exceed (budget, DELTA) by the exact accountant.
 
     Every check is charged. Cost and stop depend on the votes, as in Tang et al. 2022 and Papernot et al.
     2018.

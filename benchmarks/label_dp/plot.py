@@ -1,4 +1,4 @@
-"""Accuracy against epsilon, one panel a dataset."""
+"""Accuracy against epsilon, one panel per dataset."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,7 +30,7 @@ COLOURS = {
 
 
 def plot(measures: Measures, datasets: Sequence[Dataset], target: Path) -> None:
-    """Draws a line for each method, the mean over seeds; writes an image."""
+    """Draw a line for each method, the mean over seeds; write an image."""
     figure = Figure(figsize=(max(8.0, 4.2 * len(datasets)), 4.2), layout="constrained")
     panels = figure.subplots(1, len(datasets), squeeze=False)[0]
     for axes, dataset in zip(panels, datasets, strict=True):
@@ -51,7 +51,7 @@ def _panel(axes: Axes, measures: Measures, dataset: Dataset) -> None:
 
 
 def _points(measures: Measures, dataset: Dataset, method: str) -> list[tuple[float, float]]:
-    """Mean accuracy in percent by epsilon, in order; true labels have epsilon 0."""
+    """Return mean accuracy in percent by epsilon, in order; true labels have epsilon 0."""
     by_epsilon: dict[float, list[float]] = {}
     for cell, one in measures.items():
         if (cell.dataset, cell.method) == (dataset, method) and one.accuracy is not None:

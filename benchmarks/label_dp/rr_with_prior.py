@@ -1,4 +1,4 @@
-"""RRWithPrior: randomised response among the classes that a prior calls likely (Ghazi et al. 2021)."""
+"""RRWithPrior: randomised response among the classes that are likely by a prior (Ghazi et al. 2021)."""
 
 import secrets
 
@@ -12,15 +12,15 @@ Prior = NDArray[np.float64]
 
 
 def randomize_with_prior(y: Labels, prior: Prior, epsilon: float) -> Labels:
-    """Draw labels anew among each record's `width_of` likeliest classes; any other label as any of these.
+    """Randomise labels among each record's `width_of` most likely classes; other labels uniformly.
 
-    Each draw is epsilon-label-DP with delta 0, where the prior does not depend on this label: of k classes
-    one comes with p = e^epsilon/(e^epsilon + k - 1) for its own label, with (1 - p)/(k - 1) for another of
-    the k, and with 1/k, which lies between, for the rest. An even prior gives randomised response.
+    Each draw is epsilon-label-DP with delta 0 if the prior does not depend on this label. Of k classes, one
+    has probability p = e^epsilon/(e^epsilon + k - 1) for its own label, (1 - p)/(k - 1) for another of the k,
+    and 1/k, which is in between, for all other labels. A uniform prior gives randomised response.
 
     Args:
         y: true labels, int64 (N,).
-        prior: how likely each class is, float64 (N, classes).
+        prior: probability of each class, float64 (N, classes).
         epsilon: of label-DP, above 0.
     """
     order = np.argsort(-prior, axis=1, kind="stable")
@@ -36,7 +36,8 @@ def randomize_with_prior(y: Labels, prior: Prior, epsilon: float) -> Labels:
 
 
 def width_of(prior: Prior, epsilon: float) -> NDArray[np.int64]:
-    """Return among how many of its likeliest classes a record's label comes out right most often, (N,)."""
+    """Return the number of most likely classes that maximizes the chance of a right label, by record,
+    (N,)."""
     covered = np.sort(prior, axis=1)[:, ::-1].cumsum(axis=1)
     kept = 1 / (1 + np.arange(prior.shape[1]) * np.exp(-epsilon))
     return np.asarray((covered * kept).argmax(axis=1) + 1, np.int64)

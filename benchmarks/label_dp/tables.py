@@ -1,4 +1,4 @@
-"""What was measured, as Markdown beside the tables of Tang et al. 2022."""
+"""Measurements as Markdown, next to the tables of Tang et al. 2022."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -47,7 +47,7 @@ NONE = "-"
 
 
 def tables(measures: Measures, sizes: dict[Dataset, Size]) -> Iterator[str]:
-    """Yield Markdown: private labels, then students, for every dataset measured."""
+    """Yield Markdown: private labels, then students, for every measured dataset."""
     yield _private(measures, sizes)
     for dataset in sizes:
         yield _students(measures, dataset)
@@ -55,7 +55,7 @@ def tables(measures: Measures, sizes: dict[Dataset, Size]) -> Iterator[str]:
 
 
 def _private(measures: Measures, sizes: dict[Dataset, Size]) -> str:
-    """Table 2: accuracy of private labels, RandRes beside Equation 6 with its sampling error."""
+    """Return Table 2: accuracy of private labels, RandRes next to Equation 6 with its sampling error."""
     lines = []
     for dataset, size in sizes.items():
         for name, method in (("RandRes", LDP_NORMAL), ("PATE-FM", PATE_FM)):
@@ -68,7 +68,7 @@ def _private(measures: Measures, sizes: dict[Dataset, Size]) -> str:
 
 
 def _students(measures: Measures, dataset: Dataset) -> str:
-    """Tables 3 to 6."""
+    """Return Tables 3 to 6."""
     lines = []
     for method in (NOISE_CLUSTER, *METHODS, *BASELINES):
         row = [_cell_text(measures, dataset, method, epsilon, "accuracy") for epsilon in COLUMNS]
@@ -83,7 +83,7 @@ def _students(measures: Measures, dataset: Dataset) -> str:
 
 
 def _pate(measures: Measures, dataset: Dataset) -> str:
-    """How many labels PATE-FM's budgets bought."""
+    """Return how many labels PATE-FM's budgets paid for."""
     first = [next(iter(_of(measures, dataset, PATE_FM, epsilon)), Measure(None)) for epsilon in EPSILONS]
     labels = [NONE if one.learned is None else str(one.learned) for one in first]
     worst = [NONE if one.worst_case is None else f"{one.worst_case:.2f}" for one in first]
@@ -97,7 +97,7 @@ def _formula(epsilon: float, classes: int, labels: int) -> str:
 
 
 def _cell_text(measures: Measures, dataset: Dataset, method: str, epsilon: float | None, field: str) -> str:
-    """Return the mean over seeds, and their standard deviation where there are several."""
+    """Return the mean over seeds, and their standard deviation if there are several."""
     found = [getattr(one, field) for one in _of(measures, dataset, method, epsilon)]
     if not found or None in found:
         return NONE

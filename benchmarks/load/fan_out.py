@@ -1,7 +1,7 @@
 """Measures a querying party under load: `python -m benchmarks.load.fan_out --parties 100,1000`.
 
-It is this process alone: it asks parties, which are another process, for their votes, as a run does. With
-`--relay` it reaches them by a relay, to which one more process attaches them all.
+The querying party is this process alone: it asks parties, which are another process, for their votes, as in a
+run. With `--relay` it reaches them through a relay, to which a third process attaches them all.
 """
 
 import hashlib
@@ -40,16 +40,16 @@ from ostraka.deploy.simulation.processes import fresh
 from ostraka.protos.ostraka.v1 import common_pb2
 
 BATCHES = 4  # the first also opens connections
-COLUMNS = 64  # scikit-learn's digits have so many
+COLUMNS = 64  # scikit-learn's digits have as many
 SESSION = "0" * 32
 DAY_S = 86_400
 NOWHERE = "127.0.0.1:1"
-"""The guardian's address: it is not called."""
+"""The guardian's address; it is never called."""
 app = typer.Typer(add_completion=False)
 
 
 def measure(case: Case) -> dict[str, Any]:
-    """Return what the querying party spends on each party: processor ms, and bytes of messages sent."""
+    """Return the querying party's cost per party: processor ms, and bytes of messages sent."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         root = Path(folder)
         federation = Federation(root, case.parties)
@@ -76,19 +76,19 @@ def measure(case: Case) -> dict[str, Any]:
 
 
 class Carried:
-    """What relay and agents spend: on the first connections, and on each batch."""
+    """Cost of relay and agents: of the first connections, and of each batch."""
 
     def __init__(self, relayed: Relayed | None) -> None:
-        """Take them, if there are any."""
+        """Take the relay and agents, if there are any."""
         self._relayed = relayed
         self._seconds = [self._read()]
 
     def note(self) -> None:
-        """Note what they have spent, once they rest."""
+        """Record their cost so far, once they are idle."""
         self._seconds.append(self._read())
 
     def figures(self, parties: int) -> dict[str, Any]:
-        """Return processor ms a party, first of the connections and then of each batch, and memory."""
+        """Return processor ms per party, for the connections and for each batch, and memory."""
         if self._relayed is None:
             return {}
         spent = 1000 * np.diff(np.array(self._seconds), axis=0) / parties
@@ -200,7 +200,7 @@ _CARRIED = ("relay, ms each: first", "batch", "agents: first", "batch", "relay, 
 
 
 def fan_out_table(cases: Sequence[Mapping[str, Any]]) -> Table:
-    """Return a row for each number of parties; the last batch counts, whose connections are open."""
+    """Return a row for each number of parties, from the last batch, whose connections are open."""
     table = Table(
         "parties",
         "probe, ms each",

@@ -1,4 +1,4 @@
-"""Sites of a federation under load: keys and certificates, and guardians as processes of their own."""
+"""Sites of a federation under load: keys and certificates, and guardians in their own processes."""
 
 import json
 import shutil
@@ -27,12 +27,12 @@ READY_S = 60.0
 REST_S = 0.05
 RESTING_S = 0.002
 RESTS_S = 10.0
-"""A guardian rests that used less than the second number in the first; for so long it is waited for."""
+"""Maximum wait until a guardian is idle."""
 
 
 @dataclass(frozen=True)
 class Guardian:
-    """The process of a guardian, or of another server of the run."""
+    """The process of a guardian, or of another server of the benchmark."""
 
     address: str
     process: Process
@@ -44,12 +44,12 @@ class Guardian:
 
     @property
     def peak_mb(self) -> float:
-        """Most memory that it ever held, in MB."""
+        """Its peak memory, in MB."""
         return self._megabytes("VmHWM")
 
     @property
     def resident_mb(self) -> float:
-        """Memory that it holds now, in MB."""
+        """Its current memory, in MB."""
         return self._megabytes("VmRSS")
 
     def _megabytes(self, field: str) -> float:
@@ -58,7 +58,7 @@ class Guardian:
         return int(kilobytes) * 1024 / 1e6
 
     def seconds_at_rest(self) -> float:
-        """Processor seconds so far, once what it does after its replies is done."""
+        """Return its processor seconds so far, once its work after replies is done."""
         end = time.monotonic() + RESTS_S
         before = self.cpu_s
         while time.monotonic() < end:
@@ -71,12 +71,12 @@ class Guardian:
 
 
 class Federation:
-    """A certificate authority and whoever it certified."""
+    """A certificate authority and everybody it certified."""
 
     def __init__(self, root: Path, parties: int, policy: str = "") -> None:
         """Make keys and certificates of `parties` parties and of everybody else, in folders of `root`.
 
-        `policy` are lines of guardians' table [policy].
+        `policy` has lines for guardians' table [policy].
         """
         (root / "ca").mkdir()
         self._root = root
@@ -121,7 +121,7 @@ class Federation:
 
     @contextmanager
     def relay(self, guardian: str, start: Start) -> Iterator[Guardian]:
-        """Run a relay within the block, by which sites may call the guardian at an address."""
+        """Run a relay in the block, through which sites may call the guardian at an address."""
         folder = self._root / RELAY.site
         ready = self._root / "ready-relay.json"
         write_site(

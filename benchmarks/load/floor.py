@@ -1,4 +1,4 @@
-"""The floor of a share: a bare Python gRPC server with mutual TLS that takes as many bytes and does nothing.
+"""Minimum cost of a share: a bare Python gRPC server with mutual TLS that receives it and does nothing.
 
 `python -m benchmarks.load.floor FOLDER READY` serves it with the credentials in FOLDER.
 """
@@ -25,12 +25,12 @@ from ostraka.deploy.simulation.processes import Child, Supervisor
 METHOD = "/ostraka.load.Floor/Take"
 HEADER_BYTES = 100
 REPLY_BYTES = 640
-"""Sizes of what is around a share: its header, and an acknowledgement with a signed audit head."""
+"""Size of what surrounds a share: its header, and an acknowledgement with a signed audit head."""
 READY_S = 60.0
 
 
 def measure_floor(root: Path, parties: Sequence[Credentials], share_bytes: int, pool: Executor) -> Cost:
-    """Have every party send a share's bytes twice, the second time measured on open connections."""
+    """Let every party send a share's bytes twice; the second time is measured, on open connections."""
     with _serving(root) as server:
         meter = Meter([server])
         channels = [call(party, server) for party in parties]

@@ -1,4 +1,4 @@
-"""What calls cost: processor time of the guardians, of a relay and of this process, bytes, and waiting."""
+"""Cost of calls: processor time of the guardians, of a relay and of this process, bytes, and waiting."""
 
 import threading
 import time
@@ -21,11 +21,13 @@ class Cost:
 
     Attributes:
         call: their name.
-        guardian_s: processor seconds of the guardians, with what they do once they replied.
-        relay_s: processor seconds of the relay, if calls go by one; `agents_s` of its sites' agents.
+        guardian_s: processor seconds of the guardians, including work after their replies.
+        relay_s: processor seconds of the relay, if calls go through one.
+        agents_s: processor seconds of its sites' agents.
         client_s: processor seconds of this process, which plays everybody else.
         wall_s: from the first call to the last reply.
-        sent: bytes of messages to the guardians; `received` from them.
+        sent: bytes of messages to the guardians.
+        received: bytes of messages from them.
         waited: seconds that each caller waited.
     """
 
@@ -41,7 +43,7 @@ class Cost:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def time(self, make: Callable[[], T], *, sent: int = 0, received: Callable[[T], int]) -> T:
-        """Make a call, and note what its reply's size and its own are."""
+        """Make a call, and record the sizes of its request and reply."""
         start = time.perf_counter()
         reply = make()
         waited = time.perf_counter() - start
@@ -53,11 +55,11 @@ class Cost:
 
     @property
     def calls(self) -> int:
-        """How many."""
+        """The number of calls."""
         return len(self.waited)
 
     def figures(self) -> dict[str, float | str]:
-        """Return what is reported: processor and waiting times in ms a call, bytes a call."""
+        """Return the reported figures: processor and waiting times in ms per call, bytes per call."""
         each = 1000 / self.calls
         p50, p99 = 1000 * np.quantile(self.waited, [0.5, 0.99])
         return {
@@ -77,7 +79,7 @@ class Cost:
 
 @dataclass
 class Meter:
-    """Measures kinds of calls one after the other, while nobody else asks the guardians for anything."""
+    """Measures kinds of calls one after the other, while there are no other calls to the guardians."""
 
     guardians: Sequence[Guardian]
     relayed: Relayed | None = None
@@ -85,7 +87,7 @@ class Meter:
 
     @contextmanager
     def measure(self, call: str) -> Iterator[Cost]:
-        """Within the block calls of one kind are made."""
+        """Measure the calls of one kind that are made in the block."""
         cost = Cost(call)
         guardian = self._seconds_at_rest()
         by = self._relay_seconds()
@@ -101,7 +103,7 @@ class Meter:
         self.costs.append(cost)
 
     def _relay_seconds(self) -> tuple[float, float]:
-        """Processor seconds of the relay and of all agents so far."""
+        """Return processor seconds of the relay and of all agents so far."""
         if self.relayed is None:
             return 0.0, 0.0
         return self.relayed.relay.cpu_s, self.relayed.agents.cpu_s

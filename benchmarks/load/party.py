@@ -1,4 +1,4 @@
-"""A light party: it has an identity, a connection of its own and honest ballots, and no teachers."""
+"""A light party: it has an identity, a connection of its own and honest ballots, but no teachers."""
 
 from dataclasses import dataclass
 
@@ -20,15 +20,15 @@ from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
 from ostraka.services.voting.submission import GuardianShare
 
-TEACHERS = 2  # the fewest: nobody's prediction is measured
+TEACHERS = 2  # the minimum: predictions are not measured
 RECORDS = 200
-"""That every party declares: a verified sum is bounded by them."""
+"""Number of records that every party declares: they bound a verified sum."""
 CALL_S = 300.0
 GROUP = "all"
 
 
 def ballots(queries: int, classes: int) -> np.ndarray:
-    """Return what the teachers of every party vote, one class a query: int64 (queries, classes)."""
+    """Return the votes of every party's teachers, one class per query: int64 (queries, classes)."""
     votes = np.zeros((queries, classes), dtype=np.int64)
     votes[np.arange(queries), np.arange(queries) % classes] = TEACHERS
     return votes
@@ -40,8 +40,8 @@ class Batch:
 
     Attributes:
         plan: of its session.
-        ticket: what the guardian signed.
-        cost: of the calls that bring ballots.
+        ticket: as the guardian signed it.
+        cost: of the calls that submit ballots.
     """
 
     plan: Plan
@@ -49,15 +49,15 @@ class Batch:
     cost: Cost
 
     def __post_init__(self) -> None:
-        """Find every party's schedule by its name."""
+        """Index the parties' schedules by name."""
         self.schedules = {one.participant.site: one for one in self.ticket.schedule}
 
 
 class LightParty:
-    """Registers, and brings its ballots to a guardian itself."""
+    """Registers, and submits its ballots to a guardian itself."""
 
     def __init__(self, credentials: Credentials, guardian: Guardian, by: str = "") -> None:
-        """Take who it is, where it registers, and the address of its agent if it calls by one."""
+        """Take its identity, the guardian where it registers, and its agent's address if it uses one."""
         self.site = credentials.identity.site
         self._credentials = credentials
         self._channels: dict[str, grpc.Channel] = {}
@@ -83,7 +83,7 @@ class LightParty:
         )
 
     def vote(self, batch: Batch, guardian: Guardian) -> bytes:
-        """Submit its share of a batch, prove it where the plan asks for that, and return the other's seed."""
+        """Submit its share of a batch, prove it if the plan says so, and return the other share's seed."""
         seed = fresh_seed()
         votes = ballots(batch.ticket.size, batch.plan.classes)
         share = self.share(batch, votes.astype(np.float64), seed)
@@ -101,7 +101,7 @@ class LightParty:
         return seed
 
     def share(self, batch: Batch, votes: NDArray[np.float64], seed: bytes) -> GuardianShare:
-        """Return the guardian's share of its votes, or of a sum, (queries, width), as the plan has them."""
+        """Return the guardian's share of its votes, or of a sum, (queries, width), in the plan's format."""
         plan = batch.plan
         ticket = batch.ticket
         key = ticket.session_id, ticket.batch_id
@@ -126,7 +126,7 @@ class LightParty:
         return GuardianStub(self.channel(guardian))
 
     def channel(self, guardian: Guardian) -> grpc.Channel:
-        """Return its connection to a guardian, opened at first."""
+        """Return its connection to a guardian, opened on first use."""
         if guardian.address not in self._channels:
             self._channels[guardian.address] = open_channel(
                 self._credentials, self._by or guardian.address, GUARDIAN

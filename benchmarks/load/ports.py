@@ -1,6 +1,7 @@
-"""Parties that a querying party calls: one process, with a port and certificates of its own for each of them.
+"""Parties that a querying party calls: one process, with a port and certificates for each of them.
 
-`python -m benchmarks.load.ports FOLDER READY` serves all with a folder in FOLDER. A reply is a fresh seed.
+`python -m benchmarks.load.ports FOLDER READY` serves all that have a folder in FOLDER. A reply is a fresh
+seed.
 """
 
 import subprocess
@@ -53,7 +54,7 @@ def serve(folder: Path, ready: Path) -> None:
 def _vote(
     messages: Iterator[party_pb2.VoteRequest], _: grpc.ServicerContext
 ) -> Iterator[party_pb2.VoteReply]:
-    """Answer a batch without a look at it."""
+    """Answer a batch without looking at it."""
     header = next(messages).header
     for _chunk in messages:
         pass

@@ -1,8 +1,9 @@
 """Parties behind a relay: its process, and one process with all their agents.
 
 `python -m benchmarks.load.relayed FOLDER READY ADDRESS` attaches each site with a folder in FOLDER to the
-relay at ADDRESS, and says once all are attached where the calls of each to the guardian are taken. With the
-addresses of the sites' own servers, in the order of their names, after it, callers are passed on to these.
+relay at ADDRESS. Once all are attached, it reports the address where each site's calls to the guardian are
+accepted. If the addresses of the sites' own servers follow, in alphabetical order of sites, callers are
+forwarded to these.
 """
 
 import asyncio
@@ -27,7 +28,7 @@ from ostraka.common.rpc.serving import write_ready
 from ostraka.deploy.simulation.processes import Child, Start, Supervisor
 
 ATTACHED_S = 300.0
-"""For all agents of this machine to attach: 3,000 took 56 s beside other work."""
+"""Maximum seconds for all agents of this machine to attach: 3,000 took 56 s besides other work."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,9 @@ class Relayed:
     Attributes:
         relay: its process.
         agents: the process of all agents.
-        addresses: by site, where its calls to the guardian are taken, or where it is called if it serves.
-        attach_s: from the first attachment to the last one.
-        attach_ms: processor time of the relay for each.
+        addresses: by site, where its calls to the guardian are accepted, or where it is called if it serves.
+        attach_s: from the first attachment to the last.
+        attach_ms: processor time of the relay per attachment.
         attached_mb: memory of the relay once all are attached.
     """
 
@@ -51,7 +52,7 @@ class Relayed:
     attached_mb: float
 
     def figures(self) -> dict[str, float]:
-        """Return what attaching cost, and the most memory that the relay and all agents held."""
+        """Return the cost of attaching, and the peak memory of the relay and all agents."""
         return {
             "attach_s": self.attach_s,
             "attach_ms": self.attach_ms,
@@ -65,14 +66,14 @@ class Relayed:
 def attach_all(
     root: Path, federation: Federation, guardian: str, start: Start, served: Mapping[str, str] | None = None
 ) -> Iterator[Relayed]:
-    """Run a relay, and attach every party of a federation to it within the block.
+    """Run a relay, and attach every party of a federation to it in the block.
 
     Args:
         root: folder of the federation.
         federation: its parties.
         guardian: address at which the relay reaches the guardian.
         start: starts processes.
-        served: addresses of the parties' servers by site, to which callers are passed on; none: they serve
+        served: addresses of the parties' servers by site, to which callers are forwarded; None: they serve
             nothing, and call the guardian.
     """
     folder = root / "agents"

@@ -1,4 +1,4 @@
-"""One case of load: so many parties, from their registration to the answers of two batches."""
+"""One load case: a number of parties, from their registration to the answers of two batches."""
 
 import secrets
 import tempfile
@@ -23,11 +23,11 @@ from ostraka.deploy.simulation.processes import Start, fresh
 from ostraka.protos.ostraka.v1 import admin_pb2
 from ostraka.protos.ostraka.v1.admin_pb2_grpc import AdminStub
 
-QUERIES = 200  # of a batch; more make ballots longer, and the run
+QUERIES = 200  # per batch; more make ballots, and the run, longer
 CLASSES = 10  # MNIST's
-EPSILON = 1e5  # so large that no session ends early
+EPSILON = 1e5  # so large that sessions never end early
 CALLERS = 8
-"""Parties that call at the same time."""
+"""Number of parties that call at the same time."""
 TASK = bytes(DIGEST_BYTES)
 Ballots = Literal["plain", "verified", "blind"]
 Ledger = Literal["sqlite", "postgresql"]
@@ -36,15 +36,15 @@ _RING: dict[Ballots, RING_BITS] = {"plain": 64, "verified": 61, "blind": 32}
 
 @dataclass(frozen=True)
 class Case:
-    """What is asked of whom.
+    """A case of load.
 
     Attributes:
-        parties: how many vote.
+        parties: number of voting parties.
         ballots: "plain", "verified", or plain ones whose tally is "blind".
-        ledger: where guardians keep theirs.
-        guardians: that share it; each has a session of its own with all parties.
-        queries: of a batch.
-        relay: whether parties call one guardian by a relay, and not directly.
+        ledger: the ledger's backend.
+        guardians: number of guardians that share it; each has its own session with all parties.
+        queries: per batch.
+        relay: whether parties call one guardian through a relay, not directly.
     """
 
     parties: int
@@ -71,7 +71,7 @@ class Case:
 
 
 def measure(case: Case, start: Start = fresh) -> dict[str, Any]:
-    """Return what every kind of call cost, as `Cost.figures` says, and the guardians' memory."""
+    """Return the cost of every kind of call, as in `Cost.figures`, and the guardians' memory."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         root = Path(folder)
         federation = Federation(root, case.parties)
@@ -126,7 +126,7 @@ def _set_budgets(federation: Federation, guardian: Guardian, sites: Sequence[str
 
 @contextmanager
 def _ledgers(case: Case) -> Iterator[list[str]]:
-    """For each guardian the URL of its ledger, empty for a file."""
+    """Yield the URL of the ledger for each guardian, empty for a file."""
     if case.ledger == "sqlite":
         yield [""]
         return

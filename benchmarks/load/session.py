@@ -25,7 +25,7 @@ from ostraka.common.rpc import open_channel
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
-BATCHES = 2  # the first also pays for what a session does once
+BATCHES = 2  # the first also includes a session's one-time costs
 SignedList = common_pb2.SignedList
 
 
@@ -52,7 +52,7 @@ class Querier:
     meter: Meter
 
     def ask(self, plan: Plan, parties: Mapping[str, LightParty], pool: Executor) -> None:
-        """Open a session, have all parties vote on its batches, and check that every answer is theirs."""
+        """Open a session, let all parties vote on its batches, and check every answer."""
         connect = partial(open_channel, self.credentials, expected=GUARDIAN)
         replicas = Replicas(connect, self.guardian.address)
         try:

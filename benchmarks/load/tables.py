@@ -1,4 +1,4 @@
-"""Tables of what was measured."""
+"""Tables of the measurements."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -42,7 +42,7 @@ def load_table(case: Measured) -> Table:
 
 
 def attach_table(cases: Sequence[Measured]) -> Table:
-    """Return what attaching the parties of each case to a relay cost, and the memory of both sides."""
+    """Return the cost of attaching each case's parties to a relay, and the memory of both sides."""
     table = Table(
         "attached", "in s", "relay ms each", "relay MB then", "relay MB at most", "agents MB at most"
     )
@@ -60,7 +60,7 @@ def attach_table(cases: Sequence[Measured]) -> Table:
 
 
 def growth_table(cases: Sequence[Measured]) -> Table:
-    """Return the guardian's processor seconds of all calls of a kind by parties, and their exponent."""
+    """Return the guardian's processor seconds by kind of call and number of parties, with the exponent."""
     names = list(dict.fromkeys(row["call"] for row in cases[0]["calls"]))
     counts = [case["parties"] for case in cases]
     table = Table(
@@ -75,12 +75,12 @@ def growth_table(cases: Sequence[Measured]) -> Table:
 
 
 def growth(counts: Sequence[int], values: Sequence[float]) -> str:
-    """Return the exponent between the two largest cases; nothing where there is one."""
+    """Return the exponent between the two largest cases; empty if there is only one."""
     if len(counts) < 2 or min(values[-2:]) <= 0:
         return ""
     return f"{np.log(values[-1] / values[-2]) / np.log(counts[-1] / counts[-2]):.2f}"
 
 
 def last_seconds(case: Measured, name: str) -> float:
-    """Return what the last calls of a kind cost together: of a first batch much is imported."""
+    """Return the total cost of the last calls of a kind: the first batch includes many imports."""
     return float([row["guardian_s"] for row in case["calls"] if row["call"] == name][-1])

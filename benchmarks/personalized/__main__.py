@@ -21,13 +21,13 @@ from ostraka.common.console.cli import run, write_json
 from ostraka.common.telemetry import progress
 
 PROCESSES = 5
-"""Voting processes of each ensemble, as many as in Mühl and Boenisch 2022."""
+"""Number of voting processes of each ensemble, as in Mühl and Boenisch 2022."""
 
 app = typer.Typer(add_completion=False)
 
 
 class Dataset(StrEnum):
-    """Whose records."""
+    """The data sets."""
 
     MNIST = "mnist"
     ADULT = "adult"

@@ -1,4 +1,4 @@
-"""When a budget is exceeded: which divergence, which conversion, and the queries paid for until then."""
+"""When a budget is exceeded: divergence, conversion, and the number of queries until then."""
 
 import math
 from bisect import bisect_left
@@ -13,15 +13,15 @@ from ostraka.common.privacy import budget_rdp
 from ostraka.guardian.accounting.numerics.arguments import Bound, Floats
 
 ORDERS = np.arange(2, 51, dtype=np.float64)
-"""The whole orders from which Mühl and Boenisch 2022 take the best one after every query."""
+"""The integer orders from which Mühl and Boenisch 2022 choose the best one after every query."""
 
 
 @dataclass(frozen=True)
 class Notion:
-    """How costs are counted.
+    """A way to count costs.
 
     Attributes:
-        name: as tables say it.
+        name: its name in tables.
         bound: of each query's divergence.
         classic: whether epsilon is rdp + log(1/delta)/(order - 1) (Mühl and Boenisch 2022, Lemma 4), not the
             tight conversion.
@@ -32,7 +32,7 @@ class Notion:
     classic: bool
 
     def limits(self, epsilon: float) -> Floats:
-        """Return the largest rdp (R,) at ORDERS that a budget allows; below 0 where it allows none."""
+        """Return the maximum rdp (R,) at ORDERS within a budget; negative if it allows none."""
         if self.classic:
             return epsilon - math.log(1 / DELTA) / (ORDERS - 1)
         limits = np.array([budget_rdp(epsilon, DELTA, order) for order in ORDERS])
@@ -50,9 +50,9 @@ class Account:
     """Units of one budget.
 
     Attributes:
-        charges: rdp (Q, R) of each query for a unit that takes part.
-        took_part: whether each unit took part in each query, bool (Q, U).
-        limits: the largest rdp (R,) of each unit; at one order suffices.
+        charges: rdp (Q, R) of each query for a participating unit.
+        took_part: whether each unit participated in each query, bool (Q, U).
+        limits: the maximum rdp (R,) of each unit; one order within its limit is enough.
     """
 
     charges: Floats
@@ -66,7 +66,7 @@ class Account:
 
 
 def affordable(accounts: Sequence[Account]) -> int:
-    """Count the queries that all accounts afford: those before the first to exceed any unit's budget."""
+    """Count the queries that all accounts can pay: those before the first to exceed any unit's budget."""
     asked = len(accounts[0].charges)
     return bisect_left(
         range(1, asked + 1), True, key=lambda queries: not all(one.affords(queries) for one in accounts)

@@ -1,4 +1,4 @@
-"""Which ensembles the tables need, and how often a record is copied in each."""
+"""The ensembles that the tables need, and how often each copies a record."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,11 +13,11 @@ FACTORS = (2, 3, 4)
 RATIOS = (25, 50, 75)
 SKEWED_RATIOS = (*RATIOS, 100)
 SHORT_EPOCHS = 10
-"""Passes after which MNIST's teachers are as accurate as the paper's seem to be, not as they can be."""
+"""Passes after which MNIST's teachers are as accurate as the paper's seem to be, but not at their best."""
 RARE = 1
 """The rarer class of Adult: incomes above $50k."""
 STEP = 25
-"""Percent of the records that ratios differ by: a further copy of so many makes teachers of its own."""
+"""Step of ratios, in percent of the records: further copies of this many records make separate teachers."""
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,13 @@ class Cell:
     """One ensemble.
 
     Attributes:
-        dataset: whose records.
-        kind: "plain" copies no record; "random" copies records of any class, "skewed" of the rarer one alone;
-            "copy" is one more copy of some records, which several random ones have.
-        factor: copies of a record with the higher budget; of others there is one. Of a copy: which one it is.
-        ratio: percentage of records, or of the rarer class's, with the higher budget. Of a copy: the percent
-            up to which its `STEP` of the records go.
-        epochs: passes of a network over its records; none: as many as the project's models take.
+        dataset: name of the data set.
+        kind: "plain" copies no record; "random" copies records of any class, "skewed" only of the rarer
+            class; "copy" is one more copy of some records, shared by several random ensembles.
+        factor: copies of a record with the higher budget; other records have one. For a copy: its index.
+        ratio: percentage of records, or of the rarer class's, with the higher budget. For a copy: the
+            percentage at which its `STEP` of the records end.
+        epochs: passes of a network over its records; None: the project's default.
     """
 
     dataset: str
@@ -47,17 +47,17 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """What seeds the choice of each teacher's records."""
+        """The seed for choosing each teacher's records."""
         if self.kind == "plain":
             return f"{self.dataset}-plain"
         return f"{self.dataset}-{self.kind}-{self.factor}x-{self.ratio}"
 
     @property
     def parts(self) -> Sequence["Cell"]:
-        """The ensembles that are trained for this one: itself, or those without and of the further copies.
+        """The ensembles that are trained for this one: itself, or the plain one and its further copies.
 
-        Records of any class that have the higher budget are like all others, so that teachers of a further
-        copy alone are like all others too, and whichever cell has that copy has these teachers.
+        In a random cell, records with the higher budget are like all others, so teachers of a further copy
+        alone are like all others too, and all cells with that copy share these teachers.
         """
         if self.kind != "random":
             return (self,)
@@ -66,7 +66,8 @@ class Cell:
         return (replace(self, kind="plain", factor=1, ratio=0), *copies)
 
     def copies(self, y: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
-        """Return how many teachers learn each record, int64 (N,), of classes `y` (N,); of no random cell."""
+        """Return how many teachers learn each record, int64 (N,), of classes `y` (N,); not for random
+        cells."""
         copies = np.ones(len(y), dtype=np.int64)
         entitled = np.flatnonzero(y == RARE)
         higher = random.permutation(entitled)[: round(len(entitled) * self.ratio / 100)]
@@ -79,7 +80,7 @@ class Cell:
 
 
 def cells(dataset: str) -> list[Cell]:
-    """Return the ensembles of a dataset's tables, in the order in which they are trained."""
+    """Return the ensembles of a dataset's tables, in the order of training."""
     plain = [Cell(dataset, "plain")]
     random = [Cell(dataset, "random", factor, ratio) for factor in FACTORS for ratio in RATIOS]
     if dataset == "mnist":
@@ -91,10 +92,10 @@ def cells(dataset: str) -> list[Cell]:
 def deal(
     copies: NDArray[np.int64], teachers: int, random: np.random.Generator
 ) -> Sequence[NDArray[np.int64]]:
-    """Return each teacher's records, as indices: equal numbers to within one, and no record twice.
+    """Return each teacher's records, as indices: sizes differ by at most one, without repeated records.
 
-    Records are dealt out in rounds, a record's copies one after the other, each round to the teachers in a
-    new order; one that would give a teacher a second copy of a record is drawn again.
+    Records are dealt in rounds, a record's copies one after the other, each round to the teachers in a new
+    order; an order that would give a teacher a second copy of a record is drawn again.
     """
     shuffled = random.permutation(len(copies))
     dealt = np.repeat(shuffled, copies[shuffled])
@@ -111,7 +112,7 @@ def deal(
 def _repeats(
     dealt: NDArray[np.int64], holders: NDArray[np.int64], start: int, order: NDArray[np.int64]
 ) -> bool:
-    """Whether a record split between two rounds would meet a teacher again."""
+    """Whether a record whose copies span two rounds would go to a teacher twice."""
     before = max(0, start - len(order))
     earlier = holders[before:start][dealt[before:start] == dealt[start]]
     here = order[dealt[start : start + len(order)] == dealt[start]]

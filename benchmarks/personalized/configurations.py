@@ -1,4 +1,4 @@
-"""Every configuration of the tables: who has which budget, and how votes are asked for."""
+"""Every configuration of the tables: the budgets, and how votes are asked for."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from ostraka.common.privacy import ONE_VOTE, Influence, proportions
 LOWER = math.log(2)
 """The lower budget; the higher one is `factor` times as large."""
 POWERS = {"v": 2, "v4": 4}
-"""Vanishing's frequencies: 1/factor^2, and 1/factor^4 as in footnote 3 of Mühl and Boenisch 2022."""
+"""Frequencies in vanishing: 1/factor^2, and 1/factor^4 as in footnote 3 of Mühl and Boenisch 2022."""
 
 Votes = NDArray[np.uint8]
 Key = tuple[str, int, int]
@@ -31,12 +31,12 @@ class Configuration:
     """One way to spend budgets.
 
     Attributes:
-        variant: "minimum", "mean", "average" (as the paper takes it) or "maximum": one budget for all; "u",
-            "v", "v4", "w" (weights by epsilons), "wr" (by square roots), or "skewed" (upsampling of the
-            rarer class) and "skewed average".
+        variant: "minimum", "mean", "average" (the paper's) or "maximum": one budget for all; "u", "v", "v4",
+            "w" (weights by epsilons), "wr" (by square roots), or "skewed" (upsampling of the rarer class) and
+            "skewed average".
         factor: the higher budget in units of the lower one; 1 for the minimum.
         ratio: percentage of records, or of the rarer class's, that have it; 0 for minimum and maximum.
-        process: asks until a budget is exceeded, by how costs are counted and what draws the noise.
+        process: asks until a budget is exceeded, for a way to count costs and a source of noise.
     """
 
     variant: str
@@ -46,12 +46,12 @@ class Configuration:
 
     @property
     def key(self) -> Key:
-        """What names it."""
+        """The configuration's key."""
         return self.variant, self.factor, self.ratio
 
 
 def without_copies(votes: Votes, dataset: str) -> Iterator[Configuration]:
-    """Yield what needs no copies: baselines, vanishing, weighting; by votes of teachers that share none."""
+    """Yield what needs no copies: baselines, vanishing, weighting; with votes of teachers that share none."""
     pool = everyone(votes, dataset)
     yield _baseline(pool, "minimum", 1, 0, LOWER)
     for factor in FACTORS:
@@ -65,7 +65,7 @@ def without_copies(votes: Votes, dataset: str) -> Iterator[Configuration]:
 
 
 def upsampling(cell: Cell, votes: Votes) -> Configuration:
-    """Return upsampling by the votes of a cell's teachers."""
+    """Return upsampling with the votes of a cell's teachers."""
     sides = [Side(Influence(copies), copies * LOWER) for copies in (1, cell.factor)]
     variant = "skewed" if cell.kind == "skewed" else "u"
     return Configuration(variant, cell.factor, cell.ratio, partial(everyone(votes, cell.dataset).run, sides))
@@ -102,12 +102,12 @@ def _weighting(votes: Votes, dataset: str, factor: int, ratio: int) -> Iterator[
 
 
 def average(factor: int, share: float) -> float:
-    """Return the log of the mean of e^epsilon: the average budget by which the paper's figures were made."""
+    """Return the log of the mean of e^epsilon: the average budget in the paper's figures."""
     return math.log((1 - share) * math.exp(LOWER) + share * math.exp(factor * LOWER))
 
 
 def square_roots(factor: int) -> tuple[float, float]:
-    """Return the proportions of weights under which the lower and the higher budget end together."""
+    """Return the weights' proportions that exhaust the lower and the higher budget together."""
     found = proportions({"lower": LOWER, "higher": factor * LOWER}, DELTA)
     return found["lower"], found["higher"]
 

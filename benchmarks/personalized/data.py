@@ -1,4 +1,4 @@
-"""MNIST and Adult, divided as Mühl and Boenisch 2022 divide them: private, public and test records."""
+"""MNIST and Adult, divided as in Mühl and Boenisch 2022: private, public and test records."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from benchmarks.published import DATA
 
-SEED = 3  # any; it stays, so that the cache does
+SEED = 3  # any value; constant, so the cache stays valid
 SMALL = "-small"
-"""Ends the name of a dataset of which a few records are learned, to see that everything runs."""
+"""Suffix of a dataset's name for a few records, to check that everything runs."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Records:
 
 @dataclass(frozen=True)
 class Split:
-    """The records of one dataset: teachers learn the private ones and label the public ones."""
+    """The records of one dataset: teachers learn from the private ones and label the public ones."""
 
     private: Records
     public: Records
@@ -38,18 +38,18 @@ class Split:
 
 @dataclass(frozen=True)
 class Parameters:
-    """Mühl and Boenisch 2022, Table 2, and which model the teachers are.
+    """Mühl and Boenisch 2022, Table 2, and the teachers' model.
 
     Attributes:
-        teachers: how many without upsampling.
-        classes: how many classes.
-        public: records of the public part.
-        test: records of the test part.
+        teachers: number of teachers without upsampling.
+        classes: number of classes.
+        public: number of public records.
+        test: number of test records.
         threshold: of the check, in votes.
         sigma1: deviation of the check's noise, in votes.
         sigma2: deviation of the labels' noise, in votes.
-        model: as `ostraka.services.teachers.config.TrainingConfig` names it.
-        private: records of the private part; none: all others.
+        model: as in `ostraka.services.teachers.config.TrainingConfig`.
+        private: number of private records; None: all others.
     """
 
     teachers: int
@@ -73,12 +73,12 @@ DELTA = 1e-5  # of every epsilon in docs/personalized.md
 
 
 def path(dataset: str) -> Path:
-    """Where the dataset's file lies, if it is there: ../shared/data beside the checkout."""
+    """Return the path of the dataset's file in ../shared/data beside the checkout."""
     return DATA / f"{dataset.removesuffix(SMALL)}.npz"
 
 
 def load(dataset: str) -> Split:
-    """Return the dataset's records, shuffled by a fixed seed and divided as Table 2 says."""
+    """Return the dataset's records, shuffled by a fixed seed and divided as in Table 2."""
     every = _READERS[dataset.removesuffix(SMALL)](path(dataset))
     sizes = PARAMETERS[dataset]
     order = np.random.default_rng(SEED).permutation(len(every.y))
@@ -95,7 +95,7 @@ def _mnist(file: Path) -> Records:
 
 
 def _adult(file: Path) -> Records:
-    """Read the records without missing values, categories as one number each, columns scaled to [0, 1]."""
+    """Read the records without missing values, with integer-coded categories, columns scaled to [0, 1]."""
     with np.load(file) as arrays:
         X = np.concatenate([arrays["X_train"], arrays["X_test"]])
         y = np.concatenate([arrays["y_train"], arrays["y_test"]])

@@ -19,21 +19,22 @@ from ostraka.services.teachers.config import TrainingConfig
 NETWORK = "benchmarks.personalized.paper_network:network"
 CLASSES = 10  # MNIST's
 ROTATE = 7.5
-"""Degrees by which the paper turns images; it moves them by two pixels, as all networks here do."""
+"""Maximum rotation of images in degrees, as in the paper; it shifts them by two pixels, as all networks here
+do."""
 PASSES = 20
-"""Over the labels; more of few labels, until there are `MIN_STEPS`. The paper does not say how many."""
-MIN_STEPS = 400  # a few labels seen twenty times are too few steps to leave the first weights
+"""Passes over the labels; more for few labels, up to `MIN_STEPS`. The paper does not state a number."""
+MIN_STEPS = 400  # a few labels seen twenty times give too few steps to leave the initial weights
 VAT_STEPS = 300
-"""Of virtual adversarial training, whose own number takes three times as long."""
+"""Steps of virtual adversarial training, whose default takes three times as long."""
 
 Student = Callable[[Produced, Split, int], NDArray[np.int64]]
-"""Learns what was produced, by a seed; returns the classes (T,) that it says of the test records."""
+"""Trains on the produced labels, with a seed; returns its classes (T,) for the test records."""
 
 
 def accuracy(student: Student, produced: Produced, split: Split, random: np.random.Generator) -> float:
-    """Return a student's accuracy on the test records; 0 where there is no label to train on.
+    """Return a student's accuracy on the test records; 0 if there is no label to train on.
 
-    Of labels of one class alone nothing is to be learned but that class.
+    If all labels are of one class, the student always predicts that class.
     """
     known = np.unique(produced.labels)
     if len(known) < 2:
@@ -45,7 +46,7 @@ def accuracy(student: Student, produced: Produced, split: Split, random: np.rand
 def network(
     produced: Produced, split: Split, seed: int, model: str = NETWORK, least: int = MIN_STEPS
 ) -> NDArray[np.int64]:
-    """Learn by a network from the labels alone."""
+    """Train a network on the labels alone."""
     learned = Slice(split.public.X[produced.rows], produced.labels, (seed,))
     passes = max(PASSES, math.ceil(least / math.ceil(len(produced.labels) / MAX_BATCH)))
     config = TrainingConfig(teachers=1, epochs=passes, rotate=ROTATE)
@@ -54,7 +55,7 @@ def network(
 
 
 def vat(produced: Produced, split: Split, seed: int, steps: int = VAT_STEPS) -> NDArray[np.int64]:
-    """Learn by virtual adversarial training, also from the public records without a label."""
+    """Train by virtual adversarial training, also on the public records without a label."""
     learning = replace(student_class("vat").default_learning, steps=steps)
     student = make_student(
         "vat", shape=split.public.X.shape[1:], classes=CLASSES, learning=learning, seed=seed

@@ -1,4 +1,4 @@
-"""Every configuration of the tables, by several voting processes."""
+"""Every configuration of the tables, with several voting processes."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,13 +21,14 @@ from benchmarks.personalized.data import SMALL, Split
 
 @dataclass(frozen=True)
 class Measure:
-    """What voting processes gave.
+    """Results of voting processes.
 
     Attributes:
-        counts: labels of each process, produced before any budget was exceeded.
-        accuracy: part of all those labels that is right; none where no process produced any.
-        students: accuracy of a student of each process's labels; of none where none were trained.
-        whole_pool: processes whose public records ran out before a budget did: their labels are too few.
+        counts: number of labels of each process, produced before any budget was exceeded.
+        accuracy: fraction of right labels; None if there are none.
+        students: accuracy of a student of each process's labels; empty if none were trained.
+        whole_pool: number of processes whose public records ran out before a budget did: they have too few
+            labels.
     """
 
     counts: tuple[int, ...]
@@ -37,12 +38,12 @@ class Measure:
 
     @property
     def labels(self) -> float:
-        """The labels of a process on average."""
+        """The mean number of labels per process."""
         return fmean(self.counts)
 
     @property
     def student(self) -> float | None:
-        """The accuracy of students on average; none where none were trained."""
+        """The mean accuracy of students; None if none were trained."""
         return fmean(self.students) if self.students else None
 
 
@@ -52,11 +53,11 @@ class Row:
 
     Attributes:
         table: title of the table it belongs to.
-        variant: as `Configuration` has it.
+        variant: as in `Configuration`.
         factor: the higher budget in units of the lower one; 1 for the minimum.
         ratio: percentage of records, or of the rarer class's, that have it; 0 for minimum and maximum.
         notion: how costs were counted.
-        measure: what came out.
+        measure: the results.
     """
 
     table: str
@@ -76,8 +77,8 @@ class Bench:
         dataset: its name.
         split: its records.
         plain: the votes of 250 teachers that share no record.
-        processes: how many voting processes each has.
-        notions: how costs are counted.
+        processes: number of voting processes of each.
+        notions: the ways to count costs.
     """
 
     table: str
@@ -88,11 +89,11 @@ class Bench:
     notions: Sequence[Notion] = NOTIONS
 
     def plain_rows(self) -> Iterator[Row]:
-        """Measures whatever needs no copies: baselines, vanishing and weighting."""
+        """Measure everything that needs no copies: baselines, vanishing and weighting."""
         yield from self._rows(without_copies(self.plain, self.dataset))
 
     def measure_upsampling(self, cell: Cell, votes: Votes) -> Iterator[Row]:
-        """Measures upsampling, and for the skewed kind the mean budget beside it."""
+        """Measure upsampling, and for the skewed kind also the mean budget."""
         yield from self._rows([upsampling(cell, votes)])
         if cell.kind == "skewed":
             yield from self._rows([average_of_skewed(cell, self.plain, self.split.private.y)])
@@ -103,7 +104,7 @@ class Bench:
                 yield Row(self.table, *one.key, notion.name, self._measure(one, notion))
 
     def _measure(self, one: Configuration, notion: Notion) -> Measure:
-        """Run the processes, each with a seed of its own; students learn Adult alone."""
+        """Run the processes, each with its own seed; only Adult has students."""
         generators = [np.random.default_rng(seed) for seed in range(self.processes)]
         produced = [one.process(notion, random) for random in generators]
         right = np.concatenate([self.split.public.y[each.rows] == each.labels for each in produced])

@@ -13,7 +13,7 @@ class Labels(NamedTuple):
 
 
 class Students(NamedTuple):
-    """Accuracy of students of upsampling, vanishing, weighting and the mean budget for all, in %."""
+    """Accuracy of students with upsampling, vanishing, weighting and the mean budget for all, in %."""
 
     u: float
     v: float
@@ -79,11 +79,11 @@ AVERAGE: Mapping[str, Mapping[Pair, int]] = {
         (4, 75): 1090,
     },
 }
-"""Baselines of Tables 4 and 5: one budget for all, the least, the largest, the mean."""
+"""Baselines of Tables 4 and 5: one budget for all, the smallest, the largest, the mean."""
 
 
 class Skewed(NamedTuple):
-    """Higher budgets for some of the rarer class of Adult alone (Tables 6, 7 and 10); all but labels in %."""
+    """Higher budgets for some of Adult's rarer class only (Tables 6, 7 and 10); all except labels in %."""
 
     labels: int
     average: int
@@ -139,4 +139,4 @@ STUDENTS: Mapping[str, Mapping[Pair, Students]] = {
         (4, 75): Students(83.07, 82.72, 83.04, 83.19),
     },
 }
-"""Tables 8 and 9: one budget for all, the least and the largest; two budgets."""
+"""Tables 8 and 9: one budget for all, the smallest and the largest; two budgets."""

@@ -2,12 +2,12 @@
 
 from torch import nn
 
-CHANNELS = 32  # Table 1's, as is the next
+CHANNELS = 32  # as in Table 1, like the next
 HIDDEN = 100  # units of the layer before the last
 
 
 def network(shape: tuple[int, ...], classes: int) -> nn.Module:
-    """Return an untrained one for images (height, width), of first weights as the paper draws them."""
+    """Return an untrained network for images (height, width), initialized as in the paper."""
     height, width = (side - 2 for side in shape)
     pooled = CHANNELS * (height // 2) * (width // 2)
     last = nn.Linear(HIDDEN, classes)

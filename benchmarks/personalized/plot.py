@@ -1,4 +1,4 @@
-"""Labels of each variant beside those of Mühl and Boenisch 2022, as one image."""
+"""Labels of each variant next to those of Mühl and Boenisch 2022, as one image."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,18 +10,18 @@ from benchmarks.personalized import paper
 from benchmarks.personalized.budgets import OURS, PAPER
 from benchmarks.personalized.experiments import Row
 
-SHIFT = 0.2  # three boxes stand side by side at a tick
+SHIFT = 0.2  # three boxes are side by side at a tick
 VARIANTS = {
     "u": ("upsampling", "#0072b2", -SHIFT),
     "v": ("vanishing", "#e69f00", 0.0),
     "w": ("weighting", "#009e73", SHIFT),
 }
-"""Name, colour and place beside the tick."""
+"""Name, colour and position beside the tick."""
 MARKERS = {PAPER.name: ".", OURS.name: "_"}
 
 
 def plot(rows: Sequence[Row], tables: Sequence[str], target: Path) -> None:
-    """Draws one panel for each of the tables, named as the paper's datasets are; writes an image."""
+    """Draw one panel for each table, named as the paper's datasets; write an image."""
     figure = Figure(figsize=(max(8.0, 5.5 * len(tables)), 4.5), layout="constrained")
     panels = figure.subplots(1, len(tables), squeeze=False)[0]
     for axes, table in zip(panels, tables, strict=True):

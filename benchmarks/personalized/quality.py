@@ -1,4 +1,4 @@
-"""How good teachers are on the public records."""
+"""Accuracy of teachers on the public records."""
 
 from dataclasses import dataclass
 
@@ -10,14 +10,14 @@ from benchmarks.personalized.cells import RARE
 
 @dataclass(frozen=True)
 class Quality:
-    """Teachers on average, and their plurality.
+    """Average of teachers, and their plurality.
 
     Attributes:
-        teachers: how many.
+        teachers: number of teachers.
         accuracy: of one teacher.
         plurality: accuracy of the class with most votes.
-        precision: how many of a teacher's votes for the rarer class of Adult are right.
-        recall: how many of that class's records a teacher votes for.
+        precision: fraction of a teacher's votes for the rarer class of Adult that are right.
+        recall: fraction of that class's records that a teacher votes for.
     """
 
     teachers: int

@@ -1,4 +1,4 @@
-"""The student of Mühl and Boenisch 2022 on Adult: a forest trained on produced labels alone."""
+"""The student of Mühl and Boenisch 2022 on Adult: a forest trained only on produced labels."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from benchmarks.personalized.variants import Produced
 
 
 def accuracy(produced: Produced, split: Split, random: np.random.Generator) -> float:
-    """Return the student's accuracy on the test records; 0 where there is no label to train on."""
+    """Return the student's accuracy on the test records; 0 if there is no label to train on."""
     if len(produced.rows) == 0:
         return 0.0
     student = forest(split.public.X.shape[1:], 2)

@@ -1,4 +1,4 @@
-"""What was measured, beside what Mühl and Boenisch 2022 report, in tables for people."""
+"""Printed tables of the measurements, next to those of Mühl and Boenisch 2022."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -11,7 +11,7 @@ from benchmarks.personalized.experiments import Measure, Row
 from benchmarks.personalized.quality import Quality
 
 WIDTH = 112
-"""Characters that the widest table takes."""
+"""Characters of the widest table."""
 COLUMNS = {
     "u": "u",
     "v": "v, 1/c^2",
@@ -52,7 +52,7 @@ def _teachers(qualities: Mapping[str, Quality]) -> Table:
 
 
 def _labels(title: str, found: Found, notion: str) -> Table:
-    """Tables 4 and 5, with the published labels in brackets where costs are counted as there."""
+    """Return Tables 4 and 5, with the published labels in brackets if costs are counted the same way."""
     dataset = title.partition(",")[0]
     compared = notion == PAPER.name
     table = _table(f"{title}: labels, {notion}", "higher", "%", *COLUMNS.values())
@@ -142,7 +142,7 @@ def _names(pair: tuple[int, int]) -> tuple[str, str]:
 
 
 def _count(measure: Measure | None, published: int | None) -> str:
-    """Labels, with a plus where public records ran out first, and the published ones in brackets."""
+    """Return labels, with a plus if public records ran out first, and the published ones in brackets."""
     if measure is None:
         return NOT_RUN
     more = "+" if measure.whole_pool else ""

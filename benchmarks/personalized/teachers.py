@@ -1,4 +1,4 @@
-"""Teachers of a cell, trained by the project's own code; only their votes are kept."""
+"""Teachers of a cell, trained by the project's own code; only their votes are cached."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,22 +13,22 @@ from ostraka.services.teachers.config import NETWORKS, TrainingConfig
 from ostraka.services.teachers.guard import VoteGuard
 
 BLOCK = 25
-"""Teachers trained, and stored, at a time: what an interruption loses."""
-SEED = 30  # any; it stays, so that the cache does
+"""Number of teachers that are trained and stored together: the most that an interruption loses."""
+SEED = 30  # any value; constant, so the cache stays valid
 
 Votes = NDArray[np.uint8]
 Advance = Callable[[int], None]
 
 
 class Ensembles:
-    """The votes of every cell's teachers on the public records, kept in a folder."""
+    """The votes of every cell's teachers on the public records, cached in a folder."""
 
     def __init__(self, cache: Path) -> None:
         self._cache = cache
         cache.mkdir(parents=True, exist_ok=True)
 
     def has(self, cell: Cell, split: Split) -> bool:
-        """Whether all votes of a cell are there."""
+        """Whether all votes of a cell are cached."""
         return all(
             self._file(part, rows).exists()
             for part in cell.parts
@@ -36,9 +36,9 @@ class Ensembles:
         )
 
     def votes(self, cell: Cell, split: Split, advance: Advance) -> Votes:
-        """Return the class every teacher votes for, uint8 (teachers, public), training those not there.
+        """Return the class every teacher votes for, uint8 (teachers, public); train those not cached.
 
-        `advance` is told how many more teachers are done.
+        `advance` is called with how many more teachers are done.
         """
         return np.concatenate([self._votes(part, split, advance) for part in cell.parts])
 
@@ -68,9 +68,9 @@ def slices(part: Cell, split: Split) -> Sequence[NDArray[np.int64]]:
 
 
 def ensemble_size(cell: Cell, split: Split) -> int:
-    """Return how many teachers a cell has: Table 2's, more in proportion to the copies.
+    """Return a cell's number of teachers: Table 2's, increased in proportion to the copies.
 
-    Mühl and Boenisch 2022, Appendix B. Of further copies it is a whole number for each.
+    Mühl and Boenisch 2022, Appendix B. Each further copy has an integer number of them.
     """
     teachers = PARAMETERS[cell.dataset].teachers
     if cell.kind == "copy":
@@ -92,7 +92,7 @@ def _train(cell: Cell, split: Split, held: Sequence[NDArray[np.int64]], rows: ra
 
 
 def _predict(parts: Sequence[Slice], cell: Cell, X: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Trains one model on each slice; returns their votes (slices, Q) on records (Q, *shape)."""
+    """Train one model on each slice; return their votes (slices, Q) on records (Q, *shape)."""
     model = PARAMETERS[cell.dataset].model
     classes = PARAMETERS[cell.dataset].classes
     if model in NETWORKS:
@@ -106,7 +106,7 @@ def _predict(parts: Sequence[Slice], cell: Cell, X: NDArray[np.float32]) -> NDAr
 
 
 def _write(file: Path, votes: Votes) -> None:
-    """Write a whole block or nothing."""
+    """Write a block atomically."""
     partial = file.with_suffix(".partial.npy")
     np.save(partial, votes)
     partial.rename(file)

@@ -1,4 +1,4 @@
-"""The variants of Mühl and Boenisch 2022: what one ensemble's votes give before a process must stop."""
+"""The variants of Mühl and Boenisch 2022: one ensemble's labels before a process must stop."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from ostraka.common.privacy import ONE_VOTE, Influence
 from ostraka.guardian.accounting.numerics.arguments import Floats
 
 FIRST_QUERIES = 256
-"""Queries charged at first; twice as many until a budget runs out."""
+"""Number of queries charged at first; it doubles until a budget runs out."""
 
 
 @dataclass(frozen=True)
 class Produced:
-    """What a voting process gave before any budget was exceeded.
+    """The output of a voting process before any budget was exceeded.
 
     Attributes:
         rows: public records that were labelled, int64 (L,).
@@ -34,14 +34,14 @@ class Produced:
 
 @dataclass(frozen=True)
 class Side:
-    """Units of one budget that all take part in every query: what each can change, and its epsilon."""
+    """Units of one budget that all participate in every query: their influence, and their epsilon."""
 
     influence: Influence
     epsilon: float
 
 
 class Pool:
-    """One ensemble's ballots on the public records where all teachers take part."""
+    """One ensemble's ballots on the public records if all teachers participate."""
 
     def __init__(self, votes: NDArray[np.uint8], dataset: str, weights: Floats) -> None:
         """Take votes (teachers, pool) and each teacher's weight (teachers,)."""
@@ -52,7 +52,7 @@ class Pool:
         self._prices = Prices(self._parameters)
 
     def run(self, sides: Sequence[Side], notion: Notion, random: np.random.Generator) -> Produced:
-        """Asks in a random order until any side's budget is exceeded."""
+        """Ask in a random order until any side's budget is exceeded."""
         order = random.permutation(len(self._ballots.scale))
         answers = answer(self._ballots.rows(order), self._parameters, random)
 
@@ -81,13 +81,13 @@ def vanishing(
     notion: Notion,
     random: np.random.Generator,
 ) -> Produced:
-    """Asks in a random order until any teacher's budget is exceeded.
+    """Ask in a random order until any teacher's budget is exceeded.
 
     Args:
         votes: (teachers, pool).
-        prices: of the dataset, whose threshold and deviations scale with the teachers that take part.
-        higher: teachers (teachers,) of the higher budget, which take part in every query.
-        period: queries of which every other teacher takes part in one.
+        prices: of the dataset; threshold and deviations scale with the participating teachers.
+        higher: teachers (teachers,) of the higher budget, which participate in every query.
+        period: number of queries of which every other teacher participates in one.
         epsilons: the lower and the higher budget.
         notion: how costs are counted.
         random: draws order, cohorts and noise.
@@ -113,7 +113,7 @@ def vanishing(
 def _until_exceeded(
     order: NDArray[np.int64], answers: Answers, accounts: Callable[[int], Sequence[Account]]
 ) -> Produced:
-    """Charges more and more of the first queries, until they are more than the accounts afford."""
+    """Charge increasingly many of the first queries, until they exceed the accounts."""
     queries = min(FIRST_QUERIES, len(order))
     while (asked := affordable(accounts(queries))) == queries < len(order):
         queries = min(2 * queries, len(order))

@@ -1,4 +1,4 @@
-"""One voting process: Confident GNMax on a shuffled pool, with NumPy's noise, which is no release's."""
+"""One voting process: Confident GNMax on a shuffled pool, with NumPy's noise, which is not for releases."""
 
 from dataclasses import dataclass
 
@@ -14,11 +14,11 @@ from ostraka.guardian.accounting.numerics.arguments import Bound, Floats
 
 @dataclass(frozen=True)
 class Ballots:
-    """What teachers voted on queries.
+    """Teachers' votes on queries.
 
     Attributes:
         counts: weighted votes (Q, k).
-        scale: what Table 2's threshold and deviations are multiplied by, (Q,): the votes per 250.
+        scale: factor of Table 2's threshold and deviations, (Q,): the votes per 250.
     """
 
     counts: Floats
@@ -31,7 +31,7 @@ class Ballots:
 
 @dataclass(frozen=True)
 class Answers:
-    """What was said about queries.
+    """Answers to queries.
 
     Attributes:
         answered: whether the check passed, bool (Q,).
@@ -43,9 +43,9 @@ class Answers:
 
 
 def histogram(votes: NDArray[np.uint8], classes: int, weights: Floats) -> Floats:
-    """Return each class's weight (Q, classes) of `votes` (teachers, Q).
+    """Return each class's weight (Q, classes) in `votes` (teachers, Q).
 
-    `weights` are the teachers', (teachers,), or also the queries', (Q, teachers).
+    `weights` are per teacher, (teachers,), or per query and teacher, (Q, teachers).
     """
     by_query = np.broadcast_to(weights, (votes.shape[1], len(votes)))
     return np.stack([(by_query * (label == votes.T)).sum(axis=1) for label in range(classes)], axis=1)
@@ -61,7 +61,8 @@ def answer(ballots: Ballots, parameters: Parameters, random: np.random.Generator
 
 
 class Prices:
-    """What queries of one dataset cost; what differs in the order of classes alone is worked out once."""
+    """Cost of queries of one dataset; histograms that differ only in the order of classes are computed
+    once."""
 
     def __init__(self, parameters: Parameters) -> None:
         """Take threshold and deviations for 250 votes."""

@@ -50,7 +50,7 @@ def main(
 ) -> None:
     """Make every cell that is not kept yet, each once; Ctrl-C keeps what has ended."""
     if quick:
-        # Threads of networks this small wait longer than they work.
+        # Threads of such small networks wait longer than they work.
         os.environ.setdefault("OMP_NUM_THREADS", "1")
     if data is not None:
         os.environ["OSTRAKA_BENCHMARK_DATA"] = str(data.resolve())
@@ -108,7 +108,7 @@ def _write_page(store: "Store") -> None:
 
 
 def _run_older(cells: Sequence["Cell"], store: "Store", seconds: float | None) -> None:
-    """Run cells of which the page has numbers by older code, and hold the new numbers against them."""
+    """Run cells whose numbers on the page are from older code, and compare the new numbers."""
     from benchmarks.reproduce.agreement import disagreements
     from benchmarks.reproduce.running import affordable, has_data
 
@@ -137,7 +137,7 @@ def _run_older(cells: Sequence["Cell"], store: "Store", seconds: float | None) -
 
 
 def _run(cells: Sequence["Cell"], store: "Store", quick: bool) -> None:
-    """Run what is not kept; the bar's length is the seconds that cells take about, for the time left."""
+    """Run what is not cached; the bar's length is the cells' approximate seconds, to show the time left."""
     from benchmarks.reproduce.page import duration
     from benchmarks.reproduce.running import estimate_seconds, reproduce, waiting
 

@@ -1,4 +1,4 @@
-"""Whether the numbers of a row that is run again are those it had."""
+"""Whether the numbers of a repeated row agree with its earlier ones."""
 
 import math
 import re
@@ -7,17 +7,18 @@ from collections.abc import Iterator
 from benchmarks.reproduce.cell import Figure, Outcome
 
 NEAR = 0.2
-"""Relative distance at which numbers of a single run are alike: noise and weights are drawn anew."""
+"""Relative tolerance for numbers of a single run: noise and weights are drawn anew."""
 NEAR_POINTS = 8.0
-"""Percentage points at which accuracies of a single run are alike: by chance a student has 13 or 20%."""
+"""Tolerance in percentage points for accuracies of a single run: a student may have 13 or 20% by chance."""
 DEVIATIONS = 5.0
-"""Of the difference of two means of as many runs; three runs tell little of a deviation."""
+"""Tolerance in deviations of the difference of two means of as many runs; three runs estimate a deviation
+badly."""
 _ACCURACY = re.compile(r"\bright, %$")
 _TIME = re.compile(r"\b(milli)?seconds?\b")
 
 
 def disagreements(before: Outcome, after: Outcome) -> Iterator[str]:
-    """Yield a sentence for each number that is another, or gone; times are the machine's, and left out."""
+    """Yield a sentence for each number that differs or is missing; times depend on the machine: skipped."""
     found = {figure.name: figure for figure in after.figures}
     for old in before.figures:
         new = found.get(old.name)

@@ -1,4 +1,4 @@
-"""A table or figure of a paper, what makes it here, and how the two compare."""
+"""A table or figure of a paper, how it is reproduced here, and how the two compare."""
 
 import statistics
 from collections.abc import Callable, Sequence
@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Literal
 
 CLOSE = 0.05
-"""Relative distance at which two numbers are the same for a reader."""
+"""Relative distance at which two numbers count as equal for a reader."""
 
 
 class Word(StrEnum):
-    """How Ostraka stands to a table or figure."""
+    """How Ostraka compares with a table or figure."""
 
     MET = "met"
     BETTER = "better"
@@ -27,11 +27,11 @@ class Figure:
     """One number, by seed.
 
     Attributes:
-        name: what it is, with its unit.
-        values: one for each seed; one alone where nothing is drawn.
-        paper: what the paper says of it, in the same unit; none where it is told in a picture or not at all.
-        better: which direction is better; none where the number is to be the same.
-        close: relative distance at which it is the same.
+        name: its name, with its unit.
+        values: one for each seed; a single one if nothing is random.
+        paper: the paper's number, in the same unit; None if it is only in a picture or missing.
+        better: which direction is better; None if the numbers should be equal.
+        close: relative distance at which they count as equal.
     """
 
     name: str
@@ -47,12 +47,12 @@ class Figure:
 
     @property
     def deviation(self) -> float | None:
-        """The deviation of the sample; none of a single seed."""
+        """The sample standard deviation; None for a single seed."""
         return statistics.stdev(self.values) if len(self.values) > 1 else None
 
     @property
     def word(self) -> Word | None:
-        """How it stands to the paper's number, within two deviations; none where there is none."""
+        """How it compares with the paper's number, within two deviations; None if there is none."""
         if self.paper is None:
             return None
         above = self.mean - self.paper
@@ -63,7 +63,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says of a picture or of an order of methods, and whether it holds here."""
+    """A statement of the paper about a picture or an order of methods, and whether it is true here."""
 
     text: str
     holds: bool
@@ -71,14 +71,14 @@ class Claim:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run measured."""
+    """The measurements of a run."""
 
     figures: tuple[Figure, ...] = ()
     claims: tuple[Claim, ...] = ()
 
     @property
     def word(self) -> Word:
-        """The worst of all words; what is compared with nothing differs."""
+        """The worst of all words; without any comparison, it differs."""
         words = [figure.word for figure in self.figures if figure.word is not None]
         words += [Word.MET if claim.holds else Word.DIFFERS for claim in self.claims]
         if not words or Word.DIFFERS in words:
@@ -91,9 +91,9 @@ class Job:
     """How a cell is run.
 
     Attributes:
-        quick: in small, to see that it works.
-        seeds: over which it is repeated.
-        folder: of teachers' votes and the like, which cells share and runs keep.
+        quick: small, to check that it works.
+        seeds: the seeds of its repetitions.
+        folder: of teachers' votes and the like, which cells share and runs cache.
     """
 
     quick: bool
@@ -103,21 +103,21 @@ class Job:
 
 @dataclass(frozen=True)
 class Cell:
-    """A table or figure, or a part of one that is made by itself.
+    """A table or figure, or a part of one that is made separately.
 
     Attributes:
         id: author, year, and which table or figure.
         shows: what it shows.
-        paper: what the paper says, in words, beside the numbers of the figures.
-        data: on which data Ostraka's numbers are; the paper's own where `other` is empty.
-        run: what makes it; none where nothing does.
+        paper: what the paper says, in words, besides the numbers of the figures.
+        data: the data of Ostraka's numbers; the paper's own if `other` is empty.
+        run: makes it; None if nothing does.
         needs: files of the data folder.
-        seeds: over which it is repeated.
-        seconds: that it takes about on two quiet cores with nothing kept; first in small, then whole.
-        lacking: the word where nothing makes it.
-        other: why the numbers cannot be the paper's though the cell is made: other data, as a rule.
-        why: what is to be known about the word and the numbers; not shown where there are none yet.
-        page: of docs that has more about it.
+        seeds: number of repetitions.
+        seconds: approximate duration on two quiet cores without a cache; first small, then whole.
+        lacking: the word if nothing makes it.
+        other: why the numbers cannot equal the paper's although the cell is made: usually other data.
+        why: notes on the word and the numbers; not shown before there are any.
+        page: page of docs with more about it.
     """
 
     id: str
@@ -134,10 +134,10 @@ class Cell:
     page: str = ""
 
     def word(self, outcome: Outcome) -> Word:
-        """Return how an outcome stands to the paper; on other data no number is the paper's."""
+        """Return how an outcome compares with the paper; on other data, numbers are not comparable."""
         return Word.DIFFERS if self.other else outcome.word
 
     @property
     def command(self) -> str:
-        """What makes it."""
+        """The command that makes it."""
         return f"python -m benchmarks.reproduce --only {self.id}"

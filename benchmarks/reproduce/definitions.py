@@ -1,4 +1,4 @@
-"""Modules of this repository as what they define: the code of each name, and what that code names."""
+"""Modules of this repository as definitions: the code of each name, and the names in that code."""
 
 import ast
 import hashlib
@@ -16,18 +16,18 @@ NO_NUMBERS = (
     "ostraka.common.telemetry",
     "ostraka.common.tls_minimum",
 )
-"""Packages on which no measured number depends: messages, refusals and what people read."""
+"""Packages that no measured number depends on: messages, refusals and texts for people."""
 FOR_PEOPLE = ("description", "help")
-"""Arguments that are read by people alone."""
+"""Arguments that only people read."""
 
 
 class Name(NamedTuple):
-    """What code names.
+    """A name in code.
 
     Attributes:
-        module: where it looks for it.
-        name: what of it; the module itself where it is empty.
-        attribute: that it takes of it, in case it is a module.
+        module: where the code looks for it.
+        name: its name there; empty for the module itself.
+        attribute: the attribute that is used, in case it is a module.
     """
 
     module: str
@@ -37,12 +37,12 @@ class Name(NamedTuple):
 
 @dataclass(frozen=True)
 class Definition:
-    """Statements that give a name its value.
+    """Statements that define a name.
 
     Attributes:
-        code: their digest, in which comments, docstrings, annotations of functions, texts of refusals and
-            where something is imported from do not count.
-        names: what they name; what only a refusal names is not among it.
+        code: their digest, without comments, docstrings, annotations of functions, texts of refusals and
+            origins of imports.
+        names: the names that they use, except in refusals.
     """
 
     code: str
@@ -51,11 +51,11 @@ class Definition:
 
 @dataclass(frozen=True)
 class Registration:
-    """A statement that defines nothing, and acts on something when the module is imported.
+    """A statement that defines nothing, but acts on something when the module is imported.
 
     Attributes:
-        on: what it acts on, or registers; none where nothing tells.
-        statement: what it is.
+        on: what it acts on, or registers; None if unknown.
+        statement: the statement.
     """
 
     on: Name | None
@@ -64,12 +64,12 @@ class Registration:
 
 @dataclass(frozen=True)
 class Module:
-    """What importing a module leaves.
+    """The effects of importing a module.
 
     Attributes:
-        bound: statements that give a name its value, by name.
-        aliases: what its imports bind, by name.
-        known: what a name stands for, whether imported or defined.
+        bound: statements that define a name, by name.
+        aliases: names bound by imports.
+        known: meaning of each name, imported or defined.
         registrations: in order.
     """
 
@@ -83,12 +83,12 @@ class Module:
         return _define(self.bound[name], self.known)
 
     def define_registration(self, place: int) -> Definition:
-        """Return what one of its registrations does."""
+        """Return the definition of one of its registrations."""
         return _define([self.registrations[place].statement], self.known)
 
 
 def source_of(module: str) -> Path | None:
-    """Return the file of a module of this repository that may count; none for others."""
+    """Return the file of a module of this repository that may matter; None for others."""
     role, *rest = module.split(".")
     if role not in ("ostraka", "benchmarks") or any(is_within(module, one) for one in NO_NUMBERS):
         return None
@@ -98,13 +98,13 @@ def source_of(module: str) -> Path | None:
 
 
 def is_within(module: str, package: str) -> bool:
-    """Whether a module is a package or lies in it."""
+    """Whether a module is a package or is inside it."""
     return module == package or module.startswith(f"{package}.")
 
 
 @cache
 def read_module(module: str) -> Module | None:
-    """Return what a module defines; none where it is not of this repository."""
+    """Return a module's definitions; None if it is not in this repository."""
     file = source_of(module)
     if file is None:
         return None
@@ -133,7 +133,7 @@ def _is_text(statement: ast.stmt) -> bool:
 
 
 def _calls_apart(statement: ast.stmt) -> list[ast.stmt]:
-    """Return a call for each argument where tuples are spread into a call; else the statement itself."""
+    """Return a call for each argument if tuples are unpacked into a call; else the statement itself."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     if not isinstance(call, ast.Call):
         return [statement]
@@ -153,14 +153,14 @@ def _is_guard(statement: ast.stmt) -> bool:
 
 
 def _acts(statement: ast.stmt) -> bool:
-    """Whether a statement does more than to define; a loop may, whatever names it binds."""
+    """Whether a statement does more than define; a loop may, whatever names it binds."""
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return False
     return isinstance(statement, ast.For | ast.While | ast.With) or not any(_bindings(statement))
 
 
 def _bindings(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement of a module defines; of what it imports only beside other names."""
+    """Yield the names that a statement of a module defines; imported ones only next to other names."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield statement.name
         return
@@ -170,7 +170,7 @@ def _bindings(statement: ast.stmt) -> Iterator[str]:
 
 
 def _aliases(statements: list[ast.stmt]) -> dict[str, Name]:
-    """Return what imports bind, but for those in functions and classes."""
+    """Return what imports bind, except those in functions and classes."""
     scopes = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     open_ = [one for one in statements if not isinstance(one, scopes)]
     return {alias: name for one in open_ for alias, name in _imports(one)}
@@ -197,7 +197,7 @@ def _define(statements: Sequence[ast.stmt], known: Mapping[str, Name]) -> Defini
 
 
 def _acts_on(statement: ast.stmt, known: Mapping[str, Name]) -> Name | None:
-    """Return the first argument of a call, else whose method is called or what is assigned to."""
+    """Return the first argument of a call, else the method's object or the assigned object."""
     node: ast.AST = statement
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         call = node.value
@@ -212,7 +212,7 @@ def _acts_on(statement: ast.stmt, known: Mapping[str, Name]) -> Name | None:
 
 
 class _Bare(ast.NodeTransformer):
-    """Leaves out what no number depends on."""
+    """Removes what no number depends on."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         return None if _is_text(node) else self.generic_visit(node)
@@ -242,7 +242,7 @@ class _Bare(ast.NodeTransformer):
 
 
 class _Finder(ast.NodeVisitor):
-    """Finds what code names, but for what only a refusal names: where one is raised there is no number."""
+    """Finds names in code, except those used only in refusals, where there is no number."""
 
     def __init__(self, known: Mapping[str, Name]) -> None:
         self.known = known

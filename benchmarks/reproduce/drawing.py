@@ -1,4 +1,4 @@
-"""Draws the numbers of a cell; hollow marks are what the paper prints."""
+"""Draws the numbers of a cell; hollow marks are the paper's numbers."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ Points = Mapping[str, Figure]
 
 
 def draw(picture: Picture, outcome: Outcome, file: Path) -> None:
-    """Write a picture as SVG; the same numbers are the same bytes."""
+    """Write a picture as SVG; the same numbers give the same bytes."""
     lines = lines_of(picture, outcome)
     wide = all(_number(x) is None for points in lines.values() for x in points)
     with rc_context({"svg.hashsalt": file.stem, "svg.fonttype": "none", "font.size": 8}):
@@ -37,7 +37,7 @@ def draw(picture: Picture, outcome: Outcome, file: Path) -> None:
 
 
 def lines_of(picture: Picture, outcome: Outcome) -> dict[str, dict[str, Figure]]:
-    """Return the numbers that a picture shows, by line and x."""
+    """Return the numbers in a picture, by line and x."""
     names = re.compile(picture.names)
     lines = dict[str, dict[str, Figure]]()
     for figure in outcome.figures:

@@ -1,4 +1,4 @@
-"""Tables that other pages of docs draw from the records of docs/reproductions.md, between two marks."""
+"""Tables that other pages of docs generate from the records of docs/reproductions.md, between two marks."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -22,8 +22,8 @@ class Extract:
 
     Attributes:
         cells: their names.
-        figures: which numbers, by name; its groups `row` and `column` say where they stand.
-        row: the name of all, where the expression has no such group.
+        figures: regular expression for names of numbers; its groups `row` and `column` are their positions.
+        row: the common row name if the expression has no such group.
     """
 
     cells: tuple[str, ...]
@@ -55,10 +55,10 @@ EXTRACTS: Mapping[str, Mapping[str, Extract]] = {
 
 
 def fill(text: str, extracts: Mapping[str, Extract], store: Store) -> str:
-    """Return a page with its marked parts drawn anew.
+    """Return a page with its marked parts regenerated.
 
     Raises:
-        ValueError: where the page lacks the mark of a table, or has one that no table has.
+        ValueError: if the page lacks the mark of a table, or has an unknown mark.
     """
     marks = [found["name"] for found in _MARKED.finditer(text)]
     if marks != list(extracts):
@@ -67,7 +67,7 @@ def fill(text: str, extracts: Mapping[str, Extract], store: Store) -> str:
 
 
 def _draw(extract: Extract, store: Store) -> str:
-    """Return a Markdown table and what it is drawn from."""
+    """Return a Markdown table and its sources."""
     records = {name: _record(name, store) for name in extract.cells}
     placed = [
         place
@@ -86,7 +86,7 @@ def _draw(extract: Extract, store: Store) -> str:
 
 
 def _place(extract: Extract, figures: Sequence[Figure]) -> list[tuple[str, str, Figure]]:
-    """Return the row and column of each number that the table shows."""
+    """Return the row and column of each number in the table."""
     matches = [(re.fullmatch(extract.figures, figure.name), figure) for figure in figures]
     return [
         (found.groupdict().get("row") or extract.row, found["column"], figure)

@@ -1,4 +1,4 @@
-"""The page docs/reproductions.md, written of the registry and of what is kept."""
+"""The page docs/reproductions.md, generated from the registry and the records."""
 
 from benchmarks.reproduce.cell import Cell, Figure, Outcome, Word
 from benchmarks.reproduce.pictures import PICTURES
@@ -7,9 +7,9 @@ from benchmarks.reproduce.store import Record, Store, by_older_code
 
 NOT_RUN = "not run here"
 SHOWN = 12
-"""Figures of a cell that the page has room for."""
+"""Maximum number of a cell's figures on the page."""
 IMAGES = "img/reproductions"
-"""Folder of pictures, beside the page."""
+"""Folder of pictures, next to the page."""
 _INTRO = """# Reproductions
 
 Every table and figure of the five [papers](papers.md): what it says, and what Ostraka says. Written by
@@ -99,7 +99,7 @@ def _section(section: Section, store: Store) -> str:
 
 
 def outcome_of_picture(cell: Cell, store: Store) -> Outcome | None:
-    """Return the whole numbers of a cell that has a picture; none where there are none yet."""
+    """Return the whole numbers of a cell with a picture; None if there are none yet."""
     record = store.whole(cell) if cell.id in PICTURES else None
     return None if record is None else record.outcome
 
@@ -148,7 +148,7 @@ def _outcome_text(outcome: Outcome, *, ratios: bool) -> str:
 
 
 def figure_text(one: Figure) -> str:
-    """Return a mean, its deviation over seeds and in brackets the paper's number."""
+    """Return a mean, its deviation over seeds, and the paper's number in brackets."""
     spread = "" if one.deviation is None else f" ± {_number(one.deviation)}"
     paper = "" if one.paper is None else f" ({_number(one.paper)})"
     return f"{_number(one.mean)}{spread}{paper}"
@@ -173,14 +173,14 @@ def _how_it_was_run(cell: Cell, record: Record) -> str:
 
 
 def _time(record: Record) -> str:
-    """Return what a run took of a processor, which other work on the machine does not change."""
+    """Return a run's processor time, which other work on the machine does not affect."""
     if record.processor_seconds is None:
         return duration(record.seconds)
     return f"{duration(record.processor_seconds)} of a processor"
 
 
 def duration(seconds: float) -> str:
-    """Return a time in words."""
+    """Return a time as text."""
     if seconds < 90:
         return f"{max(seconds, 1):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"

@@ -1,4 +1,4 @@
-"""Which figures of the papers are drawn anew, and on which axes: the papers'."""
+"""The papers' figures that are drawn anew, with the papers' axes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,10 +13,10 @@ class Picture:
     """How the numbers of a cell are drawn.
 
     Attributes:
-        names: what a number's name is, as an expression: its group x is where it is drawn, words without are
-            bars; what its other groups say is the line that it belongs to.
-        x: of the axis.
-        y: of the axis.
+        names: regular expression for names of numbers: its group x is the x value, or the bar if it is a
+            word; the other groups identify the line.
+        x: label of the x axis.
+        y: label of the y axis.
         scale: of the y axis.
     """
 

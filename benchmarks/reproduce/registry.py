@@ -1,7 +1,7 @@
 """All cells of all papers, in the papers' order, read from `papers/*.toml`.
 
 A cell's keys are those of `Cell`; `run` names a function of `measures`, `with` its arguments, and `like` one
-of the file's `shared` tables, whose keys the cell has unless it gives its own.
+of the file's `shared` tables, whose keys are the cell's defaults.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -17,19 +17,20 @@ from ostraka.common.files.toml import read_toml
 FOLDER = Path(__file__).with_name("papers")
 PAPERS = ("dziedzic-2023", "tang-2022", "papernot-2018", "muehl-2022", "dodwadmath-2022")
 WORLD = "world"
-"""The section that compares with others' software, of no paper."""
+"""The section that compares with other software, without a paper."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A paper, or the section of no paper.
+    """A paper, or the section without a paper.
 
     Attributes:
-        id: what the names of its cells begin with.
+        id: prefix of its cells' names.
         name: authors and year.
         title: of the paper.
-        cells: what there is to be made.
-        figures: how many the paper has; `tables` as well.
+        cells: its cells.
+        figures: number of figures in the paper.
+        tables: number of tables.
     """
 
     id: str
@@ -42,7 +43,7 @@ class Section:
 
 @cache
 def sections() -> tuple[Section, ...]:
-    """Return the papers, then the section of no paper."""
+    """Return the papers, then the section without a paper."""
     return tuple(map(_section, (*PAPERS, WORLD)))
 
 
@@ -52,7 +53,7 @@ def cells() -> tuple[Cell, ...]:
 
 
 def names_of(paper: Section) -> Iterator[str]:
-    """Yield the name of each figure and table of a paper; cells of its parts begin with it."""
+    """Yield the name of each figure and table of a paper; it is a prefix of its cells' names."""
     for kind, count in (("figure", paper.figures), ("table", paper.tables)):
         yield from (f"{paper.id}-{kind}-{number}" for number in range(1, count + 1))
 
@@ -63,7 +64,7 @@ def is_part(cell: str, whole: str) -> bool:
 
 
 def choose(only: list[str]) -> tuple[Cell, ...]:
-    """Return the cells of these names, or of figures, tables and papers of these names; all of none."""
+    """Return the cells with these names, or of figures, tables and papers with these names; default: all."""
     return tuple(cell for cell in cells() if not only or any(is_part(cell.id, name) for name in only))
 
 

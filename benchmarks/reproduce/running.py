@@ -1,4 +1,4 @@
-"""Runs cells one after the other: what is there is not run again, and what fails does not stop the others."""
+"""Run cells one after the other: recorded cells are not repeated, and failures do not stop the others."""
 
 import os
 import time
@@ -15,14 +15,14 @@ Tell = Callable[[Cell, Record | None], None]
 
 
 def waiting(cells: Sequence[Cell], store: Store, *, quick: bool) -> list[Cell]:
-    """Return the cells that have something to run and no record yet."""
+    """Return the cells that can run and have no record yet."""
     return [cell for cell in cells if cell.run and store.load(cell, quick=quick) is None]
 
 
 def find_outdated(cells: Sequence[Cell], store: Store) -> list[Cell]:
-    """Return the cells whose numbers on the page are by older code, those first that take the least.
+    """Return the cells whose numbers on the page are by older code, the fastest first.
 
-    One that was run again since is among them: until the page has the new numbers they have to agree.
+    A cell that was run again since is included: its new numbers must agree until the page shows them.
     """
     shown = ((cell, store.on_page(cell)) for cell in cells if cell.run)
     older = [cell for cell, record in shown if record and by_older_code(record, cell)]
@@ -30,9 +30,9 @@ def find_outdated(cells: Sequence[Cell], store: Store) -> list[Cell]:
 
 
 def affordable(cells: Sequence[Cell], store: Store, seconds: float) -> list[Cell]:
-    """Return the first cells that together take no longer than so many seconds, by their estimates.
+    """Return the first cells that together take at most `seconds`, by their estimates.
 
-    One that is kept takes nothing.
+    A cell that is already stored takes no time.
     """
     takes = (
         0.0 if store.load(cell, quick=False) else estimate_seconds(cell, store, quick=False) for cell in cells
@@ -42,9 +42,9 @@ def affordable(cells: Sequence[Cell], store: Store, seconds: float) -> list[Cell
 
 
 def estimate_seconds(cell: Cell, store: Store, *, quick: bool) -> float:
-    """Return the processor seconds of a cell's last whole run, and no less than it takes with nothing kept.
+    """Return the processor seconds of a cell's last whole run, and at least those of a run without a cache.
 
-    A run that found teachers of another cell tells little of what the next takes elsewhere.
+    A run that reused another cell's teachers says little about a run elsewhere.
     """
     last = None if quick else store.whole(cell)
     return max((last and last.processor_seconds) or 0.0, cell.seconds[0 if quick else 1])
@@ -56,12 +56,12 @@ def has_data(cell: Cell) -> bool:
 
 
 def reproduce(cells: Sequence[Cell], store: Store, *, quick: bool, tell: Tell) -> Iterator[Record]:
-    """Yield the records of cells, running those that are not kept, each kept as soon as it has ended.
+    """Yield the records of cells; run the missing ones, and record each as soon as it has ended.
 
-    `tell` hears of each that begins, with no record, and of each that has ended, with its record.
+    `tell` is called when a cell begins, without a record, and when it has ended, with its record.
 
     Raises:
-        OstrakaError: storage.full, which no other cell would survive either.
+        OstrakaError: storage.full, which would affect all other cells as well.
     """
     for cell in cells:
         kept = store.load(cell, quick=quick)
@@ -95,7 +95,7 @@ def _run(cell: Cell, store: Store, quick: bool) -> Record:
 
 
 def _processor_seconds() -> float:
-    """Return what this process and those that it waited for have spent so far."""
+    """Return the processor seconds of this process and of its ended children so far."""
     return sum(os.times()[:4])
 
 

@@ -1,4 +1,4 @@
-"""The version of the code that makes a number: all definitions of this repository that it depends on."""
+"""The version of the code behind a number: all definitions of this repository that it depends on."""
 
 import hashlib
 from collections.abc import Callable
@@ -9,18 +9,18 @@ from benchmarks.reproduce.definitions import Definition, Name, read_module, sour
 
 @cache
 def code_version(module: str, name: str) -> str:
-    """Return a digest of a definition and of all that it names, directly or not.
+    """Return a digest of a definition and of everything that it uses, directly or not.
 
-    Where in the repository a definition lies does not count. What is called by a text alone is not found.
+    A definition's position in the repository does not count. Uses by text alone are not found.
     """
     lines = sorted(f"{named.name} {one.code}" for named, one in dependencies(module, name).items())
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
 def dependencies(module: str, name: str) -> dict[Name, Definition]:
-    """Return a definition and all that it depends on.
+    """Return a definition and everything that it depends on.
 
-    What a module registers when it is imported counts once what is registered does.
+    A module's registrations during import count if the registered thing does.
     """
     found = dict[Name, Definition]()
     imported = set[str]()
@@ -44,7 +44,7 @@ def _read(named: Name) -> Definition:
 
 
 def _resolve(named: Name) -> list[Name]:
-    """Return the definitions that a name stands for, wherever imports lead: all those of a module."""
+    """Return the definitions that a name refers to, following imports; for a module, all of it."""
     module = read_module(named.module)
     if module is None:
         return []
@@ -61,7 +61,7 @@ def _resolve(named: Name) -> list[Name]:
 
 
 def _import(name: str, imported: set[str]) -> None:
-    """Add the modules that importing one imports, with the packages in which they lie."""
+    """Add the modules that importing one imports, with their packages."""
     parts = name.split(".")
     for module in (".".join(parts[:end]) for end in range(1, len(parts) + 1)):
         found = read_module(module)
@@ -75,7 +75,7 @@ def _import(name: str, imported: set[str]) -> None:
 
 
 def _register(imported: set[str], found: dict[Name, Definition]) -> list[Name]:
-    """Add the registrations of imported modules that count by now; return what they name."""
+    """Add the registrations of imported modules that count by now; return the names in them."""
     names: list[Name] = []
     for module in sorted(imported):
         read = read_module(module)

@@ -1,4 +1,4 @@
-"""Outcomes on disk: each once for its settings, the version of its code, its seeds and its size."""
+"""Outcomes on disk: one for each combination of settings, code version, seeds and size."""
 
 import platform
 import subprocess
@@ -18,16 +18,16 @@ from ostraka.services.encrypted.head_processes import cores
 
 FOLDER = ROOT / "build" / "reproductions"
 RECORDS = Path(__file__).parent / "records"
-"""Of what the page shows, one file a cell: in the repository, so that anybody can write the page."""
+"""The records on the page, one file per cell: in the repository, so anybody can generate the page."""
 
 
 def machine() -> str:
-    """Return what kind of machine this is; never which."""
+    """Return the kind of this machine, never its identity."""
     return f"{platform.system()} {platform.machine()}, {cores()} cores, Python {platform.python_version()}"
 
 
 def commit() -> str:
-    """Return the commit that is checked out, with a + where files differ from it; "unknown" without git."""
+    """Return the checked-out commit, with a + if files differ from it; "unknown" without git."""
     try:
         head, changed = (
             subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True, text=True).stdout  # noqa: S607
@@ -40,19 +40,19 @@ def commit() -> str:
 
 @dataclass(frozen=True)
 class Record:
-    """One cell as it was run.
+    """One run of a cell.
 
     Attributes:
         cell: its id.
         digest: of its settings and the version of its code.
-        quick: whether in small.
-        seeds: over which it was repeated.
-        outcome: what was measured; none where it failed.
-        error: the sentence that says why; none where it did not.
-        seconds: that it took.
-        processor_seconds: of all its threads and processes; none where an older version measured.
+        quick: whether it was a quick run.
+        seeds: of its repetitions.
+        outcome: the measurements; None if it failed.
+        error: the sentence of its failure; None if it succeeded.
+        seconds: its duration.
+        processor_seconds: of all its threads and processes; None if an older version measured it.
         machine: kind of machine.
-        commit: that was checked out; + says that files differed from it.
+        commit: that was checked out; + means that files differed from it.
         ended: when, in UTC.
     """
 
@@ -73,42 +73,42 @@ _FORM = TypeAdapter(Record)
 
 
 class Store:
-    """Records in a folder, one file each, written whole or not at all; and those that the page shows."""
+    """Records in a folder, one file each, written atomically; and the records on the page."""
 
     def __init__(self, folder: Path = FOLDER, shown: Path | None = None) -> None:
-        """Take the folder, which is created when something is kept, and that of the page's records."""
+        """Take the folder, which is created when something is recorded, and that of the page's records."""
         self.folder = folder
         self.shown = shown
 
     def load(self, cell: Cell, *, quick: bool) -> Record | None:
-        """Return the record of the present settings and code, if there is one that did not fail."""
+        """Return the record for the current settings and code, if there is a successful one."""
         wanted = digest_of(cell, quick=quick)
         found = (one for one in self._all(cell.id) if one.digest == wanted and one.outcome)
         return next(found, None)
 
     def newest(self, cell: Cell) -> Record | None:
-        """Return the last whole record, else the last in small, else the last failure."""
+        """Return the last whole record, else the last quick one, else the last failure."""
         records = list(self._all(cell.id))
         return max(records, key=lambda one: (bool(one.outcome), not one.quick, one.ended), default=None)
 
     def whole(self, cell: Cell) -> Record | None:
-        """Return the last whole record, which the page shows once it is written anew."""
+        """Return the last whole record, which the page shows once it is rewritten."""
         record = self.newest(cell)
         return None if record is None or record.quick or record.outcome is None else record
 
     def on_page(self, cell: Cell) -> Record | None:
-        """Return the record that the page shows until it is written anew; the last whole one of a new row."""
+        """Return the record that the page shows until it is rewritten; the last whole record of a new row."""
         record = _read(self.shown / f"{cell.id}.json") if self.shown else None
         return record or self.whole(cell)
 
     def keep(self, record: Record) -> None:
-        """Write a record; raises storage.full where there is no room."""
+        """Write a record; raises storage.full if there is no room."""
         self.folder.mkdir(parents=True, exist_ok=True)
         file = self._file(record.cell, record.quick, record.digest)
         write_atomic(file, _FORM.dump_json(record, indent=1).decode())
 
     def show(self, cell: Cell) -> None:
-        """Put a cell's last whole record among those that the page shows."""
+        """Add a cell's last whole record to those on the page."""
         if self.shown and (record := self.whole(cell)):
             self.shown.mkdir(parents=True, exist_ok=True)
             write_atomic(self.shown / f"{cell.id}.json", _FORM.dump_json(record, indent=1).decode() + "\n")
@@ -124,24 +124,24 @@ class Store:
 
 
 def seeds_of(cell: Cell, *, quick: bool) -> tuple[int, ...]:
-    """Return a cell's seeds: one alone in small."""
+    """Return a cell's seeds: a single one in quick runs."""
     return tuple(range(1 if quick else cell.seeds))
 
 
 def digest_of(cell: Cell, *, quick: bool) -> str:
-    """Return what a cell's numbers depend on, in eight digits."""
+    """Return an eight-digit digest of what a cell's numbers depend on."""
     assert cell.run is not None
     module, name, values = settings_of(cell.run)
     return digest(cell.id, quick, seeds_of(cell, quick=quick), name, values, code_version(module, name))
 
 
 def by_older_code(record: Record, cell: Cell) -> bool:
-    """Whether a cell's settings or code are others than those of a record."""
+    """Whether a cell's settings or code differ from those of a record."""
     return record.digest != digest_of(cell, quick=record.quick)
 
 
 def _read(file: Path) -> Record | None:
-    """Return a record; none where the file is not there or another version wrote it."""
+    """Return a record; None if the file is missing or of another version."""
     try:
         return _FORM.validate_json(file.read_bytes())
     except (FileNotFoundError, ValidationError):

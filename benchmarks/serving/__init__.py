@@ -1,1 +1,1 @@
-"""How fast a party answers: whole votes beside the bare forward pass, and ensembles by layout."""
+"""Speed of a party: whole votes compared with the bare forward pass, and ensembles by layout."""

@@ -1,4 +1,4 @@
-"""Measures how fast a party answers: `python -m benchmarks.serving`."""
+"""Measures a party's speed: `python -m benchmarks.serving`."""
 
 from dataclasses import asdict
 from enum import StrEnum
@@ -18,7 +18,7 @@ app = typer.Typer(add_completion=False)
 
 
 class Part(StrEnum):
-    """What can be measured by itself."""
+    """Parts that can be measured separately."""
 
     ENSEMBLES = "ensembles"
     VOTES = "votes"

@@ -1,4 +1,4 @@
-"""A party's teachers trained and asked in every layout, beside the plain loop over them."""
+"""Training and votes of a party's teachers in every layout, compared with a plain loop."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,19 +21,19 @@ from ostraka.services.teachers.nets import Networks
 SIDE = 28  # of MNIST's images, in pixels
 CLASSES = 10  # MNIST's
 RECORDS = 240
-"""Images of each teacher's slice."""
-QUERIES = 1000  # enough that what is done once does not show
+"""Number of images in each teacher's slice."""
+QUERIES = 1000  # enough that one-time work is negligible
 LOOP: Layout = "loop"
 
 
 @dataclass(frozen=True)
 class Case:
-    """Which networks are measured.
+    """The networks to measure.
 
     Attributes:
         model: a built-in name.
         epochs: passes over each slice.
-        layouts: to compare, the loop among them.
+        layouts: to compare, including the loop.
     """
 
     model: str
@@ -55,11 +55,11 @@ CASES = (
 
 @dataclass(frozen=True)
 class Cost:
-    """What one run took.
+    """Cost of one run.
 
     Attributes:
-        wall_s: by the clock.
-        processor_s: of all cores together, which depends less on what else they do.
+        wall_s: elapsed time.
+        processor_s: of all cores together, which depends less on other load.
     """
 
     wall_s: float
@@ -68,11 +68,11 @@ class Cost:
 
 @dataclass(frozen=True)
 class Measured:
-    """One layout of one model: the shortest of a few runs.
+    """One layout of one model: the fastest of several runs.
 
     Attributes:
-        chosen: for which work parties use it.
-        loop: what the plain loop took in the same runs.
+        chosen: the work for which parties use it.
+        loop: the plain loop's cost in the same runs.
     """
 
     model: str
@@ -82,16 +82,16 @@ class Measured:
     loop: Mapping[Work, Cost]
 
     def times_faster(self, work: Work) -> float:
-        """Seconds of the loop for one of this layout."""
+        """Return the loop's time divided by this layout's."""
         return self.loop[work].wall_s / self.costs[work].wall_s
 
 
 def ensembles(
     teachers: int, repeats: int, cases: Sequence[Case], told: Callable[[], object]
 ) -> Iterator[Measured]:
-    """Each layout of each case; runs of all layouts are taken in turns, so that all see the same load.
+    """Yield each layout of each case; layouts alternate, so all see the same load.
 
-    `told` hears of every run.
+    `told` is called after every run.
     """
     device = Device(AUTO)
     for case in cases:
@@ -108,7 +108,7 @@ def ensembles(
 
 
 def _run(case: Case, slices: Sequence[Slice], X: NDArray[np.float32], layout: Layout) -> dict[Work, Cost]:
-    """Trains the networks and asks them."""
+    """Train the networks and let them vote."""
     config = TrainingConfig(teachers=len(slices), epochs=case.epochs)
     nets: list[nn.Module] = []
     device = Device(AUTO)
@@ -144,7 +144,7 @@ def _slices(teachers: int) -> list[Slice]:
 
 
 def images(count: int, random: np.random.Generator) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Return images (count, SIDE, SIDE), noise around one for each class, and their classes."""
+    """Return images (count, SIDE, SIDE), noise around one centre per class, and their classes."""
     centres = np.random.default_rng(99).normal(size=(CLASSES, SIDE, SIDE))
     y = random.integers(0, CLASSES, count)
     return (centres[y] + random.normal(size=(count, SIDE, SIDE))).astype(np.float32), y
@@ -180,4 +180,4 @@ def ensembles_table(teachers: int, measured: Sequence[Measured]) -> Table:
 
 
 def _silent(done: int, total: int) -> None:
-    """Tells nobody."""
+    """Do nothing."""

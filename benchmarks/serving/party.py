@@ -1,4 +1,4 @@
-"""A party that serves one model as a process of its own, and sessions of a querying party that ask it."""
+"""A party that serves one model in its own process, and sessions of a querying party that ask it."""
 
 import secrets
 from collections.abc import Callable, Iterator
@@ -30,22 +30,22 @@ from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import Split
 from ostraka.services.teachers import TrainingConfig, train
 
-RECORDS = 100  # few: how well it learns is not measured
+RECORDS = 100  # few: accuracy is not measured
 CLASSES = 10  # MNIST's
-MAX_QUERIES = 10_000  # of the largest batch that is measured
-OPEN_BATCHES = 1000  # so many that no policy refuses the load
+MAX_QUERIES = 10_000  # of the largest measured batch
+OPEN_BATCHES = 1000  # so many that policies never refuse the load
 
 
 @dataclass(frozen=True)
 class Party:
-    """Who is asked for votes, by whom.
+    """A party to ask, and its querying party.
 
     Attributes:
         name: of the party.
         teachers: folder of its model.
         querier: site of the querying party.
-        parties: all of the federation.
-        task: what they classify.
+        parties: all parties of the federation.
+        task: their task.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Party:
 
     @contextmanager
     def session(self, X: NDArray[np.float32], batches: int) -> Iterator[list[Callable[[], bytes]]]:
-        """Open a session as `batches` calls, each of which has the party vote on a batch of queries X."""
+        """Open a session as `batches` calls, each of which lets the party vote on a batch of queries X."""
         plan = Plan(
             nonce=secrets.token_bytes(NONCE_BYTES),
             task_digest=self.task.digest,
@@ -83,7 +83,7 @@ def _vote(voter: Voter, batch: VoteBatch) -> bytes:
 
 
 def _allow_open_batches(site: Path) -> None:
-    """Have a guardian's policy allow all tickets at once: none is to be opened while votes are timed."""
+    """Let a guardian's policy allow all tickets at once, so none is opened while votes are timed."""
     site.write_text(site.read_text().replace("[policy]\n", f"[policy]\nmax_open_batches = {OPEN_BATCHES}\n"))
 
 

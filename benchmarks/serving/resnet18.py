@@ -1,4 +1,4 @@
-"""A network of ResNet-18's size, as a factory that a party names."""
+"""A network of ResNet-18's size, as a party's factory."""
 
 import torch
 from torch import Tensor, nn
@@ -7,10 +7,10 @@ CHANNELS = (64, 128, 256, 512)
 
 
 class Block(nn.Module):
-    """Two convolutions whose output is added to their input, which is brought to its shape."""
+    """Two convolutions whose output is added to their input, which is converted to the same shape."""
 
     def __init__(self, before: int, channels: int, stride: int) -> None:
-        """Take the input's channels, the output's, and the divisor of the image's sides."""
+        """Take the input's channels, the output's channels, and the stride."""
         super().__init__()
         self.change = nn.Sequential(
             nn.Conv2d(before, channels, 3, stride=stride, padding=1, bias=False),
@@ -25,12 +25,12 @@ class Block(nn.Module):
             self.input = nn.Sequential(shortcut, nn.BatchNorm2d(channels))
 
     def forward(self, X: Tensor) -> Tensor:
-        """Images (Q, before, height, width) to (Q, channels, height / stride, width / stride)."""
+        """Map images (Q, before, height, width) to (Q, channels, height / stride, width / stride)."""
         return torch.relu(self.change(X) + self.input(X))
 
 
 def resnet18(shape: tuple[int, ...], classes: int) -> nn.Module:
-    """ResNet-18 for small images (channels, height, width), not shrunk at first (He et al., 2016).
+    """Build ResNet-18 for small images (channels, height, width), without shrinking first (He et al., 2016).
 
     It has 11 million weights.
     """

@@ -1,4 +1,4 @@
-"""What a vote costs beside the model's forward pass: mutual TLS, gRPC, micro-batches, shares, the journal."""
+"""Overhead of a vote over the model's forward pass: mutual TLS, gRPC, micro-batches, shares, the journal."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ from ostraka.deploy.simulation.processes import Start, fresh
 from ostraka.services.teachers import Ensemble
 from ostraka.services.teachers.nets import Networks
 
-BATCH = 1000  # queries that are asked at once
+BATCH = 1000  # queries per batch
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class Case:
 
     Attributes:
         name: of the model, for people.
-        model: as a party's configuration names it.
+        model: its name in a party's configuration.
         shape: of one image.
-        repeats: runs of forward pass, ensemble and vote, taken in turns, of which the shortest count.
-        sessions: that ask at once, each for `batches` of `size` queries, one after the other.
+        repeats: number of runs of forward pass, ensemble and vote, alternately; the shortest counts.
+        sessions: number of concurrent sessions, each with `batches` of `size` queries, one after the other.
     """
 
     name: str
@@ -42,15 +42,15 @@ class Case:
 
 @dataclass(frozen=True)
 class VotePath:
-    """One model as measured.
+    """Measurements of one model.
 
     Attributes:
         forward_s: the plain forward pass on a batch of `BATCH` queries.
         ensemble_s: the same by a party's ensemble, in this process.
         vote_s: from the queries of one session to its share of the ballots.
-        concurrent_rows_s: queries a second that concurrent sessions get votes on.
-        p50_s: of the seconds that one of their batches takes, half take less.
-        p99_s: and 99 in 100.
+        concurrent_rows_s: queries per second that concurrent sessions get votes on.
+        p50_s: median of the seconds for one of their batches.
+        p99_s: 99th percentile.
     """
 
     case: Case
@@ -63,17 +63,17 @@ class VotePath:
 
     @property
     def of_forward(self) -> float:
-        """Queries a second of one session's votes, as a part of the forward pass's."""
+        """Queries per second of one session's votes, as a fraction of the forward pass's."""
         return self.forward_s / self.vote_s
 
     @property
     def of_ensemble(self) -> float:
-        """The same as a part of the ensemble's, which may be faster than the plain forward pass."""
+        """The same as a fraction of the ensemble's, which may be faster than the plain forward pass."""
         return self.ensemble_s / self.vote_s
 
     @property
     def concurrent_of_forward(self) -> float:
-        """Queries a second of all concurrent sessions, as a part of the forward pass's."""
+        """Queries per second of all concurrent sessions, as a fraction of the forward pass's."""
         return self.concurrent_rows_s * self.forward_s / BATCH
 
 
@@ -92,7 +92,7 @@ CASES = (
 
 
 def vote_paths(cases: Sequence[Case] = CASES, start: Start = fresh) -> Iterator[VotePath]:
-    """Each case, one party after the other; guardian and parties are processes on this machine."""
+    """Yield each case, one party after the other; guardian and parties are processes on this machine."""
     for case in cases:
         with serving(case.model, case.shape, start) as party:
             alone = _alone(party, case.repeats)
@@ -100,10 +100,10 @@ def vote_paths(cases: Sequence[Case] = CASES, start: Start = fresh) -> Iterator[
 
 
 def _alone(party: Party, repeats: int) -> tuple[float, float, float]:
-    """Seconds of forward pass, ensemble and vote while nobody else asks; the first run of each warms up.
+    """Return seconds of forward pass, ensemble and vote without other load; each has a warm-up run.
 
     The first two run on a thread of their own, as in a party: a process's main thread spins while it waits
-    for others, which is slow where cores are busy.
+    for others, which is slow on busy cores.
     """
     X = queries(party, BATCH)
     ensemble = Ensemble.load(party.teachers)
@@ -122,7 +122,7 @@ def _alone(party: Party, repeats: int) -> tuple[float, float, float]:
 
 
 def _concurrent(party: Party, case: Case) -> tuple[float, float, float]:
-    """Return queries a second, then p50 and p99 of seconds for a batch, while all sessions ask at once."""
+    """Return queries per second, then p50 and p99 of seconds per batch, with all sessions concurrent."""
     X = queries(party, case.size)
     with ExitStack() as stack:
         asked = [stack.enter_context(party.session(X, case.batches)) for _ in range(case.sessions)]
@@ -135,7 +135,7 @@ def _concurrent(party: Party, case: Case) -> tuple[float, float, float]:
 
 
 def queries(party: Party, count: int) -> NDArray[np.float32]:
-    """As many queries as are asked for, drawn at random."""
+    """Return `count` random queries."""
     columns = len(party.task.features)
     return party.task.prepare(np.random.default_rng(1).uniform(0, 255, (count, columns)))
 

@@ -23,7 +23,7 @@ app = typer.Typer(add_completion=False)
 
 
 class Student(StrEnum):
-    """Which algorithm."""
+    """The algorithms."""
 
     SUPERVISED = "supervised"
     VAT = "vat"

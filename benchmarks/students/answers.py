@@ -12,14 +12,14 @@ from ostraka.common.privacy import budget_rdp, epsilon
 
 @dataclass(frozen=True)
 class Answers:
-    """What was released before the next query might not have fitted into the budget.
+    """The answers before the next query might not fit into the budget.
 
     Attributes:
-        asked: queries, answered or not.
-        rows: of the pool that have a label, int64 (n,), in the order in which they were asked about.
-        labels: theirs, int64 (n,).
-        spent: rdp at the plan's order, of the votes.
-        worst: the same whatever the votes.
+        asked: number of queries, answered or not.
+        rows: rows of the pool that have a label, int64 (n,), in the order of the queries.
+        labels: their labels, int64 (n,).
+        spent: rdp at the plan's order, for these votes.
+        worst: the same for any votes.
     """
 
     asked: int
@@ -29,15 +29,15 @@ class Answers:
     worst: float
 
     def epsilons(self, plan: Plan, delta: float) -> tuple[float, float]:
-        """Return the data-dependent and worst-case epsilon of what was released, at the plan's order."""
+        """Return the data-dependent and worst-case epsilon of the release, at the plan's order."""
         spent, worst = (epsilon(rdp, plan.order, delta) for rdp in (self.spent, self.worst))
         return spent, worst
 
 
 def answer(votes: NDArray[np.int64], plan: Plan, delta: float, seed: int) -> Answers:
-    """Asks about the pool, one query after the other, in an order drawn from `seed` as is the noise.
+    """Ask about the pool, one query after the other; order and noise are drawn from `seed`.
 
-    Noise is continuous and charged as noise on the lattice is.
+    Noise is continuous, but charged like noise on the lattice.
 
     Args:
         votes: histograms (P, classes).

@@ -1,4 +1,4 @@
-"""One student of one budget, measured once and kept."""
+"""One student of one budget, measured once and cached."""
 
 import json
 import time
@@ -21,20 +21,20 @@ from ostraka.common.learning.training_run import UNWATCHED, TrainingRun
 
 @dataclass(frozen=True)
 class Cell:
-    """A student of a seed, and what it learned from.
+    """A student with a seed, and its training labels.
 
     Attributes:
         student: its algorithm.
         budget: epsilon that the plan allows.
         seed: of the order of queries, the noise and the training.
-        asked: queries.
-        answered: labels released.
+        asked: number of queries.
+        answered: number of released labels.
         correct: share of them that are right.
-        epsilon: data-dependent, of what was released.
-        worst_case: the same, whatever the votes.
-        accuracy: share of the test records that the student classifies right.
-        seconds: that the student's training took.
-        processor: the same in seconds of processor time, all cores added up.
+        epsilon: data-dependent, of the release.
+        worst_case: the same for any votes.
+        accuracy: share of the test records that the student classifies correctly.
+        seconds: duration of the student's training.
+        processor: its processor time in seconds, summed over all cores.
     """
 
     student: str
@@ -51,7 +51,7 @@ class Cell:
 
 
 def file_of(cache: Path, setting: Setting, student: str, plan: Plan, seed: int) -> Path:
-    """Where a cell is kept."""
+    """Return the file of a cell."""
     steps = setting.learning(student).steps
     return cache / f"{setting.dataset}-{student}-{steps}-steps-{plan.epsilon:.3f}-{seed}.json"
 
@@ -66,7 +66,7 @@ def cell(
     seed: int,
     progress: Callable[[int, int], None],
 ) -> Cell:
-    """Return a cell, measured where it is not in the cache."""
+    """Return a cell; measure it if it is not in the cache."""
     file = file_of(cache, setting, student, plan, seed)
     if not file.exists():
         found = _measure(setting, division, votes, student, plan, seed, progress)
@@ -83,7 +83,8 @@ def learn(
     seed: int,
     run: TrainingRun = UNWATCHED,
 ) -> Neural:
-    """Return a student of `labels` (n,) for `rows` (n,) of the pool, and of its other records unlabeled."""
+    """Return a student trained on `labels` (n,) for `rows` (n,) of the pool, and its other records
+    unlabeled."""
     model = make_student(
         student,
         shape=division.task.input.shape,

@@ -1,4 +1,4 @@
-"""Private records, of which teachers learn, a public pool, and records to test students on."""
+"""Private records for teachers, a public pool, and test records for students."""
 
 from dataclasses import dataclass, field
 
@@ -15,11 +15,11 @@ _PRIVATE_DIGITS = 1000  # of 1,797; the others are pool and test
 
 @dataclass(frozen=True)
 class Division:
-    """The records of a setting; the pool's labels only tell how many released ones are right.
+    """The records of a setting; the pool's labels are only used to count right labels.
 
     Attributes:
-        task: of all.
-        private: what teachers learn.
+        task: of all records.
+        private: the teachers' records.
         pool: prepared features of public records, float32 (P, F).
         pool_y: their true classes, int64 (P,).
         test: prepared features, float32 (T, F).

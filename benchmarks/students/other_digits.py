@@ -1,4 +1,4 @@
-"""Votes on digits of another source, which are public: what teachers of MNIST can be expected to say."""
+"""Votes on public digits from another source, to estimate the votes of MNIST's teachers."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,18 +15,18 @@ from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.nets import Networks
 
 OPTDIGITS = DATA / "optdigits.npz"
-TEACHERS = 250  # as many as MNIST has, each of as many
-RECORDS = 240  # of 3,823 there are, so that teachers share some
+TEACHERS = 250  # as many as for MNIST
+RECORDS = 240  # per teacher; there are 3,823, so teachers share some
 CLASSES = 10
-"""As many teachers as MNIST has, each of as many records; of 3,823 there are, so that teachers share some."""
-_SEED = 7  # any; it stays, so that the cache does
-_SHADES = 16  # the largest value of a pixel of optdigits
+"""Digits."""
+_SEED = 7  # any value; constant, so the cache stays valid
+_SHADES = 16  # maximum pixel value of optdigits
 _SHAPE = (8, 8)
 
 
 @dataclass(frozen=True)
 class Expected:
-    """Histograms and what the true classes are.
+    """Histograms and true classes.
 
     Attributes:
         votes: (Q, classes), int64.
@@ -38,7 +38,7 @@ class Expected:
 
 
 def load_or_vote(cache: Path) -> Expected:
-    """Return the votes of teachers of optdigits' training records on its test records, kept in a folder."""
+    """Return the votes of teachers of optdigits' training records on its test records, cached in a folder."""
     file = cache / "other-digits-votes.npy"
     with np.load(OPTDIGITS) as arrays:
         X, y, test, test_y = (arrays[name] for name in ("X_train", "y_train", "X_test", "y_test"))

@@ -27,24 +27,25 @@ MECHANISMS = tuple(
     )
 )
 RECORDS = 500
-"""Queries that charges are averaged over."""
+"""Number of queries that charges are averaged over."""
 RIGHT = 0.98
-"""Share of the labels that is to be right."""
+"""Required share of right labels."""
 NEARLY = 0.95
-"""Part of the most labels that is as good; of such plans the one that is right most often is taken."""
-_DRAWS = 20  # of noise for each query; their mean over thousands of queries is all that is used
+"""Fraction of the maximum number of labels that is good enough; of such plans, the most accurate is
+chosen."""
+_DRAWS = 20  # of noise per query; only their mean over thousands of queries is used
 
 app = typer.Typer(add_completion=False)
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a plan can be expected to release from a pool without end.
+    """Expected release of a plan from an infinite pool.
 
     Attributes:
         plan: the plan.
-        labels: how many.
-        right: share of them that are.
+        labels: number of labels.
+        right: share of right labels.
     """
 
     plan: Plan
@@ -68,14 +69,14 @@ def main(
 
 
 def choose(found: list[Forecast]) -> Forecast:
-    """Of forecasts with nearly the most labels that are right enough, the one right most often."""
+    """Choose the most accurate of the forecasts with nearly the most labels that are accurate enough."""
     enough = [one for one in found if one.right >= RIGHT]
     most = max(one.labels for one in enough)
     return max((one for one in enough if one.labels >= NEARLY * most), key=lambda one: one.right)
 
 
 def forecasts(votes: Expected, mechanism: Confident) -> list[Forecast]:
-    """Return what the mechanism gives for every budget, at the order that is best for it."""
+    """Return the mechanism's forecast for every budget, at the best order."""
     counts = votes.votes.astype(np.float64)
     orders = np.array(ORDERS)
     passes = norm.sf((mechanism.threshold - counts.max(axis=1)) / mechanism.sigma1)
@@ -103,7 +104,7 @@ def _forecast(mechanism: Confident, epsilon: float, mean: Floats, passing: float
 
 
 def _right(votes: Expected, sigma: float) -> Floats:
-    """How often each query's (Q,) noisy label is right."""
+    """Return how often each query's (Q,) noisy label is right."""
     random = np.random.default_rng(0)
     noisy = votes.votes + random.normal(0, sigma, (_DRAWS, *votes.votes.shape))
     share: Floats = (noisy.argmax(axis=2) == votes.y).mean(axis=0)

@@ -1,4 +1,4 @@
-"""What is measured: records, teachers, and plans that were fixed before any vote was cast."""
+"""Settings: records, teachers, and plans that were fixed before any vote was cast."""
 
 import math
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ class Plan:
     Attributes:
         epsilon: the budget, at the setting's delta.
         order: Renyi order of its filter.
-        mechanism: what answers.
+        mechanism: the mechanism.
     """
 
     epsilon: float
@@ -33,9 +33,9 @@ class Setting:
     """One benchmark.
 
     Attributes:
-        dataset: whose records; digits come with scikit-learn.
+        dataset: the data set; digits come with scikit-learn.
         training: of the teachers, on the private records.
-        pool: public records, the first of those that are not private; the others test students.
+        pool: number of public records, the first that are not private; the others test students.
         delta: of every budget.
         plans: one for each budget.
         steps: of every student.
@@ -49,7 +49,7 @@ class Setting:
     steps: int
 
     def learning(self, student: str) -> Learning:
-        """How long and how fast a student learns."""
+        """Return the training settings of a student."""
         return replace(student_class(student).default_learning, steps=self.steps)
 
 
@@ -71,4 +71,4 @@ QUICK = Setting(
     plans=(Plan(8.0, 3.0, Confident(sigma1=8.0, sigma2=3.0, threshold=14.0)),),
     steps=40,
 )
-"""Shows that everything runs; its figures mean nothing."""
+"""Checks that everything runs; its figures are meaningless."""

@@ -1,4 +1,4 @@
-"""What was measured, as a table in Markdown."""
+"""The measurements, as a Markdown table."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ _MEANS = ("worst_case", "asked", "answered", "correct", "seconds", "processor")
 
 
 def table(cells: Iterable[Cell]) -> str:
-    """Tabulate each budget and student in a row, with means and, for accuracy, the deviation over seeds."""
+    """Return a row for each budget and student, with means and, for accuracy, the deviation over seeds."""
     groups = defaultdict(list)
     for cell in cells:
         groups[cell.budget, cell.student].append(cell)

@@ -1,4 +1,4 @@
-"""The teachers' votes on the public pool, cast once and kept."""
+"""The teachers' votes on the public pool, cast once and cached."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,13 +11,13 @@ from benchmarks.students.settings import Setting
 from ostraka.services.teachers import train
 
 SEED = 0
-"""Of the teachers' slices and training."""
+"""Seed of the teachers' slices and training."""
 
 
 def votes(
     setting: Setting, division: Division, cache: Path, progress: Callable[[int, int], None]
 ) -> NDArray[np.int64]:
-    """Return the histogram of every record of the pool, int64 (P, classes); train teachers where needed."""
+    """Return the histogram of every record of the pool, int64 (P, classes); train teachers if needed."""
     file = cache / f"{setting.dataset}-votes.npy"
     if not file.exists():
         ensemble = train(
@@ -36,5 +36,5 @@ def votes(
 
 
 def histograms(cast: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
-    """Return how many of the votes (teachers, P) each class has, int64 (P, classes)."""
+    """Count the votes (teachers, P) for each class, int64 (P, classes)."""
     return np.stack([(cast == label).sum(axis=0) for label in range(classes)], axis=1)

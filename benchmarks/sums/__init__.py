@@ -1,1 +1,1 @@
-"""Models from noisy sums beside own data, pooled data and central DP-SGD."""
+"""Models from noisy sums compared with own data, pooled data and central DP-SGD."""

@@ -19,9 +19,9 @@ WIDTH = 110  # characters of the widest table
 
 @dataclass(frozen=True)
 class Cell:
-    """One model's figure: of `data` by `method`, at `epsilon` where it has a guarantee.
+    """One model's figure: for `data` by `method`, at `epsilon` if it has a guarantee.
 
-    `learner` is the one that made it, where noisy sums did.
+    `learner` is the learner's name for noisy sums.
     """
 
     data: str

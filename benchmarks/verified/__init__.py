@@ -1,1 +1,1 @@
-"""What ballots cost that are verified without being seen (docs/verified-ballots.md)."""
+"""Cost of ballots that are verified without being seen (docs/verified-ballots.md)."""

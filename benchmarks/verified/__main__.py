@@ -36,7 +36,8 @@ BALLOTS = {
 NOISE = (1.5, 5.7, 40.0)
 """Deviations of the noise that each party adds to ballots of the first kind, in votes."""
 SUMS = ((650, 200), (650, 100_000), (2795, 200), (7850, 200), (2**15, 1000))
-"""Values of a sum and records of a party: 64 features and 10 classes, a Gram sum, 784 features, the most."""
+"""Values of a sum and records of a party: 64 features and 10 classes, a Gram sum, 784 features, the
+maximum."""
 BITS = (31, 61)
 WIDTH = 160  # characters of the widest table
 
@@ -44,7 +45,7 @@ app = typer.Typer(add_completion=False)
 
 
 class Part(StrEnum):
-    """What can be measured by itself."""
+    """Parts that can be measured separately."""
 
     WORK = "work"
     SESSIONS = "sessions"
@@ -111,7 +112,7 @@ def work_table() -> Table:
 
 
 def _row_of(bits: int, said: Said) -> list[str]:
-    """Return field, digits, work and bytes of what a party proves."""
+    """Return field, digits, work and bytes of a party's proof."""
     layout, _ = said
     return [
         f"2^{bits} - 1",

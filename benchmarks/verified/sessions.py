@@ -1,4 +1,4 @@
-"""Whole sessions over gRPC and mutual TLS, every site a process, with ballots verified and not."""
+"""Whole sessions over gRPC and mutual TLS, with a process per site, with verified and unverified ballots."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ KINDS: tuple[BALLOTS, ...] = ("unverified", "verified")
 
 @dataclass(frozen=True)
 class Session:
-    """One session as measured.
+    """A measured session.
 
     Attributes:
         ballots: verified or unverified.
-        answered: labels that it gave.
+        answered: number of labels.
         seconds: from opening the session to its last answer.
         processors: seconds of the querying party, of all parties and of the guardian.
-        sent: bytes between the querying party and the others, both ways.
+        sent: bytes between the querying party and the others, in both directions.
     """
 
     ballots: BALLOTS
@@ -34,7 +34,7 @@ class Session:
 
 
 def run_sessions(settings: Settings, folder: Path, repeats: int) -> Iterator[Session]:
-    """Train once, then ask the same pool with each kind of ballots in turns; every charge fits."""
+    """Train once, then ask the same pool with each kind of ballots alternately; budgets suffice for all."""
     with serve(settings, folder) as federation:
         for run in range(repeats):
             for ballots in KINDS:
@@ -60,7 +60,7 @@ def _run(federation: Served, ballots: BALLOTS, run: int) -> Session:
 
 
 def sessions_table(settings: Settings, sessions: list[Session]) -> Table:
-    """Tabulate the fastest session of each kind, and the second as a part of the first."""
+    """Tabulate the fastest session of each kind, and the second relative to the first."""
     table = Table(
         "ballots",
         "labels/s",
@@ -85,11 +85,11 @@ def sessions_table(settings: Settings, sessions: list[Session]) -> Table:
 
 
 def ratio(sessions: list[Session]) -> float:
-    """Return labels a second with verified ballots as a part of those without."""
+    """Return labels per second with verified ballots, relative to those without."""
     rates = [one.answered / one.seconds for one in (fastest(sessions, kind) for kind in KINDS)]
     return rates[1] / rates[0]
 
 
 def fastest(sessions: list[Session], kind: BALLOTS) -> Session:
-    """Return the session of a kind that gave most labels a second."""
+    """Return the session of a kind with most labels per second."""
     return max((one for one in sessions if one.ballots == kind), key=lambda one: one.answered / one.seconds)

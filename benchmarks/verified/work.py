@@ -1,4 +1,4 @@
-"""Processor time and bytes of one party's ballots, verified and not."""
+"""Processor time and bytes of one party's ballots, verified and unverified."""
 
 import secrets
 import time
@@ -26,18 +26,18 @@ from ostraka.common.verified.verifier import Submission, accepts
 from ostraka.common.verified.verifier import count_shares as guardian_shares
 from ostraka.protos.ostraka.v1 import common_pb2
 
-QUERIES = 1000  # enough that what is done once does not show
-REPEATS = 9  # odd, so that the median is one of them
+QUERIES = 1000  # enough that one-time work is negligible
+REPEATS = 9  # odd, so the median is one of them
 CONTEXT = b"benchmark"
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Processor seconds of each side, median of some runs.
+    """Processor seconds of each side, median of several runs.
 
     Attributes:
-        party: sharing, with the proof.
-        point: what the querying party computes once a batch for all parties, and the guardian as well.
+        party: sharing, including the proof.
+        point: the querying party's work once per batch for all parties, and also the guardian's.
         querier: its verifier share and its shares of counts.
         guardian: reading, checking and its shares of counts; unverified, reading and adding.
     """
@@ -63,7 +63,7 @@ def measure_plain(counts: NDArray[np.int64]) -> Steps:
 
 
 def draw(ballot: BallotFormat, classes: int, teachers: int, bits: int) -> Said:
-    """Return the layout of verified ballots, and counts for it of teachers that vote at random."""
+    """Return the layout of verified ballots, and counts for it from teachers that vote at random."""
     rng = np.random.default_rng(0)
     statement = ballot.claim(QUERIES, classes, teachers)
     assert statement is not None
@@ -83,7 +83,7 @@ def draw_noised(sigma: float, classes: int, teachers: int, bits: int) -> Said:
 
 
 def draw_sum(values: int, records: int) -> Said:
-    """Return the layout of a verified sum of one block, and counts for it: as long a sum as records allow."""
+    """Return the layout of a verified sum of one block, and counts for it, with the maximum norm."""
     cohort = common_pb2.Cohort(weight=VOTE, records=[records], groups=["all"])
     statement = claim_norm(values, largest_norm(Block(values, MOVED_CODES, 1.0), [cohort]), PrimeField(61))
     assert statement is not None

@@ -1,4 +1,4 @@
-"""Progress of labelling and training: bars in a terminal, and a line from time to time elsewhere."""
+"""Progress of labelling and training: bars in a terminal, and occasional lines elsewhere."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -20,9 +20,9 @@ def write_line(line: str) -> None:
 
 
 class ProgressLines:
-    """Writes how far a labelling is, at its first batch, and how long trainings will take.
+    """Writes the progress of a labelling from its first batch, and the remaining time of long trainings.
 
-    Both again every `EVERY_S` seconds at most; nothing is written of a training that is soon done.
+    Each is repeated at most every `EVERY_S` seconds; short trainings are not mentioned.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class ProgressLines:
         self._training_told: dict[str, float] = {}
 
     def labelled(self, result: LabelResult) -> None:
-        """Tell how many queries are settled, and how long the rest will take at this pace."""
+        """Write how many queries are settled, and the remaining time at this pace."""
         now = self._now()
         if self._begun is None:
             self._begun = (now, result.asked)
@@ -47,17 +47,17 @@ class ProgressLines:
         self._write(f"{result.asked} of {result.queries} queries settled, {result.answered} answered{left}.")
 
     def stepped(self, progress: meter.StepProgress) -> None:
-        """Tell nothing of the steps of a batch."""
+        """Do nothing: the steps of a batch are not reported."""
 
     def show_sums(self, done: int, total: int) -> None:
-        """Tell how many sums of how many were released, every `EVERY_S` seconds."""
+        """Write the number of released sums, every `EVERY_S` seconds."""
         now = self._now()
         if done < total and now >= self._told + EVERY_S:
             self._told = now
             self._write(f"{done} of {total} sums released.")
 
     def labelled_in_round(self, number: int, result: LabelResult) -> None:
-        """Tell nothing of labels that are few: what takes long in a round is its trainings."""
+        """Do nothing: a round has few labels, and most of its time is training."""
 
     def _remaining_text(self, now: float, result: LabelResult) -> str:
         began, first = self._begun or (now, result.asked)
@@ -68,9 +68,9 @@ class ProgressLines:
         return f", about {minutes:.0f} min left" if minutes >= 1 else ", less than a minute left"
 
     def trained(self, name: str, done: int, total: int) -> None:
-        """Tell how long a training will take where that is over a minute, and again every `EVERY_S` seconds.
+        """Write the remaining time of a training if it is over a minute, every `EVERY_S` seconds.
 
-        The pace is that of its steps after the first report, since the first ones are slower.
+        The pace is measured from the first report, because the first steps are slower.
         """
         now = self._now()
         began, first = self._training_begun.setdefault(name, (now, done))
@@ -83,7 +83,8 @@ class ProgressLines:
 
 
 class Bars:
-    """A bar for the labelling, and one for each step of a batch and each training as it is first begun."""
+    """A bar for the labelling, and one for each step of a batch and each training, added on its first
+    report."""
 
     def __init__(self, display: Progress) -> None:
         self._display = display
@@ -95,11 +96,11 @@ class Bars:
         self._update("labelling", result.asked, result.queries, description=description)
 
     def stepped(self, progress: meter.StepProgress) -> None:
-        """Show how far a step of the current batch is."""
+        """Show the progress of a step of the current batch."""
         self._update(progress.step, progress.done, progress.total)
 
     def trained(self, name: str, done: int, total: int) -> None:
-        """Show how far a training of a student is."""
+        """Show the progress of a student's training."""
         self._update(f"training: {name}", done, total)
 
     def show_sums(self, done: int, total: int) -> None:
@@ -118,6 +119,6 @@ class Bars:
 
 @contextmanager
 def show_progress() -> Iterator[Bars | ProgressLines]:
-    """Show how far labelling and trainings are: as bars on a terminal or in a notebook, else as lines."""
+    """Show the progress of labelling and trainings: as bars on a terminal or in a notebook, else as lines."""
     with progress() as display:
         yield ProgressLines() if display.disable else Bars(display)

@@ -1,4 +1,4 @@
-"""The querying party from Python: what `ostraka query` does, with files, frames or arrays."""
+"""The querying party's Python API: what `ostraka query` does, with files, frames or arrays."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
@@ -36,17 +36,17 @@ from ostraka.common.telemetry.site import observing
 
 
 class Querier:
-    """A querying party: asks the other parties to label records, and learns from what they answer.
+    """A querying party: asks other parties to label records, and learns from their answers.
 
     Records are a file (.csv, .parquet, .xlsx, .npz), a table of pandas, polars or pyarrow, or a
     `ostraka.datasets.Dataset`.
     """
 
     def __init__(self, site: Path | str, *, task: Path | str | None = None) -> None:
-        """Take the folder of a querying site and its task file, else task.toml in that folder.
+        """Take the folder of a querying site and its task file; default: task.toml in that folder.
 
         Raises:
-            OstrakaError: `config.invalid` for another role's folder, and what a damaged task is refused with.
+            OstrakaError: `config.invalid` for another role's folder, and the errors of a damaged task.
         """
         self.site = Path(site)
         self._task_file = None if task is None else Path(task)
@@ -54,18 +54,18 @@ class Querier:
 
     @property
     def task(self) -> Task:
-        """The task, on which all sites agreed."""
+        """The task, on which all sites have agreed."""
         return load_site_task(self.site, self._task_file)
 
     def check(self, records: Source) -> CheckResult:
-        """Compare records with the task; raise `task.mismatch` or `data.*` naming what differs."""
+        """Compare records with the task; raise `task.mismatch` or `data.*` with the difference."""
         return site.check(self.site, records, task_file=self._task_file)
 
     def plan(self, options: PlanOptions, pool: Source | None = None, *, curves: bool = False) -> PlanResult:
-        """Ask the guardian what labelling would cost every party at worst; nothing is opened or charged.
+        """Ask the guardian for the worst-case cost of labelling to every party; nothing is opened or charged.
 
-        Without a pool `options.queries` says how many would be asked. `curves` asks for plans of other
-        sizes as well, to draw them. Raises as `label`.
+        Without a pool, `options.queries` is the number of queries. `curves` also asks for plans of other
+        sizes, for a plot. Raises as `label`.
         """
         return planning.plan(self.site, pool, options, task_file=self._task_file, curves=curves)
 
@@ -81,25 +81,26 @@ class Querier:
         again: bool = False,
         before: Callable[[PlanResult], object] | None = None,
     ) -> LabelledPool:
-        """Label a pool with the parties' models; calling again goes on where an earlier call stopped.
+        """Label a pool with the parties' models; calling again resumes an interrupted run.
 
-        Everything is kept in the folder `run`, labels.csv included. A public limit (a budget, a daily limit)
-        ends it early: `LabelledPool.result.stopped` says which.
+        Everything is stored in the folder `run`, including labels.csv. A public limit (a budget, a daily
+        limit) ends it early: `LabelledPool.result.stopped` says which.
 
         Args:
             pool: records to label.
-            options: the mechanism, and everything else that the plan says.
-            run: folder of the run, made if need be.
+            options: the mechanism, and everything else in the plan.
+            run: folder of the run, created if needed.
             student: for `Interactive`, a student that `retrain` saved.
-            dependencies: for a task of several labels, a file of labels that imply others.
-            label_settings: for a task of several labels, a file of settings that some have of their own.
+            dependencies: for a multi-label task, a file of labels that imply others.
+            label_settings: for a multi-label task, a file with settings of single labels.
             again: whether to pay again for records that another run of this site asked about.
-            before: given what a new run costs at worst, before anybody is asked; may raise to ask nobody.
+            before: called with the worst-case cost of a new run, before any party is asked; may raise to
+                cancel.
 
         Raises:
-            OstrakaError: `run.asked_before` for records that were, what the guardian or a party refused with,
-                `server.unreachable`, `quorum.lost`, `data.*` and `task.mismatch` for the pool, `run.mismatch`
-                for a folder of another run, or of a site.
+            OstrakaError: `run.asked_before` for records that another run asked about, refusals of the
+                guardian or a party, `server.unreachable`, `quorum.lost`, `data.*` and `task.mismatch` for the
+                pool, `run.mismatch` for a folder of another run, or of a site.
         """
         folder = Path(run)
         require_no_site(folder)
@@ -137,7 +138,7 @@ class Querier:
         *,
         several: bool,
     ) -> None:
-        """Tell what a plan about all labels costs; `several` plans may be possible where it is not."""
+        """Report the cost of a plan for all labels, unless it fails where `several` plans may be possible."""
         try:
             planned = self.plan(options, records)
         except OstrakaError:
@@ -165,18 +166,20 @@ class Querier:
         label_pool: bool = False,
         before: Callable[[FitState], object] = lambda _: None,
     ) -> FitResult:
-        """Learn a model of all parties' records from noisy sums; calling again goes on where a call stopped.
+        """Learn a model of all parties' records from noisy sums; calling again resumes an interrupted fit.
 
-        Everything is kept in the folder `run`: the model as model.skops, what was asked and paid as fit.json.
+        Everything is stored in the folder `run`: the model as model.skops, the questions and their cost as
+        fit.json.
 
         Args:
-            pool: unlabelled records like those of the parties, if any.
-            labelled: own labelled ones, if any.
-            options: learner, epsilon and who takes part.
-            run: folder of the run, made if need be.
-            test: labelled records to measure on; else own ones, which joined the model.
-            label_pool: whether to write labels.csv, what the model says of the pool.
-            before: given what a new run tells and costs, before anybody is asked; may raise to ask nobody.
+            pool: unlabelled records like the parties', if any.
+            labelled: own labelled records, if any.
+            options: learner, epsilon and parties.
+            run: folder of the run, created if needed.
+            test: labelled records to measure on; None: own records, which the model used.
+            label_pool: whether to write labels.csv, the model's predictions for the pool.
+            before: called with what a new run reveals and costs, before any party is asked; may raise to
+                cancel.
 
         Raises:
             OstrakaError: as `ostraka.client.fitting.fitting.fit`.
@@ -205,9 +208,9 @@ class Querier:
         """Count all parties' records by the values of columns, with noise; calling again costs nothing more.
 
         Args:
-            options: columns, conditions, epsilon and who takes part.
-            run: folder of the run, made if need be.
-            before: given what it costs before anybody is asked; may raise to ask nobody.
+            options: columns, conditions, epsilon and parties.
+            run: folder of the run, created if needed.
+            before: called with the cost before any party is asked; may raise to cancel.
 
         Raises:
             OstrakaError: as `ostraka.client.describing.describing.describe`.
@@ -230,11 +233,11 @@ class Querier:
 
         Args:
             labelled: own labelled records, if any.
-            run: folder of a run; without it only own labels are learned.
+            run: folder of a run; None: learn from own labels only.
             pool: the records that the run labelled.
-            test: labelled records to measure on; else own ones by cross-validation.
-            choice: which student, and how it is trained; by default logistic regression.
-            out: model file; by default in `run`.
+            test: labelled records to measure on; None: own records, by cross-validation.
+            choice: the student and its training; default: logistic regression.
+            out: model file; default: in `run`.
             seed: of the training.
 
         Raises:
@@ -255,11 +258,11 @@ class Querier:
             )
 
     def report(self, run: Path | str, *, delta: float | None = None) -> dict[str, Any]:
-        """Return what a run asked, got and cost every party at worst, in JSON's types.
+        """Return a run's questions, answers and worst-case cost to every party, as JSON types.
 
-        Epsilons are at the delta of each budget unless another is asked for.
+        Epsilons are at the delta of each budget unless `delta` is given.
 
-        Raises `data.missing` or `run.mismatch` where there is no run, and `config.invalid` for a delta
-        outside (0, 1).
+        Raises `data.missing` or `run.mismatch` if there is no run, and `config.invalid` for a delta outside
+        (0, 1).
         """
         return run_report.report(Path(run), delta=delta)

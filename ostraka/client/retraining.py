@@ -42,8 +42,9 @@ class Given:
     """Labels of one pool by row.
 
     Attributes:
-        answers: what was released, `error` how often that is wrong as far as its mechanism tells.
-        own: what a student said itself where nothing was released.
+        answers: the released labels.
+        own: a student's own labels where nothing was released.
+        error: how often a released label is wrong, as far as its mechanism determines it.
         independent: as `ReleasedLabels.independent`.
     """
 
@@ -54,11 +55,11 @@ class Given:
 
 
 def read_released(task: Task, run: Path, pool: Source) -> ReleasedLabels:
-    """Return what the run, or the runs, in a folder released of a pool, and what a student said itself.
+    """Return the released labels of a pool from the run or runs in a folder, and a student's own labels.
 
-    Raises `data.*` and `task.mismatch` for a pool that does not fit the task, `run.mismatch` where it is not
-    the run's, the run was made by another task, or has labels of queries that its pool has not;
-    `data.too_few` where it gave no label.
+    Raises `data.*` and `task.mismatch` for a pool that does not fit the task; `run.mismatch` if it is not the
+    run's pool, or the run has another task or labels for queries that its pool does not have; `data.too_few`
+    if there are no labels.
     """
     features = task.prepare(task.pool(pool).X)
     released = collect(task, features, read_given(task, run, features))
@@ -71,7 +72,7 @@ def read_released(task: Task, run: Path, pool: Source) -> ReleasedLabels:
 
 
 def read_given(task: Task, run: Path, features: Features) -> list[Given]:
-    """Return the labels of a pool that a folder holds, by run; raise `run.mismatch` as `read_released`."""
+    """Return the labels of a pool in a folder, by run; raise `run.mismatch` as `read_released`."""
     if not is_rounds(run):
         return [_read_run(task, run, features)]
     rounds = load_rounds(run)
@@ -81,7 +82,7 @@ def read_given(task: Task, run: Path, features: Features) -> list[Given]:
 
 
 def _read_round(task: Task, folder: Path, one: RoundState, features: Features) -> Given:
-    """Return what a round about some rows of a pool gave."""
+    """Return the labels of a round about some rows of a pool."""
     given = _read_run(task, folder, features[list(one.rows)])
     answers = {one.rows[query]: answer for query, answer in given.answers.items()}
     own = {one.rows[query]: label for query, label in given.own.items()}
@@ -100,7 +101,7 @@ def _read_run(task: Task, run: Path, features: Features) -> Given:
         own = states[0].by_student()
     _check_pool(run, states[0].pool_size, states[0].pool_sha256, features)
     _check_labels(run, states[0], answers, task)
-    # An answer that all records alike take follows from the first of them.
+    # An answer that equal records share depends on the first of them.
     repeated = any(state.copies for state in states)
     by_itself = _by_itself(states[0].parse_plan().mechanism)
     independent = by_itself and not repeated and not uses_dependencies(run)
@@ -108,7 +109,7 @@ def _read_run(task: Task, run: Path, features: Features) -> Given:
 
 
 def collect(task: Task, features: Features, given: Sequence[Given]) -> ReleasedLabels:
-    """All labels of a pool, of which each row has at most one."""
+    """Combine all labels of a pool; each row has at most one."""
     labels: dict[int, Answer] = {}
     errors: dict[int, float] = {}
     for one in given:
@@ -191,14 +192,13 @@ def retrain(
 ) -> StudentResult:
     """Train both students, save the second (RUN/student.skops or .safetensors) and write RUN/student.json.
 
-    Without a run and its pool there are own labels alone: both students are the same, saved to `out`.
-    Without own labels there is no student to compare with.
+    Without a run and its pool, there are only own labels: both students are the same, saved to `out`. Without
+    own labels, there is no student to compare with.
 
-    Raises `task.mismatch`, `data.*` for files that do not fit and for labels that leave nothing to learn,
-    `run.mismatch` where `pool` is not the run's or another process is at work in its folder,
-    `config.invalid` for a run without its pool, neither run nor `out`, or nothing to learn from,
-    `model.invalid` for a factory's estimator that is not allowed, and `model.diverged`. Nothing is written
-    before both students are trained.
+    Raises `task.mismatch`, `data.*` for files that do not fit and for labels that are all equal;
+    `run.mismatch` if `pool` is not the run's or another process uses its folder; `config.invalid` for a run
+    without its pool, neither run nor `out`, or no labels; `model.invalid` for a factory's estimator that is
+    not allowed; and `model.diverged`. Nothing is written before both students are trained.
     """
     load_query_site(site_folder)
     task = load_class_task("a student", site_folder, task_file)
@@ -213,7 +213,7 @@ def retrain(
     path = _path(out, run_folder, choice)
     with _hold_if_run(run_folder):
         released = _read_if_run(task, run_folder, pool)
-        # Both are trained before anything is written, so that a failure leaves the last student whole.
+        # Both are trained before anything is written, so a failure does not damage the last student.
         training = StudentTraining(task, choice, own, tested, seed, progress)
         trained = training.train_on_all(released)
         before = training.measure_alone()
@@ -225,7 +225,7 @@ def retrain(
 
 @dataclass(frozen=True)
 class Trained:
-    """A student of all labels, the released ones that it learned from, and how it was measured."""
+    """A student of all labels, the released labels that it learned from, and its evaluation."""
 
     student: Any
     released: ReleasedLabels | None
@@ -234,14 +234,15 @@ class Trained:
 
 @dataclass(frozen=True)
 class StudentTraining:
-    """How students are trained and measured, whatever labels were released.
+    """Training and evaluation of students, for any released labels.
 
     Attributes:
         task: of all records.
-        choice: which student.
-        own: labelled records, and `tested` those that students are measured on, if any.
+        choice: the student and its training.
+        own: own labelled records, if any.
+        tested: the records that students are measured on, if any.
         seed: of the training.
-        progress: told of it.
+        progress: called with the progress.
     """
 
     task: Task
@@ -252,7 +253,7 @@ class StudentTraining:
     progress: Progress = lambda name, done, total: None
 
     def train_on_all(self, released: ReleasedLabels | None) -> Trained:
-        """Train the student on all labels and measure it; raise `config.invalid` where there are none."""
+        """Train the student on all labels and measure it; raise `config.invalid` if there are no labels."""
         if self.own is None and released is None:
             raise OstrakaError(
                 ErrorCode.CONFIG_INVALID,
@@ -268,9 +269,9 @@ class StudentTraining:
         return Trained(student, released, after)
 
     def measure_alone(self) -> Measured | None:
-        """Measure the student of own labels alone, None where there are none or nothing can be held back.
+        """Measure the student of own labels alone; None if there are none or nothing can be held back.
 
-        Own labels that all say the same make one that always says so.
+        If own labels are all equal, the student always predicts that label.
         """
         if self.own is None:
             return None
@@ -320,7 +321,7 @@ def _path(out: Path | None, run: Path | None, choice: Choice) -> Path:
 
 @contextmanager
 def _hold_if_run(folder: Path | None) -> Iterator[None]:
-    """Lock a run's folder against other processes; without one do nothing, which reading it reports."""
+    """Lock a run's folder against other processes; do nothing without one, which an error reports later."""
     if folder is None or not folder.is_dir():
         yield
         return
@@ -329,7 +330,7 @@ def _hold_if_run(folder: Path | None) -> Iterator[None]:
 
 
 def _read_if_run(task: Task, run: Path | None, pool: Source | None) -> ReleasedLabels | None:
-    """Return what a run labelled of its pool; None without a run."""
+    """Return the labels of a run for its pool; None without a run."""
     if (run is None) != (pool is None):
         raise OstrakaError(ErrorCode.CONFIG_INVALID, "A run needs its pool: give both --run and --pool.")
     return None if run is None or pool is None else read_released(task, run, pool)

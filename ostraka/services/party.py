@@ -1,4 +1,4 @@
-"""The answering party from Python: what `ostraka party` does."""
+"""The answering party's Python API: what `ostraka party` does."""
 
 import shutil
 import threading
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ostraka.services.teachers.recipes import FitGroups
 
 UNFINISHED = "teachers.unfinished"
-"""Folder of a training that did not reach its end."""
+"""Folder of an unfinished training."""
 
 
 class Party:
@@ -42,20 +42,20 @@ class Party:
         task: Path | str | None = None,
         on: Where = "here",
     ) -> TeachersManifest:
-        """Train this party's teachers on slices of its records, and store them; goes on where it stopped.
+        """Train this party's teachers on slices of its records, and store them; resume after an interruption.
 
-        Exported models are taken as they are. Without teachers, as where a number is learned, what is stored
-        says only which records there are. Teachers that learn together with those of other parties are
-        trained by `ostraka party train --training`, which serves while it does.
+        Exported models are stored unchanged. Without teachers, for example for a numeric target, only a
+        declaration of the records is stored. Joint training with other parties is done by `ostraka party
+        train --training`, which serves during the training.
 
         Args:
-            records: a file, table or `Dataset` of labelled records; else `data` in table training.
-            options: what overrides table training of site.toml.
-            task: task file; else the site's own.
+            records: a file, table or `Dataset` of labelled records; default: `data` in table training.
+            options: options that override table training of site.toml.
+            task: task file; default: the site's own.
             on: train here, or as tasks of the Ray cluster at RAY_ADDRESS.
 
         Raises:
-            OstrakaError: `config.invalid` naming the wrong key or option, `data.*`, `task.mismatch`,
+            OstrakaError: `config.invalid` with the invalid key or option, `data.*`, `task.mismatch`,
                 `model.*`, `device.missing`.
         """
         from ostraka.services.teachers.held_out import measure_held_out, write_held_out
@@ -68,24 +68,23 @@ class Party:
             raise ray_trains_alone()
         if given.shared is not None and (on == "ray" or exported):
             raise features_need_alone()
-        # Before anything is computed: who was promised a card does not wait for a CPU.
+        # Before anything is computed: a party configured for a GPU does not fall back to a CPU.
         given.device.require()
         take = _host if exported else partial(_train, on=on)
         ensemble = _declare(given) if alone else take(given)
         held_out = None if alone else measure_held_out(ensemble, given.records, given.task, given.section)
         ensemble.save(self.site / TEACHERS)
         write_held_out(held_out, self.site / TEACHERS)
-        # Only now: until the ensemble is saved, what is finished is in there alone.
+        # Removed only now: before the ensemble is saved, finished teachers are only in this folder.
         shutil.rmtree(self.site / UNFINISHED, ignore_errors=True)
         return ensemble.manifest
 
     @contextmanager
     def serve(self, *, insecure: bool = False) -> Iterator[str]:
-        """Answer within the block, and yield this party's address; drain at its end.
+        """Answer in the block, and yield this party's address; drain at its end.
 
-        Waits for a guardian that is not there yet. `insecure` is without TLS, for loopback only. Raises
-        `config.invalid`, `task.mismatch`, `model.invalid`, `ledger.*`, `server.*`, or what the guardian
-        refuses the teachers with.
+        Waits for the guardian. `insecure` serves without TLS, for loopback only. Raises `config.invalid`,
+        `task.mismatch`, `model.invalid`, `ledger.*`, `server.*`, or the guardian's refusal of the teachers.
         """
         from ostraka.services.serving.server import running
 
@@ -94,9 +93,9 @@ class Party:
             yield address
 
     def audit_head(self, out: Path | str) -> int:
-        """Write the latest head of the guardian's audit log that this party was sent, and return its number.
+        """Write the latest head of the guardian's audit log that this party received; return its number.
 
-        `Guardian.audit` checks that it is in the log. Raises `data.missing` where none was sent yet.
+        `Guardian.audit` checks that it is in the log. Raises `data.missing` if none was received yet.
         """
         from ostraka.services.journal.journal import Journal
 
@@ -110,12 +109,12 @@ class Party:
         return head.sequence
 
     def status(self) -> PartyStatus:
-        """Return this party's certificates, teachers, budgets and what it answered."""
+        """Return this party's certificates, teachers, budgets and answers."""
         return party_status(self.site)
 
 
 def ray_trains_alone() -> OstrakaError:
-    """Return the refusal to train exported models, or together with other parties, on Ray."""
+    """Return the refusal to train exported models, or jointly with other parties, on Ray."""
     return OstrakaError(
         ErrorCode.CONFIG_INVALID,
         "--on ray is for teachers that this party trains alone: leave it out, or the other option.",
@@ -132,7 +131,7 @@ def features_need_alone() -> OstrakaError:
 
 
 def _declare(given: TrainingInput) -> "Ensemble":
-    """Take records that answer alone."""
+    """Declare records that answer only sums."""
     from ostraka.services.teachers.preparation import declare_records
 
     return declare_records(
@@ -141,7 +140,7 @@ def _declare(given: TrainingInput) -> "Ensemble":
 
 
 def _host(given: TrainingInput) -> "Ensemble":
-    """Take exported models as they are for this party's teachers."""
+    """Host exported models unchanged as this party's teachers."""
     from ostraka.services.teachers.exported.models import host
 
     return host(
@@ -174,7 +173,7 @@ def _train(given: TrainingInput, on: Where) -> "Ensemble":
 
 
 def _trainer(on: Where, received: Path, device: Device) -> "FitGroups | None":
-    """Return what trains groups of teachers elsewhere, where they are to be."""
+    """Return the function that trains groups of teachers elsewhere, or None to train here."""
     if on == "here":
         return None
     try:
@@ -188,7 +187,7 @@ def _trainer(on: Where, received: Path, device: Device) -> "FitGroups | None":
 
 @contextmanager
 def showing(what: str) -> Iterator[Progress]:
-    """Show a bar on the screen within the block."""
+    """Show a progress bar on the screen during the block."""
     with progress() as bar:
         step = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(step, completed=done, total=total)

@@ -1,4 +1,4 @@
-"""Lets a process die between two statements of a transaction, or before it commits."""
+"""Makes a process die between two statements of a transaction, or before it commits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _armed: list[Callable[[], None]] = []
 
 @contextmanager
 def dying(at: int, die: Callable[[], None]) -> Iterator[None]:
-    """Within the block, `die` before the `at`-th statement or commit, which then never happens."""
+    """Call `die` before the block's `at`-th statement or commit, which is then never executed."""
     left = at
 
     def count() -> None:

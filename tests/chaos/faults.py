@@ -1,4 +1,4 @@
-"""How often what goes wrong: drawn for each simulation, so that some are calm and some are wild."""
+"""How often each fault occurs: drawn for each simulation, so that some are calm and some are wild."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from dataclasses import dataclass
 LATENCY_S = 0.15
 CALL_TIMEOUT_S = 8.0
 HORIZON_S = 15.0
-"""Within how many seconds, on average, what is planned ahead happens."""
+"""Average number of seconds within which planned events happen."""
 RARE, SOME, OFTEN = 0.01, 0.04, 0.12
 
 
 @dataclass(frozen=True)
 class Faults:
-    """Chances for each message and each ledger call, and what happens once or not at all.
+    """Probabilities of faults for each message and ledger call, and events that happen once at most.
 
     Attributes:
-        lost: a request is lost; the same chance for a reply.
-        doubled: a request comes twice.
-        late: a request or its double is late by up to a minute.
-        crash: the guardian dies before, within or after a ledger call.
-        asleep: a guardian sleeps once in a while, longer than its lease.
-        superseded: another guardian takes a SQLite ledger over while this one still runs.
-        restored: the ledger is lost and a backup restored.
+        lost: a request is lost; a reply is lost with the same probability.
+        doubled: a request arrives twice.
+        late: a request or its duplicate arrives up to a minute late.
+        crash: the guardian dies before, during or after a ledger call.
+        asleep: a guardian occasionally sleeps for longer than its lease.
+        superseded: another guardian takes over a SQLite ledger while this one still runs.
+        restored: the ledger is lost and a backup is restored.
         vanish: the policy's `on_exhaustion`.
         data_dependent: the policy's `enforce`.
         interfering: administrators freeze units, suspend parties and cancel sessions.
@@ -42,7 +42,7 @@ class Faults:
 
     @classmethod
     def drawn(cls, draws: random.Random) -> Faults:
-        """Draw a separate mixture for each seed."""
+        """Draw another mixture of faults for each seed."""
         return cls(
             lost=draws.choice([0, RARE, SOME, OFTEN]),
             doubled=draws.choice([0, SOME, OFTEN, 0.3]),
@@ -58,4 +58,4 @@ class Faults:
 
 
 CALM = Faults(0, 0, 0, 0, False, False, False, False, False, False)
-"""Nothing goes wrong any more."""
+"""No faults."""

@@ -55,14 +55,14 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class Told:
-    """A batch's answers, None where it is dead for good, and the ledger's generation that says so."""
+    """Answers of a batch (None if it failed for good), and the generation of the ledger that answered."""
 
     generation: int
     answers: bytes | None
 
 
 def open_ledger(around: Surroundings, where: Where, address: str = "", ahead_s: float = 0.0) -> Ledger:
-    """Open the real ledger, by a simulated clock."""
+    """Open the real ledger with a simulated clock."""
     return Ledger.open(
         where,
         clock=as_clock(around.turns, ahead_s),
@@ -74,7 +74,7 @@ def open_ledger(around: Surroundings, where: Where, address: str = "", ahead_s: 
 
 
 class Guardian:
-    """One guardian process, from its start until it dies; what it keeps in memory is lost with it."""
+    """One guardian process, from its start until it dies; its memory is then lost."""
 
     def __init__(self, around: Surroundings, where: Where, address: str) -> None:
         self.address = address
@@ -146,7 +146,7 @@ class Guardian:
         return reply
 
     def _given(self, head: common_pb2.AuditHead) -> common_pb2.AuditHead:
-        """Keep a head to verify by; one that comes late from before a restore is of the lost history."""
+        """Keep a head for verification; late heads from before a restore belong to the lost history."""
         if self._generation == self._around.generation:
             self._around.heads.append(head)
         return head
@@ -157,7 +157,7 @@ class Guardian:
     # Life and death
 
     def crash(self) -> None:
-        """Die now: nothing more is done, and nothing is said to anybody."""
+        """Die now: the guardian does nothing more and tells nobody."""
         if not self.alive:
             return
         self.alive = False
@@ -167,12 +167,12 @@ class Guardian:
         self._around.died(self)
 
     def sleep(self, seconds: float) -> None:
-        """Stand still, as in a suspended machine, and then go on as if nothing had been."""
+        """Stop, like a suspended machine, and then continue as if nothing had happened."""
         self._around.log(f"guardian {self.address} sleeps for {seconds:.0f} s")
         self.asleep_until = self._around.turns.now + seconds
 
     def through(self, call: Callable[..., Any], *args: Any, **named: Any) -> Any:
-        """Make a ledger call, before, in and after which this process may die or be slow."""
+        """Make a ledger call; this process may die or be slow before, during and after it."""
         around = self._around
         around.turns.running().check()
         self._pause()
@@ -207,7 +207,7 @@ class Guardian:
 
 
 class _FaultyLedger:
-    """The methods of a guardian's ledger, each called through the guardian's faults."""
+    """The methods of a guardian's ledger, each with the guardian's faults around it."""
 
     def __init__(self, guardian: Guardian) -> None:
         self._guardian = guardian
@@ -222,7 +222,7 @@ class _FaultyLedger:
 
 
 class _TurnFigures:
-    """Computes at once what a batch cost on its votes, and stores it later, if its guardian lives so long."""
+    """Computes a batch's data-dependent cost at once; stores it later if the guardian is still alive."""
 
     def __init__(self, guardian: Guardian, around: Surroundings) -> None:
         self._guardian = guardian
@@ -243,7 +243,7 @@ class _TurnFigures:
 
 
 class _TurnBatches(OpenBatches):
-    """Open batches whose locks make other tasks wait, not threads."""
+    """Open batches whose locks make other tasks wait instead of threads."""
 
     def __init__(self, turns: Turns) -> None:
         super().__init__()

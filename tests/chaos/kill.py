@@ -1,7 +1,7 @@
 """SIGKILL of a real guardian at random moments, over real sockets: `python -m tests.chaos.kill --rounds N`.
 
-A guardian is started, asked batch after batch, killed, and started again on the same ledger. What became of a
-batch that was under way is asked from the next guardian, by a repeated release or a settlement.
+A guardian is started, asked for batch after batch, killed, and started again on the same ledger. The outcome
+of a batch that was in progress is then asked from the new guardian, by a repeated release or a settlement.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ POLICY = 'enforce = "worst_case"\nbound = "worst_case"\nmin_sigma = 0.5\nmin_quo
 def besiege(
     root: Path, rounds: int, seed: int, start: Start, url: str | None = None, *, shown: bool = False
 ) -> Siege:
-    """Run a siege of this many rounds on a new federation in `root`, its ledger in SQLite or at `url`."""
+    """Run a siege of this many rounds on a new federation in `root`, with its ledger in SQLite or at
+    `url`."""
     federation = Federation(root, policy=POLICY)
     if url is not None:
         with (federation.guardian_folder / "site.toml").open("a") as file:

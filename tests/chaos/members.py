@@ -1,4 +1,4 @@
-"""Who takes part in every simulation, with real certificates made once a process, and cheap randomness."""
+"""Members of every simulation, with real certificates made once per process, and cheap randomness."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ GROUPS = {"a": ("all",), "b": ("low", "high"), "c": ("all",)}
 
 @dataclass(frozen=True)
 class Members:
-    """Credentials by site and role, and every party's manifest as it signed it."""
+    """Credentials by site and role, and every party's signed manifest."""
 
     credentials: dict[tuple[str, Role], Credentials]
     manifests: dict[str, common_pb2.Signed]
@@ -91,10 +91,10 @@ def _manifest(site: str) -> common_pb2.Manifest:
 
 
 def plan(draws: random.Random, variant: VARIANT, quorum: int, batch_size: int) -> Plan:
-    """Draw a plan with noise of its own, so that its cost distinguishes it from every other.
+    """Draw a plan with its own noise, so that its cost differs from that of every other plan.
 
-    Where it is encrypted, parties vote as in others, and first say that they have evaluated. One in four has
-    sums over records in place of votes: by its nonce, so that whatever else is drawn stays as it is.
+    In encrypted plans, parties vote as in others, but first report that they have evaluated. One plan in four
+    has sums over records instead of votes, chosen by its nonce so that all other draws stay the same.
     """
     nonce, sigma = draws.randbytes(16), draws.uniform(4, 12)
     encoding: ENCODING = draws.choice(["plain", "plain", "ckks"])
@@ -115,7 +115,7 @@ def plan(draws: random.Random, variant: VARIANT, quorum: int, batch_size: int) -
 
 
 class CheapNoise:
-    """Stands for `NoisePrefetcher` and its source; fresh at every draw: a second one shows."""
+    """Replaces `NoisePrefetcher` and its source; every draw is new, so a second draw shows."""
 
     def __init__(self, seed: int) -> None:
         self._draws = np.random.default_rng(seed)
@@ -147,12 +147,12 @@ class FixedPolicy:
         return self.policy
 
     def check(self, policy: Policy) -> None:
-        """Everything may be applied."""
+        """Allow everything."""
 
 
 @dataclass(frozen=True)
 class SkewedClock:
-    """A machine's clock, some seconds off."""
+    """A machine's clock that is some seconds off."""
 
     true: Any
     ahead_s: float

@@ -1,7 +1,7 @@
-"""Deliberate faults that the schedules must find: `python -m tests.chaos.mutants`.
+"""Planted faults that the schedules must find: `python -m tests.chaos.mutants`.
 
-Each one breaks what the ledger promises (docs/budgets.md#what-the-ledger-promises) in the code under test,
-for as long as its block lasts.
+Each one breaks a promise of the ledger (docs/budgets.md#what-the-ledger-promises) in the code under test, for
+as long as its block lasts.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from ostraka.guardian.sessions.coordinator import Coordinator
 from tests.chaos.simulate import simulate
 
 MOST = 400
-"""Schedules in which a fault must show."""
+"""Number of schedules within which a fault must show."""
 
 
 def like(module: Any, **changes: Any) -> SimpleNamespace:
-    """Return `module` as one of its importers sees it, with changes."""
+    """Return a changed copy of `module`, to put in its place in one of its importers."""
     return SimpleNamespace(**{**vars(module), **changes})
 
 
 @contextmanager
 def charges_a_retry() -> Iterator[None]:
-    """Make a release not check whether the batch was answered before."""
+    """Skip the check at a release whether the batch was answered before."""
     with mock.patch.object(batches, "answers_of", return_value=None):
         yield
 
 
 @contextmanager
 def answers_before_the_commit() -> Iterator[None]:
-    """Make the answer leave before it is stored with its charge."""
+    """Send the answer before it is stored with its charge."""
     honest = Coordinator._release
 
     def hasty(self: Coordinator, session: Any, batch: Batch, *rest: Any) -> bytes:
@@ -58,14 +58,14 @@ def answers_before_the_commit() -> Iterator[None]:
 
 @contextmanager
 def keeps_reservations_at_recovery() -> Iterator[None]:
-    """Make a guardian that takes a ledger over leave the last one's batches open."""
+    """Leave the last guardian's batches open when a new guardian takes over the ledger."""
     with mock.patch.object(replicas, "endings", like(endings, bury=lambda *_: [], bury_all=lambda *_: [])):
         yield
 
 
 @contextmanager
 def settles_without_a_tombstone() -> Iterator[None]:
-    """Let a batch that is said to be dead be released: neither ledger nor memory knows of it."""
+    """Allow the release of a batch reported dead: neither the ledger nor memory records its death."""
 
     def settle(self: Coordinator, session_id: str, batch_id: int) -> bytes | None:
         return self._ledger.write_session(session_id, endings.settle, batch_id)
@@ -77,21 +77,21 @@ def settles_without_a_tombstone() -> Iterator[None]:
 
 @contextmanager
 def forgets_what_was_evaluated() -> Iterator[None]:
-    """Make a batch that dies give back everything, whatever parties have evaluated of it."""
+    """Give back the whole reservation when a batch dies, whatever parties have evaluated of it."""
     with mock.patch.object(endings, "evaluations", like(evaluations, charge_all=lambda *_: None)):
         yield
 
 
 @contextmanager
 def charges_the_absent() -> Iterator[None]:
-    """Parties whose shares came too late pay all the same."""
+    """Also charge parties whose shares came too late."""
     with mock.patch.object(Attendance, "of", lambda self, _: self):
         yield
 
 
 @contextmanager
 def freezes_again() -> Iterator[None]:
-    """Make a second Prepare freeze another party set."""
+    """Let a second Prepare freeze another party set."""
     honest = Batch.freeze
 
     def freeze(self: Batch, *args: Any, **named: Any) -> Any:
@@ -106,21 +106,21 @@ def freezes_again() -> Iterator[None]:
 
 @contextmanager
 def forgives_what_was_forgotten() -> Iterator[None]:
-    """Make a restored ledger take the parties' receipts and charge none."""
+    """Accept the parties' receipts at a restored ledger without charging any."""
     with mock.patch.object(reconcile, "_find_forgotten", return_value=[]):
         yield
 
 
 @contextmanager
 def charges_every_receipt() -> Iterator[None]:
-    """Receipts of batches that were released or died here are charged again."""
+    """Charge receipts of batches again that were released or died here."""
     with mock.patch.object(reconcile, "_find_forgotten", lambda _, owed, lost: list(owed)):
         yield
 
 
 @contextmanager
 def forgets_its_outcome() -> Iterator[None]:
-    """Noise is drawn again for a retry, and the ledger takes the last answer instead of the first."""
+    """Draw noise again for a retry, and store the last answer in place of the first."""
     honest = releases.release
 
     def release(
@@ -159,7 +159,7 @@ MUTANTS: list[Mutant] = [
 
 
 def found(mutant: Mutant, backend: str = "sqlite", most: int = MOST) -> tuple[int, str] | None:
-    """Return the first seed whose schedule shows a fault, and how; None where none does."""
+    """Return the first seed whose schedule shows a fault, and the problem; None if no schedule does."""
     with mutant():
         for simulation in simulate(backend, range(most)):
             if simulation.problems:

@@ -1,4 +1,4 @@
-"""Messages between simulated processes: lost, doubled, late, in another order."""
+"""Messages between simulated processes: lost, duplicated, late or reordered."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from tests.chaos.turns import Owner, Turns
 
 
 class UnreachableError(Exception):
-    """No reply came in time, or nobody was there."""
+    """No reply came in time, or no process was running."""
 
 
 class Process(Owner, Protocol):
-    """What serves calls by the names of its methods."""
+    """A process that serves calls by the names of its methods."""
 
 
 Reply = tuple[Any, OstrakaError | None]
 
 
 class Network:
-    """Carries calls to whichever process is at an address when they arrive."""
+    """Delivers calls to the process that is at an address when they arrive."""
 
     def __init__(
         self, turns: Turns, draws: random.Random, faults: Faults, log: Callable[[str], None]
@@ -35,7 +35,7 @@ class Network:
         self._log = log
 
     def call(self, address: str, method: str, *args: Any, timeout: float = CALL_TIMEOUT_S) -> Any:
-        """Return the reply of the process at `address`; raise what it refuses with, or UnreachableError."""
+        """Return the reply of the process at `address`; raise its refusal, or UnreachableError."""
         caller = self._turns.running()
         turn, replies = caller.turn, list[Reply]()
 

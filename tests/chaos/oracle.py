@@ -1,4 +1,4 @@
-"""What must hold after everything that went wrong, computed from what querying parties were told alone."""
+"""What must hold after all faults, computed only from what querying parties were told."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Costs = dict[UnitKey, int]
 
 
 def problems(world: World) -> list[str]:
-    """Everything that does not hold in a world that came to its end."""
+    """Return every problem of a world that has ended."""
     found = [f"{type(error).__name__}: {error}" for error in world.turns.errors] + world.problems
     if found:
         return found
@@ -50,7 +50,7 @@ def _of_record(record: Record) -> Iterator[str]:
 
 
 class Books:
-    """A ledger at its end, beside what querying parties were told."""
+    """A ledger at its end, compared with what querying parties were told."""
 
     def __init__(self, world: World, records: dict[BatchKey, Record], ledger: LedgerReader) -> None:
         self._world = world
@@ -66,14 +66,14 @@ class Books:
         }
 
     def problems(self) -> Iterator[str]:
-        """Everything that does not hold."""
+        """Yield everything that does not hold."""
         yield from self._charged_once()
         yield from self._made_good()
         yield from self._added_up()
         yield from self._figured()
 
     def _charged_once(self) -> Iterator[str]:
-        """Check that a batch has charges exactly if answered or evaluated, as its querying party knows."""
+        """Check that a batch has charges exactly if its querying party knows it as answered or evaluated."""
         for key in self._charged.keys() | self._answers.keys():
             record, charged = self._records.get(key), _positive(self._charged.get(key, {}))
             if record is None or (key in self._answers and list(record.answers) != [self._answers[key]]):
@@ -84,12 +84,12 @@ class Books:
                 yield f"batch {key} cost {self._costs(record)} and was charged {charged}"
 
     def _due(self, record: Record) -> Costs:
-        """Return what a batch must be charged here; for what a lost history evaluated, receipts tell."""
+        """Return what a batch must be charged here; receipts show what a lost history evaluated."""
         costs, reconciled = self._costs(record), self._reconciled.get(record.key, {})
         return {key: cost for key, cost in costs.items() if key not in reconciled}
 
     def _made_good(self) -> Iterator[str]:
-        """Check that what a lost history answered is made good, and nothing that was paid is paid again."""
+        """Check that answers of a lost history are charged again, and that nothing is charged twice."""
         for key, record in self._records.items():
             costs, reconciled = self._costs(record), self._reconciled.get(key, {})
             paid = {**reconciled, **self._charged.get(key, {})}
@@ -120,7 +120,7 @@ class Books:
                 yield f"{key} has a budget of {budget.budget} and the answers given cost {true[key]}"
 
     def _figured(self) -> Iterator[str]:
-        """Check that a charge's stated cost on its votes is the worst case until that cost is stored."""
+        """Check that a charge's stated data-dependent cost is the worst case until that cost is stored."""
         for charge in self._figures:
             key = charge.session_id, charge.batch_id
             known = self._world.around.figures.get(key, {}).get(charge.unit, charge.data_dependent)
@@ -145,7 +145,7 @@ def _positive(costs: Costs) -> Costs:
 
 
 def _between(least: Costs, charged: Costs, most: Costs) -> bool:
-    """Whether what was charged is no less than one and no more than the other."""
+    """Whether the charge lies between the two costs."""
     return _covers(charged, least) and _covers(most, charged)
 
 

@@ -1,4 +1,4 @@
-"""Simulated answering parties: they vote once a batch, keep receipts and heads, and reconcile."""
+"""Simulated answering parties: they vote once per batch, keep receipts and heads, and reconcile."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AGAIN = {
     ErrorCode.LEDGER_LOCKED,
     ErrorCode.LEDGER_UNREACHABLE,
 }
-"""Refusals after which a caller goes on with another guardian, or later."""
+"""Refusals after which a caller continues with another guardian, or later."""
 
 
 def insist(
@@ -41,7 +41,7 @@ def insist(
     attempts: int = ATTEMPTS,
     timeout: float = CALL_TIMEOUT_S,
 ) -> Any:
-    """Call guardians until one answers; the first of `addresses` becomes the one that did."""
+    """Call guardians until one answers; the one that did moves to the front of `addresses`."""
     for attempt in range(attempts):
         address = addresses[0]
         try:
@@ -62,16 +62,16 @@ def insist(
 
 
 def _pass_over(addresses: list[str], address: str) -> None:
-    """Put an address last, unless another call of the same caller has done so meanwhile.
+    """Move an address to the end, unless another call of the same caller has done so meanwhile.
 
-    Two that take turns would else each undo what the other did, and call the same address for ever.
+    Otherwise two concurrent calls would undo each other's move and call the same address forever.
     """
     if addresses[0] == address:
         addresses.append(addresses.pop(0))
 
 
 class Party:
-    """One answering party. What it keeps on disk outlives it; its replies to retries do not."""
+    """One answering party. Its data on disk survive a restart; its replies to retries do not."""
 
     def __init__(
         self, site: str, turns: Turns, network: Network, draws: random.Random, addresses: list[str]
@@ -92,7 +92,7 @@ class Party:
         self._epoch = 0
 
     def vote(self, signed: common_pb2.SignedList, plan: Plan) -> RingArray:
-        """Return the querying party's share of the ballots; the other one goes to the guardian."""
+        """Return the querying party's share of the ballots; the guardian gets the other share."""
         ticket = ticket_of(signed)
         key = (ticket.session_id, ticket.batch_id)
         told, _ = self._replies.get(key, (b"", None))
@@ -122,7 +122,7 @@ class Party:
         self._unacknowledged[key] = others
 
     def _record_evaluation(self, session: str, batch: int) -> None:
-        """Tell a guardian before anything evaluated leaves; where none is there, nothing does."""
+        """Tell a guardian before any evaluation is sent; if no guardian is reachable, none is sent."""
         if (session, batch) in self._recorded:
             return
         identity, addresses = members().party(self.site).identity, list(self._addresses)
@@ -138,7 +138,7 @@ class Party:
         self._unacknowledged.clear()
 
     def register(self) -> None:
-        """Register until a guardian takes it, and tell a restored one everything."""
+        """Register until a guardian accepts, and send everything to a restored guardian."""
         identity = members().party(self.site).identity
         kept = None if self._kept is None else self._kept[2]
         request = guardian_pb2.RegisterRequest(manifest=members().manifests[self.site], kept_head=kept)

@@ -1,4 +1,4 @@
-"""Where simulated ledgers lie: new SQLite files, or emptied databases of one PostgreSQL server."""
+"""Places of simulated ledgers: new SQLite files, or emptied databases of one PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from tests.postgres import running_server
 
 MEMORY = Path("/dev/shm")  # noqa: S108
 Place = Callable[[], Where]
-"""Gives an empty place for a ledger at every call; the one but last may be given again."""
+"""Returns an empty place for a ledger at every call; the place before the last may be reused."""
 
 
 @contextmanager
 def folder() -> Iterator[Path]:
-    """Yield a folder that is gone afterwards, in memory where that can be."""
+    """Yield a folder that is deleted afterwards; it is in memory if possible."""
     with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as name:
         yield Path(name)
 
 
 @contextmanager
 def places(backend: str) -> Iterator[Place]:
-    """Empty places for ledgers of a backend, "sqlite" or "postgresql"."""
+    """Yield empty places for ledgers of a backend, "sqlite" or "postgresql"."""
     if backend == "sqlite":
         with folder() as root:
             yield _Files(root).new

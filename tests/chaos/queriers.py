@@ -1,4 +1,4 @@
-"""Simulated querying parties: sessions of a few batches, asked again and settled where anything fails."""
+"""Simulated querying parties: sessions of a few batches, repeated and settled if anything fails."""
 
 from __future__ import annotations
 
@@ -54,14 +54,15 @@ class Querier:
         self._around = around
 
     def run(self, plans: list[Plan]) -> None:
-        """One session after the other."""
+        """Run one session after the other."""
         self._turns.sleep(self._draws.uniform(0, 3))
         for plan in plans:
             self._session(plan)
         self.done = True
 
     def settle(self, record: Record) -> None:
-        """Ask what became of a batch, until a guardian says so. A lost history may have held its session."""
+        """Ask for the outcome of a batch until a guardian answers. Its session may belong to a lost
+        history."""
         try:
             told = self.ask("settle", record.session, record.batch)
         except OstrakaError as exc:
@@ -75,7 +76,7 @@ class Querier:
         return insist(self._turns, self._network, self._addresses, method, self._identity, *args, **patience)
 
     def close(self, session: str) -> None:
-        """Close a session, unless a lost history held it."""
+        """Close a session, unless it belonged to a lost history."""
         try:
             self.ask("close_session", session)
         except OstrakaError as exc:
@@ -102,7 +103,7 @@ class Querier:
         return None
 
     def _batch(self, session: str, plan: Plan) -> bool:
-        """Ask one batch, and say whether the session goes on."""
+        """Ask for one batch, and return whether the session continues."""
         size = self._draws.randint(1, plan.batch_size)
         record = Record(self.site, session, self._draws.getrandbits(62), plan, size)
         self.records.append(record)
@@ -127,7 +128,7 @@ class Querier:
             self._attempt(lambda: self._cheat(record, total))
 
     def _votes(self, signed: common_pb2.SignedList, record: Record) -> dict[str, RingArray]:
-        """Return the shares of those parties that answer, asked at the same time."""
+        """Return the shares of the parties that answer; they are all asked at the same time."""
         encrypted = record.plan.encoding == "ckks"
         ticket = ticket_of(signed)
         sites = [schedule.participant.site for schedule in ticket.schedule]
@@ -162,17 +163,17 @@ class Querier:
         raise UnreachableError("prepare")
 
     def _freeze_again(self, record: Record, held: list[str]) -> None:
-        """Fewer parties for a frozen batch, which must change nothing."""
+        """Name fewer parties for a frozen batch, which must change nothing."""
         record.frozen.add(tuple(self.ask("prepare", record.session, record.batch, held).frozen))
 
     def _patience(self) -> dict[str, Any]:
-        """Return the settings that make some give up while the guardian is at work, and settle."""
+        """Return settings that make some callers give up while the guardian is still working, and settle."""
         if self._draws.random() < IMPATIENT:
             return {"attempts": self._draws.randint(1, 2), "timeout": self._draws.uniform(0.2, 2)}
         return {}
 
     def _cheat(self, record: Record, total: RingArray) -> None:
-        """Another sum for an answered batch, which must get no other answer."""
+        """Send another sum for an answered batch, which must not get another answer."""
         self._hear(record, self.ask("release", record.session, record.batch, total + total.dtype.type(1)))
 
     def _hear(self, record: Record, told: Told) -> None:
@@ -182,7 +183,7 @@ class Querier:
             record.answers.setdefault(told.answers, told.generation)
 
     def _attempt(self, work: Callable[[], Any]) -> Any:
-        """Return what `work` returns, or the code that it was refused with."""
+        """Return the result of `work`, or the code that it was refused with."""
         try:
             return work()
         except OstrakaError as exc:

@@ -1,4 +1,4 @@
-"""What querying parties asked and got, from which an oracle knows what every unit must have spent."""
+"""What querying parties asked and got, from which an oracle computes what every unit must have spent."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class Record:
 
     Attributes:
         querier: who asked.
-        session: in which session.
-        batch: under which id.
-        plan: of the session.
-        size: queries.
-        tickets: every ticket that came for it.
-        frozen: every party set that came for it.
-        answers: all bytes that came as its answers, and the ledger's generation that they came from.
-        dead: generations of the ledger that said it is dead for good.
-        asked: parties that were asked to evaluate it, where queries are encrypted.
-        evaluated: those that did.
+        session: its session.
+        batch: its id.
+        plan: plan of the session.
+        size: number of queries.
+        tickets: every ticket that was received for it.
+        frozen: every party set that was received for it.
+        answers: all bytes received as its answers, and the generations of the ledger they came from.
+        dead: generations of the ledger that reported it dead for good.
+        asked: parties that were asked to evaluate it, if queries are encrypted.
+        evaluated: parties that did.
     """
 
     querier: str
@@ -51,9 +51,9 @@ class Record:
         return self.session, self.batch
 
     def costs(self, evaluated: Collection[str]) -> dict[UnitKey, int]:
-        """Return the cost to the units of all parties that `evaluated` it, and of those that a release names.
+        """Return the cost to the units of all parties that `evaluated` it and of all parties in a release.
 
-        Label units are among them. Every query of a release is answered, which costs the worst case.
+        Label units are included. Every query of a release is answered, which costs the worst case.
         """
         paying = set(evaluated).union(*(self.frozen if self.answers else ()))
         if not paying:

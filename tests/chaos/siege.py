@@ -1,4 +1,4 @@
-"""A federation under siege: a real guardian that is killed while it is asked, over and over."""
+"""A federation under siege: a real guardian that is killed again and again while it is in use."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Batch:
 
 
 class Siege:
-    """A federation whose guardian is killed over and over, within the time of about three batches."""
+    """A federation whose guardian is killed again and again, each time within about three batches."""
 
     def __init__(self, federation: Federation, seed: int) -> None:
         self.draws = random.Random(seed)  # noqa: S311
@@ -74,12 +74,12 @@ class Siege:
         self.kills += 1
 
     def prepare(self, home: Supervisor) -> None:
-        """Let all parties register and have budgets."""
+        """Register all parties and set their budgets."""
         with self._served(home) as (_, calls):
             calls.prepare_all(EPSILON)
 
     def finish(self, home: Supervisor) -> None:
-        """Ask what became of every batch, and close the session."""
+        """Ask for the outcome of every batch, and close the session."""
         with self._served(home) as (_, calls):
             for batch in self.batches:
                 self._settle(calls, batch)
@@ -102,7 +102,7 @@ class Siege:
             child.process.wait()
 
     def _act(self, calls: Calls) -> None:
-        """Ask a batch, or again about one from before."""
+        """Ask for a batch, or again for an earlier one."""
         try:
             unsure = [batch for batch in self.batches if not batch.settled]
             if unsure:
@@ -151,7 +151,7 @@ class Siege:
             self.heads.append(calls.register(self.draws.choice(PARTIES)).audit_head)
 
     def problems(self) -> list[str]:
-        """Return what does not hold in the ledger after all."""
+        """Return what does not hold in the ledger at the end."""
         where = ledger_location(self.federation.guardian_folder)
         certificate = self.federation.credentials["guardian", Role.GUARDIAN].ca_pem
         try:

@@ -12,7 +12,7 @@ from tests.engines import share_compiled_statements
 
 BACKENDS = ("sqlite", "postgresql")
 ADDRESSES = {"sqlite": ("g0",), "postgresql": ("g0", "g1")}
-"""Guardians of a simulation: those that one ledger may have at a time."""
+"""Guardians of a simulation: as many as one ledger may have at a time."""
 
 
 @dataclass(frozen=True)
@@ -20,11 +20,11 @@ class Simulation:
     """How a simulation ended.
 
     Attributes:
-        seed: what it follows from.
-        batches: how many were asked.
-        answered: how many of them were answered.
+        seed: its seed.
+        batches: number of batches that were asked for.
+        answered: number of batches that were answered.
         problems: what did not hold.
-        events: what happened, one a line.
+        events: what happened, one event a line.
     """
 
     seed: int

@@ -1,4 +1,4 @@
-"""What goes wrong in a simulation beside messages and ledger calls, at times drawn in advance."""
+"""Faults of a simulation other than those of messages and ledger calls, at times drawn in advance."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Act = Callable[[Ledger], object]
 
 
 def plan_troubles(world: World) -> None:
-    """Put into the world's future what its faults name."""
+    """Schedule the events that the world's faults name."""
 
     def some_time(act: Callable[[], None], times: int = 1) -> None:
         def strike() -> None:
@@ -52,14 +52,14 @@ def plan_troubles(world: World) -> None:
 
 
 class Loss:
-    """A ledger that is lost, and restored from the backup made before."""
+    """A ledger that is lost, and restored from an earlier backup."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._saved: tuple[Path, int] | None = None
 
     def save(self) -> None:
-        """Back the ledger up."""
+        """Back up the ledger."""
         if self._world.around.generation:
             return
         path = self._world.folder / "backup"
@@ -70,7 +70,7 @@ class Loss:
         self._world.log("backup")
 
     def strike(self) -> None:
-        """Lose the ledger; the backup is restored, and all parties are told to register."""
+        """Lose the ledger, restore the backup, and tell all parties to register."""
         if self._saved is None:
             return
         world, (path, sequence) = self._world, self._saved

@@ -1,4 +1,4 @@
-"""Threads that take turns by a simulated clock: plain code that waits, in an order that a seed decides."""
+"""Threads that take turns by a simulated clock: plain blocking code, in an order that a seed decides."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Killed(BaseException):
 
 
 class Owner(Protocol):
-    """A process: what it does stops when it dies, and waits while it is asleep."""
+    """A process: its tasks stop when it dies, and wait while it is asleep."""
 
     alive: bool
     asleep_until: float
@@ -30,7 +30,7 @@ class _Event:
 
 
 class Task:
-    """Work in a thread of its own that runs while it has the turn."""
+    """Work in a separate thread that runs while it has the turn."""
 
     def __init__(self, turns: Turns, work: Callable[[], Any], owner: Owner | None) -> None:
         self.owner = owner
@@ -44,7 +44,7 @@ class Task:
         threading.Thread(target=self._run, daemon=True).start()
 
     def resume(self) -> None:
-        """Run it until it waits or is done; called by the scheduler's thread."""
+        """Run the task until it waits or is done; called by the scheduler's thread."""
         self.turn += 1
         self._turns.current = self
         self._go.release()
@@ -52,13 +52,13 @@ class Task:
         self._turns.current = None
 
     def wait(self) -> None:
-        """Give the turn back until `resume`; called by its own thread."""
+        """Give the turn back until `resume`; called by the task's own thread."""
         self._turns.back.release()
         self._go.acquire()
         self.check()
 
     def check(self) -> None:
-        """Raise Killed if its process died."""
+        """Raise Killed if the task's process died."""
         if self.killed or (self.owner is not None and not self.owner.alive):
             raise Killed
 
@@ -77,7 +77,7 @@ class Task:
 
 
 class Turns:
-    """The scheduler: events in the order of the simulated time, equal ones in an order of their own."""
+    """The scheduler: events in the order of simulated time; simultaneous events in a fixed order."""
 
     def __init__(self, draws: random.Random, start: float) -> None:
         self.now = start
@@ -91,12 +91,12 @@ class Turns:
         self._tasks: list[Task] = []
 
     def at(self, time: float, act: Callable[[], None]) -> None:
-        """Do something at a time, in the scheduler's thread."""
+        """Call `act` at a time, in the scheduler's thread."""
         self._count += 1
         heapq.heappush(self._events, _Event(max(time, self.now), self._draws.random(), self._count, act))
 
     def start(self, work: Callable[[], Any], owner: Owner | None = None, delay: float = 0.0) -> Task:
-        """Begin a task after `delay` seconds."""
+        """Start a task after `delay` seconds."""
         task = Task(self, work, owner)
         self._tasks.append(task)
         self.wake(task, delay)
@@ -118,7 +118,7 @@ class Turns:
         self.at(self.now + delay, act)
 
     def sleep(self, seconds: float) -> None:
-        """Let others go on until the clock is `seconds` further."""
+        """Let other tasks run until the clock has advanced by `seconds`."""
         task = self.running()
         self.wake(task, seconds)
         task.wait()
@@ -129,7 +129,7 @@ class Turns:
         return self.current
 
     def run(self, done: Callable[[], bool], until: float) -> None:
-        """Go on until it is done, the time has come, or a task failed."""
+        """Run until it is done, the time has come, or a task failed."""
         while self._events and not self.errors and not done():
             if self._events[0].time > until:
                 self.now = until
@@ -150,7 +150,7 @@ class Turns:
 
 
 class TurnLock:
-    """A lock among tasks, which stands for `threading.Lock`."""
+    """A lock among tasks, in place of `threading.Lock`."""
 
     def __init__(self, turns: Turns) -> None:
         self._turns = turns
@@ -164,7 +164,7 @@ class TurnLock:
         self.release()
 
     def acquire(self, blocking: bool = True) -> bool:
-        """Take it, and wait for whoever holds it if `blocking`; return whether it was taken."""
+        """Take the lock, and wait for its holder if `blocking`; return whether it was taken."""
         while self._held and blocking:
             self._waiting.append(self._turns.running())
             self._turns.running().wait()
@@ -174,7 +174,7 @@ class TurnLock:
         return True
 
     def release(self) -> None:
-        """Give it back, and wake those that wait."""
+        """Release the lock, and wake the tasks that wait for it."""
         self._held = False
         for task in self._waiting:
             self._turns.wake(task)

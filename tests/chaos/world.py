@@ -1,4 +1,4 @@
-"""One simulated federation: who is there, what goes wrong and when, and how it ends."""
+"""One simulated federation: its members, its faults, and how it ends."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class World:
         return random.Random(self.draws.random())  # noqa: S311
 
     def log(self, event: str) -> None:
-        """Note what happened."""
+        """Record an event."""
         self.events.append(f"{self.turns.now - START:8.2f}  {event}")
 
     def run(self) -> None:
-        """Set everybody up, let them go on until they are done, and bring everything to its end."""
+        """Set everybody up, let them run until they are done, and bring everything to an end."""
         tokens = self._seeded()
         named = SimpleNamespace(token_hex=lambda length: tokens.randbytes(length).hex())
         with mock.patch.object(coordinator, "secrets", named), self._stopping():
@@ -155,7 +155,7 @@ class World:
     # The end
 
     def _finish(self) -> None:
-        """Let what is under way and late arrive at one calm guardian, and settle and close everything."""
+        """Let pending and late messages arrive at one calm guardian, and settle and close everything."""
         self.log("calm")
         self.network.faults = self.around.faults = CALM
         self.let_guardians_die()
@@ -167,7 +167,7 @@ class World:
             self.problems.append("the sessions could not be settled and closed")
 
     def let_guardians_die(self) -> None:
-        """Let every guardian die, and none come back by itself."""
+        """Kill every guardian, and let none restart by itself."""
         dead = self.guardians()
         for guardian in dead:
             del self.network.at[guardian.address]

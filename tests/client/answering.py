@@ -1,4 +1,4 @@
-"""Encrypted votes as the party of a test gives them, by the protocol, with teachers that are linear."""
+"""Encrypted votes from a test's party, by the protocol, with linear teachers."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ SEED = b"m" * 32
 
 
 def head(*, multi_label: bool, dissents: bool) -> EncryptedHead:
-    """Votes the class that is twice the first feature, or yes to the labels up to it."""
+    """Votes for the class that is twice the first feature, or yes to the labels up to it."""
     slopes, offsets = ([0, 1, 1], [0.9, -0.25, -0.75]) if multi_label else ([0, 1, 2], [0, -0.25, -1])
     if dissents:
         offsets[2] = -0.4 if multi_label else -0.7
@@ -45,7 +45,7 @@ class Slot:
 
 @dataclass(kw_only=True)
 class Answering(PartyServicer):
-    """Hooks: `on_step(call)` raises what is to be refused, `alter_step(call, bytes)` changes replies."""
+    """Hooks: `on_step(call)` raises the refusal for a call, `alter_step(call, bytes)` changes replies."""
 
     site: str
     on_step: Callable[[str], None] = lambda _: None
@@ -54,7 +54,7 @@ class Answering(PartyServicer):
     received: list[tuple[str, Key, bytes]] = field(default_factory=list)
 
     def errs(self) -> bool:
-        """Whether this party's teachers take one class for another."""
+        """Whether this party's teachers confuse two classes."""
         raise NotImplementedError
 
     def share(self, key: Key, values: Any) -> None:

@@ -26,7 +26,7 @@ def real_guardian(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Host"]:
 
 @pytest.fixture(params=["stand-in", "real"])
 def either(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Federation]:
-    """Yield a federation with the stand-in of a guardian, or with the real one."""
+    """Yield a federation with the stand-in for a guardian, or with the real one."""
     if request.param == "stand-in":
         yield from serving(build(tmp_path))
     else:

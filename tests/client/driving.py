@@ -22,7 +22,7 @@ def options(**changes: Any) -> PlanOptions:
 
 
 def run(federation: Federation, chosen: PlanOptions | None = None, **more: Any) -> LabelResult:
-    """Label the pool; what is neither the student nor the task file says how it is run."""
+    """Label the pool; arguments other than `student` and `task_file` set how the run works."""
     files = {key: more.pop(key) for key in ("student", "task_file") if key in more}
     how = LabellingRun(**{"retry": replace(QUICK, sleep=federation.sleep), **more})
     return label(federation.site, federation.pool, chosen or options(), run_of(federation), run=how, **files)

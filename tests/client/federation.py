@@ -1,4 +1,4 @@
-"""A small federation on loopback: a guardian and parties that keep to the protocol, over real mTLS."""
+"""A small federation on loopback: a guardian and parties that follow the protocol, over real mTLS."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -56,9 +56,9 @@ def refuse(code: ErrorCode, **details: str) -> OstrakaError:
 
 @dataclass
 class FakeGuardian(Tallying):
-    """Answers without noise the class, or the bit of each label, that every vote agrees on, else nothing.
+    """Answers without noise with the class (or the bit of each label) that all votes agree on, else nothing.
 
-    Hooks raise what a test wants refused: `on_batch(request)`, `before_release()`, `after_release()`.
+    Hooks raise the refusal that a test wants: `on_batch(request)`, `before_release()`, `after_release()`.
     """
 
     credentials: Credentials
@@ -91,7 +91,7 @@ class FakeGuardian(Tallying):
     closed: list[str] = field(default_factory=list)
 
     def Plan(self, request: guardian_pb2.PlanRequest, context: Any) -> Any:  # noqa: N802
-        """Answer how many queries fit by the hook `fits`; by default as a guardian that does not tell it."""
+        """Answer how many queries fit by the hook `fits`; by default like a guardian that does not say."""
         return guardian_pb2.PlanReply(fits=self.fits(common_plan.Plan.parse(request.plan)))
 
     def OpenSession(self, request: guardian_pb2.OpenSessionRequest, context: Any) -> Any:  # noqa: N802
@@ -239,7 +239,7 @@ class FakeGuardian(Tallying):
         raise NotImplementedError
 
     def VerifyBallotsWhole(self, request: Any, context: Any) -> Any:  # noqa: N802
-        """Accept everybody's ballots but those of `refused`: their proofs are not made here."""
+        """Accept everybody's ballots except those of `refused`: no proofs are made here."""
         self.verified.append((request.header.session_id, request.header.batch_id))
         assert all(party.share for party in request.parties)
         return guardian_pb2.VerifyBallotsReply(refused=sorted(self.refused))
@@ -251,7 +251,7 @@ class FakeGuardian(Tallying):
     def receive_verified(
         self, site: str, share: GuardianShare, prover: Prover, parts: tuple[AnyPart, ...]
     ) -> None:
-        """Take a party's share of verified ballots, whose proof nobody asks for here."""
+        """Take a party's share of verified ballots; their proof is not checked here."""
         submission = Submission(share.data, prover.commitment, prover.blind_seed)
         shares = count_shares([part.layout for part in parts], submission)
         plan = self._plan(share.session_id)
@@ -299,10 +299,10 @@ def _label_answer(counts: Any, unanimous: int) -> guardian_pb2.Answer:
 
 @dataclass
 class FakeParty(Answering):
-    """Its teachers vote the class in a query's first feature; a dissenting party's err on queries of 0.5.
+    """Its teachers vote for the class in a query's first feature; a dissenting party's err on queries of 0.5.
 
-    On several labels they say yes to those up to that class: one to all three of them. Its `records` answer
-    what is asked of records.
+    With several labels they say yes to those up to that class: one to all three of them. Its `records` answer
+    requests for sums over records.
     """
 
     site: str = field(kw_only=False)
@@ -349,7 +349,7 @@ class FakeParty(Answering):
         return reply
 
     def _plan(self, header: party_pb2.VoteHeader | party_pb2.SumHeader) -> common_plan.Plan:
-        """Return the plan that came with a grant; one that is named must have come before."""
+        """Return the plan that came with a grant; a plan named by its digest must have come before."""
         if header.plan:
             self.plans[digest(header.grant.signed.payload)] = header.plan
         elif header.grant_sha256 not in self.plans:
@@ -357,7 +357,7 @@ class FakeParty(Answering):
         return common_plan.Plan.parse(header.plan or self.plans[header.grant_sha256])
 
     def _submit(self, plan: common_plan.Plan, ticket: common_pb2.Ticket, votes: Any, seed: bytes) -> None:
-        """Hand the guardian its share of ballots, where the querying party's is the seed's expansion."""
+        """Hand the guardian its share of ballots; the querying party's share is the seed's expansion."""
         key = (ticket.session_id, ticket.batch_id)
         if plan.ballots == "unverified":
             self.guardian.receive(self.site, key, split(votes, seed, plan.modulus))
@@ -401,7 +401,7 @@ class Server(Protocol):
 
 
 class Served(Protocol):
-    """A server, and where it is once it has started."""
+    """A server, and its address once it has started."""
 
     @property
     def server(self) -> Server: ...
@@ -436,7 +436,7 @@ class Federation:
         self.servers[name].stop(None)
 
     def start(self, name: str) -> None:
-        """Start a stopped server again, at a new address that the site's configuration then names."""
+        """Restart a stopped server at a new address, and write it to the site's configuration."""
         bound = self.make(name)
         bound.server.start()
         self.servers[name] = bound.server
@@ -478,7 +478,7 @@ def build(
     *,
     multi_label: bool = False,
 ) -> Federation:
-    """Start a federation whose pool asks `queries` queries of classes 0, 1, 2, 0, ..."""
+    """Start a federation whose pool has `queries` queries of classes 0, 1, 2, 0, ..."""
     lay_out(root, queries, multi_label=multi_label)
     clock = SystemClock()
     ca = CertificateAuthority.create(FEDERATION, clock)

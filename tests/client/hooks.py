@@ -1,4 +1,4 @@
-"""Hooks of the stand-in's guardian and parties, which refuse what they are called with."""
+"""Hooks of the stand-in guardian and parties that refuse calls."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from tests.client.federation import Federation, refuse
 
 
 def refusing(code: ErrorCode, **details: str) -> Callable[..., None]:
-    """Return a hook that refuses whatever it is called with."""
+    """Return a hook that refuses every call."""
 
     def hook(*_: object) -> None:
         raise refuse(code, **details)
@@ -17,7 +17,7 @@ def refusing(code: ErrorCode, **details: str) -> Callable[..., None]:
 
 
 def failing(code: ErrorCode, times: int = 1) -> Callable[..., None]:
-    """Return a hook that refuses `times` times and then lets everything pass."""
+    """Return a hook that refuses `times` times and then accepts every call."""
     left = [code] * times
 
     def hook(*_: object) -> None:
@@ -30,7 +30,7 @@ def failing(code: ErrorCode, times: int = 1) -> Callable[..., None]:
 def spending(
     queries: int, code: ErrorCode = ErrorCode.BUDGET_TOO_SMALL, told: str = "fits"
 ) -> Callable[[guardian_pb2.OpenBatchRequest], None]:
-    """Return a hook that lets batches of `queries` in all pass, and tells how many are left."""
+    """Return a hook that accepts batches of `queries` in all, and then states how many are left."""
     left = queries
 
     def hook(request: guardian_pb2.OpenBatchRequest) -> None:
@@ -43,13 +43,13 @@ def spending(
 
 
 def open_now(federation: Federation) -> int:
-    """Return how many batches have a ticket and neither answers nor an end."""
+    """Return the number of batches that have a ticket and neither answers nor an end."""
     guardian = federation.guardian
     return len(guardian.tickets.keys() - guardian.answers.keys() - guardian.dead)
 
 
 def noting(federation: Federation, then: Callable[..., None] = lambda _: None) -> list[int]:
-    """Return a list of how many batches are open whenever one more is asked for, which `then` may refuse."""
+    """Return a list of the number of open batches at each request for another, which `then` may refuse."""
     noted: list[int] = []
 
     def note(request: guardian_pb2.OpenBatchRequest) -> None:

@@ -52,7 +52,7 @@ def private_records() -> Dataset:
 
 @dataclass
 class Personal:
-    """A federation whose members have their folders; nobody serves yet.
+    """A federation whose members have their folders; no server is running yet.
 
     `tables` are added to the site.toml of every party.
     """
@@ -79,7 +79,7 @@ class Personal:
 
     @contextmanager
     def serving(self, again_s: float = AGAIN_S) -> Iterator[Calls]:
-        """Run the guardian, and parties that register with it every `again_s`."""
+        """Run the guardian, and parties that register with it every `again_s` seconds."""
         with self.members.guardian() as calls, ExitStack() as parties:
             addresses = {}
             for name in PARTIES:

@@ -25,17 +25,17 @@ from tests.guardian import federation as members
 from tests.guardian.noise.silent import Silent
 
 FILTERS: dict[str, dict[str, Any]] = {"a": {"order": 3.5}, "b": {"filter": "gaussian"}}
-"""Of budgets, so that epsilons are told at several orders, and by a Gaussian filter."""
+"""Settings of budgets, so that epsilons are stated at several orders, and by a Gaussian filter."""
 POLICY = "min_sigma = 0.5\nmin_quorum = 2\nfreeze_after_s = 1.0\n"
 
 
 @dataclass
 class Host:
-    """One guardian for the tests of a module, each of which has a session of its own, and its members.
+    """One guardian, with its members, for the tests of a module; each test has its own session.
 
     Attributes:
         root: the querying party's site folder and its pool, as `lay_out` makes them, and the credentials.
-        told: the records and hooks of the test that runs.
+        told: the records and hooks of the running test.
     """
 
     root: Path
@@ -51,7 +51,7 @@ class Host:
         lay_out(self.root, queries=10)
 
     def start(self) -> members.Calls:
-        """Serve, if it does not yet, and register every party."""
+        """Start the server if it is not running, and register every party."""
         if self.calls is None:
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr("ostraka.guardian.serving.server.GuardianService", watched(self))
@@ -70,7 +70,7 @@ class Host:
 
 @dataclass
 class RealGuardian:
-    """What one test sees of the guardian: the hooks and records of FakeGuardian that tests of both use."""
+    """One test's view of the guardian: the hooks and records of FakeGuardian that tests of both use."""
 
     host: Host
     after_release: Callable[[], None] = lambda: None
@@ -97,7 +97,7 @@ class RealGuardian:
         return self
 
     def wait(self) -> None:
-        """Nothing is left to wait for."""
+        """Return at once: there is nothing to wait for."""
 
     def receive(self, site: str, key: Key, share: RingArray) -> None:
         """Submit a party's share as that party."""

@@ -1,4 +1,4 @@
-"""A blind tally as the guardian of a test does it: by the protocol, and without noise."""
+"""A blind tally by a test's guardian: follows the protocol, without noise."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ class Stage:
 
 @dataclass(kw_only=True)
 class Tallying(GuardianServicer):
-    """Hooks: `on_tally(call, stage)` raises what is refused, `alter_tally(call, bytes)` changes replies."""
+    """Hooks: `on_tally(call, stage)` raises refusals, `alter_tally(call, bytes)` changes replies."""
 
     votes: int = 12
     on_tally: Callable[[str, Any], None] = lambda *_: None

@@ -13,7 +13,7 @@ QUERIER = Identity(NAME, "q", Role.QUERY)
 
 
 class Federation:
-    """A CA, and folders with what it issues."""
+    """A CA, and folders with the certificates it issues."""
 
     def __init__(self, root: Path, name: str = NAME, clock: Clock | None = None) -> None:
         self.root = root

@@ -103,7 +103,7 @@ def lattice_outcomes(noise: Floats, a: int, b: int) -> Floats:
 
 
 def ordered_outcomes(noise: Floats, a: int, b: int) -> Floats:
-    """Return the same where ties go to A before B, and to B before the level."""
+    """Return the same probabilities if A wins ties with B, and B wins ties with the level."""
     reach = len(noise) // 2
     below = np.concatenate((np.zeros(1), np.cumsum(noise)))
 

@@ -1,4 +1,4 @@
-"""What the ledger says that sessions cost, held to what they released."""
+"""Checks that the ledger's charges for sessions match what they released."""
 
 import numpy as np
 import pytest
@@ -9,17 +9,17 @@ from ostraka.deploy.compose.setup import HOSPITALS
 from tests.compose.project import Project, docker
 
 NOISE = GnMax(sigma=100.0)
-"""So much that sessions cost little: what they answer does not matter, but that they are charged once."""
+"""So much noise that sessions cost little: only single charging matters here, not the answers."""
 CLASSES = 10
 
 
 def balances(project: Project) -> dict[str, dict[str, float]]:
-    """Every hospital's budget."""
+    """Return every hospital's budget."""
     return {budget["party"]: budget for budget in project.admin("budget", "show")["budgets"]}
 
 
 def require_charged_once(project: Project, state: RunState, before: dict[str, dict[str, float]]) -> None:
-    """Every query was answered once, and every hospital charged once for each batch that it voted on."""
+    """Check that every query was answered once, and each hospital charged once per batch it voted on."""
     released = {batch.id: batch for batch in state.batches if batch.status == "released"}
     asked = sorted(query for batch in released.values() for query in batch.queries)
     assert asked == list(range(state.parse_plan().queries))

@@ -12,7 +12,7 @@ LABELLED_S = 420
 
 @pytest.fixture(scope="session")
 def project() -> Iterator[Project]:
-    """Yield what `docker compose up` made from nothing: labels are there, servers keep running."""
+    """Yield what `docker compose up` made from nothing: labels exist, servers keep running."""
     made = Project(engine.prepare())
     made.clean()
     try:

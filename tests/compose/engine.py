@@ -1,4 +1,4 @@
-"""A real container engine with Ostraka's images, also where there is none and no image registry answers.
+"""A real container engine with Ostraka's images, even without an installed engine or a reachable registry.
 
 `python -m tests.compose.engine` makes everything that the compose file needs.
 """
@@ -22,7 +22,7 @@ from tests.fair_clock import FairClock
 PYTHON = "python:3.11-slim-bookworm"
 POSTGRES = "postgres:17-bookworm"
 SERVERS = "ostraka-stand-in-servers"
-"""Image with PostgreSQL and Squid, of Debian's packages."""
+"""Image with PostgreSQL and Squid, from Debian's packages."""
 WHEELHOUSE = ROOT / "build" / "wheelhouse"
 STAND_INS = Path(__file__).parent / "stand_ins"
 STAND_IN = "ostraka.stand-in"
@@ -34,9 +34,9 @@ START_S = 60.0
 
 @cache
 def ensure() -> tuple[str, ...]:
-    """Return the command of compose; `docker` answers from then on.
+    """Make sure that `docker` works, and return the command of compose.
 
-    What is missing is installed from Debian's packages. An engine that had to be started is stopped when
+    Missing programs are installed from Debian's packages. An engine that had to be started is stopped when
     this process ends.
     """
     _install({"docker": "docker.io", "docker-compose": "docker-compose"})
@@ -48,7 +48,8 @@ def ensure() -> tuple[str, ...]:
 
 @cache
 def base_image() -> bool:
-    """Have the Dockerfile's base image, pulled or made of Debian's packages; whether a registry answered."""
+    """Pull the Dockerfile's base image, or make it from Debian packages; return whether a registry
+    answered."""
     if _pulled(PYTHON):
         return True
     packages = ("ca-certificates", "python3", "python3-venv", "python-is-python3")
@@ -58,7 +59,7 @@ def base_image() -> bool:
 
 @cache
 def postgres_image() -> None:
-    """Have the compose file's PostgreSQL, pulled or made of Debian's package behind the same settings."""
+    """Pull the compose file's PostgreSQL, or make it from Debian's package with the same settings."""
     if _pulled(POSTGRES):
         return
     servers_image()
@@ -72,7 +73,7 @@ def postgres_image() -> None:
 
 @cache
 def servers_image() -> None:
-    """Have the image with servers of Debian's packages; the tests' Squid is always that one."""
+    """Make the image with servers from Debian's packages; tests always use Squid from it."""
     _import_debian(SERVERS, ("ca-certificates", "postgresql", "squid"))
 
 
@@ -95,7 +96,7 @@ def wheelhouse() -> Path:
 
 @cache
 def build() -> None:
-    """Have the three images, built from the working tree as it is."""
+    """Build the three images from the current working tree."""
     if base_image():
         images.build(ROLES)
         return
@@ -104,7 +105,7 @@ def build() -> None:
 
 
 def prepare() -> tuple[str, ...]:
-    """Have engine and images, and return the command of compose."""
+    """Prepare engine and images, and return the command of compose."""
     command = ensure()
     build()
     servers_image()
@@ -113,7 +114,7 @@ def prepare() -> tuple[str, ...]:
 
 
 def _import_debian(image: str, packages: Iterable[str], *changes: str) -> None:
-    """Make `image` of Debian's smallest system and `packages`, unless it is there."""
+    """Make `image` from Debian's smallest system and `packages`, unless it exists."""
     packages = tuple(packages)
     digest = _digest(package.encode() for package in packages)
     if _made_from(image) == digest:
@@ -132,7 +133,7 @@ def _import_debian(image: str, packages: Iterable[str], *changes: str) -> None:
 
 
 def _pulled(image: str) -> bool:
-    """Whether `image` is a registry's: it was pulled before, or is now."""
+    """Whether `image` is a registry's: pulled before, or now."""
     if _answers("docker", "image", "inspect", image) and _made_from(image) is None:
         return True
     try:
@@ -142,7 +143,7 @@ def _pulled(image: str) -> bool:
 
 
 def _made_from(image: str) -> str | None:
-    """Return the digest that a stand-in was made from; None for what is no stand-in."""
+    """Return the digest that a stand-in was made from; None if the image is no stand-in."""
     template = f'{{{{index .Config.Labels "{STAND_IN}"}}}}'
     command = ["docker", "image", "inspect", "--format", template, image]
     shown = subprocess.run(command, capture_output=True, text=True)

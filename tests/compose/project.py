@@ -1,4 +1,4 @@
-"""A running project of docker-compose.yml, told to do things and asked what it did."""
+"""A running project of docker-compose.yml, controlled and inspected by tests."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ POLL_S = 0.5
 
 @dataclass(frozen=True)
 class Ended:
-    """A command that ended, with what it wrote."""
+    """A command that has ended, with its output."""
 
     status: int
     out: str
@@ -26,17 +26,17 @@ class Ended:
 
 @dataclass(frozen=True)
 class Project:
-    """One project; `command` is how compose is called here, with the file if it is not docker-compose.yml."""
+    """One project; `command` is the command of compose here, with the file if not docker-compose.yml."""
 
     command: tuple[str, ...]
     name: str = NAME
 
     def compose(self, *arguments: str) -> str:
-        """Return what a command of compose prints; fail the test where the command fails."""
+        """Return the output of a compose command; fail the test if the command fails."""
         return succeeded(self._compose(*arguments))
 
     def one_off(self, service: str, *arguments: str, entrypoint: str = "ostraka") -> Ended:
-        """Run a command in a new container of a service, without those that it depends on."""
+        """Run a command in a new container of a service, without the services that it depends on."""
         return self._compose(
             "run", "--rm", "--no-deps", "-T", "--entrypoint", entrypoint, service, *arguments
         )
@@ -62,13 +62,13 @@ class Project:
         return found[0]
 
     def containers(self) -> dict[str, dict[str, Any]]:
-        """Return what the engine knows of every service's container, by service."""
+        """Return the engine's data about every service's container, by service."""
         own = f"label=com.docker.compose.project={self.name}"
         found = json.loads(docker("inspect", *docker("ps", "--all", "--quiet", "--filter", own).split()))
         return {one["Config"]["Labels"]["com.docker.compose.service"]: one for one in found}
 
     def wait_healthy(self, service: str) -> None:
-        """Wait until a server says that it serves."""
+        """Wait until a server reports that it serves."""
         until(lambda: inspect(self.container(service), ".State.Health.Status") == "healthy", 180, POLL_S)
 
     def kill(self, service: str) -> None:
@@ -81,12 +81,12 @@ class Project:
         self.wait_healthy(service)
 
     def admin(self, *arguments: str) -> Any:
-        """Return what an administrator's command of `ostraka guardian` prints as JSON."""
+        """Return the JSON output of an administrator's command of `ostraka guardian`."""
         said = succeeded(self.one_off("budgets", "guardian", *arguments, "--site", "/site", "--json", "-"))
         return json.loads(said)
 
     def logs(self, service: str) -> str:
-        """All that a service wrote."""
+        """Return everything that a service logged."""
         ended = _run("docker", "logs", self.container(service))
         return ended.out + ended.err
 
@@ -100,7 +100,7 @@ class Project:
         return LOGS
 
     def clean(self) -> None:
-        """Remove all that the project made: containers, networks, volumes."""
+        """Remove everything that the project made: containers, networks, volumes."""
         profiles = ("--profile", "confidential", "--profile", "model")
         self._compose(*profiles, "down", "--volumes", "--remove-orphans", "--timeout", "5")
         own = f"label=com.docker.compose.project={self.name}"
@@ -113,17 +113,17 @@ class Project:
 
 
 def docker(*arguments: str) -> str:
-    """Return what a command of docker prints; fail the test where the command fails."""
+    """Return the output of a docker command; fail the test if the command fails."""
     return succeeded(_run("docker", *arguments))
 
 
 def inspect(container: str, field: str) -> str:
-    """One field of what the engine knows of a container."""
+    """Return one field of the engine's data about a container."""
     return docker("inspect", "--format", f"{{{{{field}}}}}", container).strip()
 
 
 def succeeded(ended: Ended) -> str:
-    """Return what a command printed; fail the test unless the command ended well."""
+    """Return what a command printed; fail the test unless the command succeeded."""
     assert ended.status == 0, f"ended with {ended.status}: {ended.err or ended.out}"
     return ended.out
 
@@ -131,7 +131,7 @@ def succeeded(ended: Ended) -> str:
 def state_of(container: str, run: str) -> RunState | None:
     """Return the state of a run in /report, as its container sees it; None before the run begins.
 
-    `docker cp` cuts a file off that is replaced by a longer one meanwhile: then it copies once more.
+    `docker cp` truncates a file that is replaced by a longer one meanwhile; it is then copied again.
     """
     while (ended := _run("docker", "cp", f"{container}:/report/{run}/{STATE_FILE}", "-")).status == 0:
         text = ended.out[ended.out.index("{") : ended.out.rindex("}") + 1]

@@ -1,4 +1,4 @@
-"""A federation of hospitals some weeks after it began, for the console to show."""
+"""A federation of hospitals that has run for some weeks, for the console to show."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ POLICY = "min_sigma = 5.0\nmin_quorum = 2\n[policy.consent]\nlow = 2.0\nmedium =
 
 @dataclass(frozen=True)
 class Scene:
-    """A guardian with a past, and its administrator's folder."""
+    """A guardian with a history, and its administrator's folder."""
 
     federation: Federation
     guardian: Calls
@@ -34,7 +34,7 @@ class Scene:
 
 @contextmanager
 def scene(root: Path) -> Iterator[Scene]:
-    """Three hospitals after four weeks with four sessions, the last of them open."""
+    """Yield three hospitals after four weeks with four sessions, the last of them open."""
     clock = ManualClock(SystemClock().now())
     federation = Federation(root, clock=clock, policy=POLICY)
     for site in HOSPITALS:
@@ -69,7 +69,7 @@ def _begin(guardian: Calls) -> None:
 def _session(
     guardian: Calls, clock: ManualClock, number: int, *, queries: int, batches: int, after_days: float
 ) -> None:
-    """Open a session and release batches of it, two hours apart; close it if that is all it asks."""
+    """Open a session and release batches of it, two hours apart; close it if these are all its queries."""
     clock.advance(after_days * DAY_S)
     asked = plan(
         nonce=bytes([number]) * 16,

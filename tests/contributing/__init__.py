@@ -1,1 +1,1 @@
-"""CONTRIBUTING.md by the letter: rows of "How to add something", carried out in a copy of the tree."""
+"""CONTRIBUTING.md followed literally: rows of "How to add something", carried out in a copy of the tree."""

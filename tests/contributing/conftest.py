@@ -10,5 +10,5 @@ Copy = Callable[[str], Tree]
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Copy:
-    """Return what copies the tree for one row."""
+    """Return a function that copies the tree for one row."""
     return lambda row: Tree.copy(tmp_path / "tree", row)

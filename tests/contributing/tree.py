@@ -14,11 +14,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 COPIED = ("ostraka", "tests", "docs", "examples")
 PATH = re.compile(r"`((?:ostraka|tests|docs|examples)/[\w./-]*)`")
-"""A file, or a folder where it ends in a slash, that a row names."""
+"""A file that a row names, or a folder if it ends in a slash."""
 
 
 def rows() -> Mapping[str, str]:
-    """Return the table "How to add something" of CONTRIBUTING.md: by what is added, where."""
+    """Return the table "How to add something" of CONTRIBUTING.md: what is added, and where."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     section = text.partition("## How to add something")[2].partition("\n## ")[0]
     found = re.findall(r"^\| (.+?) \| (.+) \|$", section, re.MULTILINE)
@@ -31,7 +31,7 @@ class Tree:
 
     Attributes:
         root: its folder.
-        row: what is added, as the row calls it.
+        row: what is added, in the row's words.
     """
 
     root: Path
@@ -39,7 +39,7 @@ class Tree:
 
     @classmethod
     def copy(cls, root: Path, row: str) -> Tree:
-        """Copy what the row may change, or its checks need; compiled modules come along and stay valid."""
+        """Copy what the row may change or its checks need, with compiled modules, which stay valid."""
         for folder in COPIED:
             shutil.copytree(ROOT / folder, root / folder, symlinks=True)
         shutil.copy2(ROOT / "pyproject.toml", root)
@@ -58,11 +58,11 @@ class Tree:
             opened.write(text)
 
     def insert(self, file: str, before: str, text: str, *, implied: bool = False) -> None:
-        """Add text in front of what stands once in a file that the row names, or implies by its sense."""
+        """Insert text before a unique passage of a file that the row names, or implies."""
         self.replace(file, before, text + before, implied=implied)
 
     def replace(self, file: str, old: str, new: str, *, implied: bool = False) -> None:
-        """Write something else for what stands once in a file that the row names, or implies by its sense."""
+        """Replace a unique passage of a file that the row names, or implies."""
         if not implied:
             self._require_named(file)
         path = self.root / file
@@ -74,7 +74,7 @@ class Tree:
         """Run Python on the copy; its imports find nothing of the original."""
         # The finder of an editable installation comes after the folders of PYTHONPATH.
         environment = os.environ | {"PYTHONPATH": str(self.root), "COLUMNS": "200"}
-        # Options of the run that this is part of are none of the copy's.
+        # Options of the surrounding test run must not apply to the copy.
         environment.pop("PYTEST_ADDOPTS", None)
         return subprocess.run(
             [sys.executable, *words], cwd=self.root, env=environment, capture_output=True, text=True
@@ -91,7 +91,7 @@ class Tree:
         return self.python("-m", "ostraka.deploy.cli", *words)
 
     def refusal(self, *words: str) -> str:
-        """Run a command of Ostraka that must be refused, and return what it said."""
+        """Run a command of Ostraka that must be refused, and return its message."""
         done = self.run("-m", "ostraka.deploy.cli", *words)
         assert done.returncode == 2, done.stdout + done.stderr
         return done.stderr

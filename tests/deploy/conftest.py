@@ -1,4 +1,4 @@
-"""Ostraka's wheels and what they install, each made once."""
+"""Ostraka's wheels and their installations, each made once."""
 
 import subprocess
 import sys
@@ -17,9 +17,9 @@ SOURCES = ("ostraka", "pyproject.toml", "README.md", "LICENSE")
 ROLES = {"admin": (), "guardian": ("guardian",), "party": ("party",), "query": ("query",)}
 """Extras that each role installs; an administrator needs none."""
 MAX_MB = {"admin": 120, "guardian": 350, "party": 1450, "query": 1550}
-"""Of 10^6 bytes: an administrator's and a guardian's as promised, those with torch as they are."""
+"""In 10^6 bytes: promised limits for administrators and guardians; current sizes where torch is included."""
 RELEASED = "v0.1.0"
-"""Tag of the version that talks to today's."""
+"""Tag of the version that must work together with the current one."""
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +33,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def released_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build a wheel of the released version's tag; of the last commit as long as there is no such tag."""
+    """Build a wheel of the released version's tag, or of the last commit while there is no such tag."""
     source = tmp_path_factory.mktemp("released-source")
     tagged = git("rev-parse", "--quiet", "--verify", f"{RELEASED}^{{commit}}").returncode == 0
     packed = source / "source.tar"
@@ -46,7 +46,7 @@ def released_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def git(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run git in the repository to its end."""
+    """Run git in the repository to completion."""
     return subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True)
 
 
@@ -63,7 +63,7 @@ def build(source: Path, out: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Installation]:
-    """Install each role's extras, and say what that took."""
+    """Install each role's extras, and return the installations."""
     folder = tmp_path_factory.mktemp("roles")
     made = {role: install(wheel, extras, folder / role) for role, extras in ROLES.items()}
     for role, installation in made.items():

@@ -30,18 +30,18 @@ class Installation:
 
     @property
     def megabytes(self) -> float:
-        """What its packages take, compiled modules too, in 10^6 bytes."""
+        """The size of its packages, including compiled modules, in 10^6 bytes."""
         files = (self.folder / "lib").rglob("*")
         return sum(file.lstat().st_size for file in files if not file.is_dir()) / 1e6
 
     @property
     def distributions(self) -> set[str]:
-        """Names of what is installed."""
+        """Names of installed distributions."""
         found = (self.folder / "lib").glob("*/site-packages/*.dist-info")
         return {name(folder.name.partition("-")[0]) for folder in found}
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        """Run its `ostraka` to the end."""
+        """Run its `ostraka` to completion."""
         program = [str(self.folder / "bin" / "ostraka"), *command]
         return subprocess.run(program, capture_output=True, text=True, env=_alone(os.environ))
 
@@ -62,7 +62,7 @@ class Installation:
 
 @dataclass(frozen=True)
 class ByGroup:
-    """Starts each command with the installation of whoever gives it: the first whose words it begins with."""
+    """Starts each command with the installation of the role it belongs to: the first prefix that matches."""
 
     givers: Mapping[str, Installation]
 
@@ -89,9 +89,9 @@ def install(wheel: Path, extras: Collection[str], folder: Path) -> Installation:
 
 
 def install_beside(wheel: Path, others: Sequence[Installation], folder: Path) -> Installation:
-    """Install `wheel` alone into a new environment, which sees the packages of others after its own.
+    """Install only `wheel` into a new environment, which sees the packages of others after its own.
 
-    It needs what the others have installed and compiled, which would take minutes to do again.
+    It reuses what the others have installed and compiled, which would take minutes to do again.
     """
     began = time.monotonic()
     _uv("venv", "--python", sys.executable, str(folder))
@@ -102,7 +102,7 @@ def install_beside(wheel: Path, others: Sequence[Installation], folder: Path) ->
 
 
 def site_packages(folder: Path) -> Path:
-    """Return where an environment has its packages."""
+    """Return an environment's folder of packages."""
     (found,) = (folder / "lib").glob("*/site-packages")
     return found
 

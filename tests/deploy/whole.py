@@ -46,7 +46,7 @@ class Whole:
 
     @contextmanager
     def guardian(self) -> Iterator[str]:
-        """Run a guardian that serves, whose address every member knows."""
+        """Run a serving guardian whose address every member knows."""
         with ostraka.guardian.serving.server.running(
             self.folder("guardian"), sleep=lambda _: None
         ) as address:
@@ -55,7 +55,7 @@ class Whole:
 
     @contextmanager
     def parties(self) -> Iterator[dict[str, str]]:
-        """Both parties as they serve, with budgets, known to the querying site."""
+        """Run both parties, with budgets, known to the querying site."""
         with ExitStack() as stack:
             addresses = {}
             for party in PARTIES:
@@ -65,12 +65,12 @@ class Whole:
             yield addresses
 
     def tell_guardian(self, address: str) -> None:
-        """Write where the guardian serves into every other member's folder."""
+        """Write the guardian's address into every other member's folder."""
         for site, role in (*((party, "party") for party in PARTIES), ("q", "query"), ("ops", "admin")):
             self._write(site, role, guardian=address)
 
     def tell_parties(self, addresses: dict[str, str]) -> None:
-        """Give parties that serve their budgets, and their addresses to the querying site."""
+        """Set budgets of serving parties, and write their addresses into the querying site's folder."""
         for party in addresses:
             self._budget(party)
         query = self.folder("q") / "site.toml"
@@ -113,7 +113,7 @@ class Whole:
 
 
 def build(root: Path) -> Whole:
-    """Its folders; parties have three teachers of scikit-learn's digits each."""
+    """Make its folders; parties have three teachers of scikit-learn's digits each."""
     data = digits()
     task = infer_task(data, "digits")
     whole = Whole(root, CertificateAuthority.create(FEDERATION, SystemClock()))

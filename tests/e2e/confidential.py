@@ -1,4 +1,4 @@
-"""Federations whose teachers have linear heads, asked in all four combinations of the two switches."""
+"""Federations whose teachers have linear heads, queried in all four combinations of the two switches."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ HEADS = SETTINGS.model_copy(update={"model": None, "head": "linear"})
 
 
 def train_heads(folder: Path, split: Split) -> Path:
-    """Every party's teachers, one folder a party."""
+    """Train every party's teachers, one folder per party."""
     federation = Federation(folder / "sites", HEADS, Supervisor(folder / "logs"))
     federation.provision()
     task = federation.place(split)
@@ -41,7 +41,7 @@ def placed(folder: Path, trained: Path, split: Split, processes: Supervisor) -> 
 
 @dataclass(frozen=True)
 class Asked:
-    """A session of its own run folder."""
+    """A session with its own run folder."""
 
     sites: Sites
     run: Path
@@ -49,19 +49,19 @@ class Asked:
 
     @property
     def batches(self) -> tuple[BatchState, ...]:
-        """Every batch that was asked, with what became of it."""
+        """Every batch that was asked for, with its outcome."""
         return load_state(self.run).batches
 
     @property
     def labels(self) -> NDArray[np.int64]:
-        """The released label of every query, -1 where there is none."""
+        """The released label of every query, -1 if there is none."""
         answers = load_state(self.run).answers()
         found = [answers.get(query) for query in range(self.result.queries)]
         return np.array([-1 if one is None else one for one in found], np.int64)
 
 
 def ask(sites: Sites, mechanism: Mechanism, name: str, **options: Any) -> Asked:
-    """Label the pool in a run folder of this name; what is not an option of the plan goes to `label`."""
+    """Label the pool in a run folder of this name; arguments that are no plan options go to `label`."""
     site = sites.folder / QUERY
     others: dict[str, Any] = {"retry": SOON}
     others |= {key: options.pop(key) for key in ("on_progress", "on_step", "retry") if key in options}
@@ -72,7 +72,7 @@ def ask(sites: Sites, mechanism: Mechanism, name: str, **options: Any) -> Asked:
 
 
 def encrypted_logits(sites: Sites) -> NDArray[np.float64]:
-    """Return what the heads of all parties' teachers say of the pool, (teachers, queries, classes)."""
+    """Return the logits of the heads of all parties' teachers on the pool, (teachers, queries, classes)."""
     X = sites.task.prepare(sites.split.pool.X)
     ensembles = [Ensemble.load(sites.folder / site / "teachers") for site in HEADS.sites]
     return np.stack([head.plain(X) for one in ensembles for head in heads_of(one)])

@@ -17,14 +17,14 @@ from tests.e2e.sites import SETTINGS, Sites, place
 
 
 def made(plot: Plot, report: SimulationReport) -> str:
-    """Make a plot that is not drawn."""
+    """Return a plot that is made but not drawn."""
     plot(report)
     return ""
 
 
 @pytest.fixture(autouse=True)
 def plots_are_made_and_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drawing takes seconds: it is for the tests of pages, and for simulations in processes of their own."""
+    """Skip drawing, which takes seconds: tests of pages and simulations in separate processes draw."""
     monkeypatch.setattr(run, "render", partial(render, draw=made))
 
 
@@ -35,7 +35,7 @@ def split() -> Split:
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory, split: Split) -> Path:
-    """Every party's teachers, trained once."""
+    """Train every party's teachers once."""
     folder = tmp_path_factory.mktemp("trained")
     sites = folder / "sites"
     federation = Federation(sites, SETTINGS, Supervisor(folder / "logs"))
@@ -49,7 +49,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, split: Split) -> Path:
 
 @pytest.fixture(scope="session")
 def heads(tmp_path_factory: pytest.TempPathFactory, split: Split) -> Path:
-    """Every party's teachers with linear heads, trained once."""
+    """Train every party's teachers with linear heads once."""
     return train_heads(tmp_path_factory.mktemp("heads"), split)
 
 

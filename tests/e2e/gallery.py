@@ -1,4 +1,4 @@
-"""Run the pages of the gallery, and draw what their readers see, of a run of the page's own commands."""
+"""Run the pages of the gallery, and draw their pictures from a run of the page's own commands."""
 
 import io
 import os
@@ -25,20 +25,20 @@ PAGES = walkthrough.ROOT / "docs" / "gallery"
 EXAMPLES = walkthrough.ROOT / "examples"
 PICTURES = walkthrough.ROOT / "docs" / "img" / "gallery"
 COLUMNS = 110
-"""Characters of a line of the terminals that are drawn."""
+"""Width, in characters, of the terminals that are drawn."""
 
 Picture = Callable[[Path, list[str]], str]
-"""Returns an SVG image of what a page's commands left in a folder."""
+"""Returns an SVG image of the results that a page's commands left in a folder."""
 
 
 def of_report(plot: Plot, folder: Path, _: list[str]) -> str:
-    """Draw a plot of the report of the page's last simulation, as that page of HTML has it."""
+    """Draw a plot from the report of the page's last simulation, as in its HTML report."""
     report = SimulationReport.model_validate_json((folder / "run" / "report.json").read_text())
     return draw(plot, report)
 
 
 def of_terminal(shown: tuple[str, ...], folder: Path, page_commands: list[str], lines: str = "") -> str:
-    """Draw commands that begin so, and what they printed: the lines in which the pattern `lines` is found."""
+    """Draw the commands with this beginning and their output: the lines that match the pattern `lines`."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO())
     for number, command in enumerate(page_commands):
         if command.startswith(shown):
@@ -62,7 +62,7 @@ DRAWN: Mapping[str, Picture] = {
     "secret-labels": partial(of_report, plots.accuracy),
     "several-labels": partial(of_report, plots.label_shares),
 }
-"""Every page with commands of its own, and its picture."""
+"""Every page with its own commands, and its picture."""
 
 THEME = TerminalTheme((41, 41, 41), (230, 230, 230), [(41, 41, 41)] * 8)
 FORMAT = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">
@@ -78,7 +78,7 @@ FORMAT = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height
 <g class="{unique_id}-matrix">{matrix}</g></g>
 </svg>
 """
-"""Rich's own fetches a font from another host."""
+"""Rich's own format loads a font from another host."""
 
 
 TUTORIAL: Picture = partial(
@@ -87,7 +87,7 @@ TUTORIAL: Picture = partial(
 
 
 def keep_picture(page: str, picture: str) -> None:
-    """Write a picture into the folder that OSTRAKA_GALLERY_PICTURES names, if it names one."""
+    """Write a picture into the folder in OSTRAKA_GALLERY_PICTURES, if it is set."""
     folder = os.environ.get("OSTRAKA_GALLERY_PICTURES")
     if folder is not None:
         (walkthrough.ROOT / folder / f"{page}.svg").write_text(picture)
@@ -99,14 +99,14 @@ def page_commands(page: str) -> list[str]:
 
 
 def run_page(page: str, folder: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run a page's commands in a folder, with a database and Helm where readers bring their own."""
+    """Run a page's commands in a folder, with a database and Helm where readers use their own."""
     monkeypatch.setenv("COLUMNS", str(COLUMNS))
     run = partial(walkthrough.run, page_commands(page), folder, monkeypatch=monkeypatch)
     if page == "guardians":
         with running_server() as server:
             run(start=start, exported={"DATABASE_URL": server.new_database()})
     elif page == "own-teacher":
-        # Processes are forked from one that looks for modules where it did when it began.
+        # Forked processes look for modules in the folder where the first process started.
         monkeypatch.setenv("PYTHONPATH", str(EXAMPLES))
         monkeypatch.syspath_prepend(EXAMPLES)
         with forking() as start_with_examples:

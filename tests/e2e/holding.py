@@ -1,6 +1,6 @@
-"""A party that holds a call before one of its replies, so that something can be killed while it is under way.
+"""A party that holds a call before one of its replies, so that a test can kill something meanwhile.
 
-`main` is the entry of processes; what one of them holds is in the variable `HELD` of their environment.
+`main` is the entry point of processes; the environment variable `HELD` says what a process holds.
 """
 
 import json
@@ -24,14 +24,14 @@ LOOK_EVERY_S = 0.02
 
 @dataclass(frozen=True)
 class Held:
-    """Which call is held, the first few times that it is made.
+    """A call that is held, the first few times that it is made.
 
     Attributes:
-        folder: where a process says that it holds the call, and is told to go on.
+        folder: where a process reports that it holds the call, and is told to continue.
         site: the party that holds it.
         call: "Vote", "Garble" or "Train".
-        times: how often.
-        replies: messages of a streamed reply that are sent before.
+        times: how often it is held.
+        replies: number of messages of a streamed reply that are sent first.
     """
 
     folder: str
@@ -42,24 +42,24 @@ class Held:
 
     @classmethod
     def of(cls, environment: dict[str, str]) -> Self:
-        """Read what the environment of a process says."""
+        """Read the call from the environment of a process."""
         return cls(**json.loads(environment[HELD]))
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables that say it to a process."""
+        """Environment variables that pass it to a process."""
         return {HELD: json.dumps(asdict(self))}
 
     def began(self, number: int) -> Path:
-        """Return the file that is there once the call is held, for the first time at 0."""
+        """Return the file that exists once the call is held; the first time is number 0."""
         return Path(self.folder, f"began-{number}")
 
     def go(self, number: int) -> Path:
-        """Return the file by which the call goes on."""
+        """Return the file that lets the call continue."""
         return Path(self.folder, f"go-{number}")
 
     def wait(self, number: int) -> None:
-        """Hold a call until it is to go on."""
+        """Hold a call until it may continue."""
         if number >= self.times:
             return
         self.began(number).touch()
@@ -69,13 +69,13 @@ class Held:
 
 
 def start_holding(start: Start) -> Start:
-    """Return a way to start processes that hold what their environment says."""
+    """Return a way to start processes that hold the calls in their environment."""
     return partial(start, entry=f"{__name__}:main")
 
 
 @contextmanager
 def while_held(held: Held, *works: Callable[[], object]) -> Iterator[None]:
-    """Do one work each time that the call is held within the block, then let it go on; all must be done."""
+    """Do one work each time the call is held in the block, then let it continue; all must be done."""
     over = threading.Event()
     done: list[int] = []
 
@@ -99,7 +99,7 @@ def while_held(held: Held, *works: Callable[[], object]) -> Iterator[None]:
 
 
 def main() -> None:
-    """Run a command of `ostraka`; the one that serves the party holds its call."""
+    """Run a command of `ostraka`; the process that serves the party holds its call."""
     held = Held.of(dict(os.environ))
     if sys.argv[1] == "party" and Path(sys.argv[sys.argv.index("--site") + 1]).name == held.site:
         _hold(held)

@@ -1,4 +1,4 @@
-"""Federations of processes whose parties are reached by a relay alone."""
+"""Federations of processes whose parties are reachable only by a relay."""
 
 import os
 import signal
@@ -24,14 +24,14 @@ from tests.relay.relaying import UNUSED, append
 
 HUB = "hub"
 LONG = Retry(attempts=8)
-"""Outlasts a relay or an agent that is killed and starts on a busy machine; usual ones have a little less."""
+"""Outlasts a killed relay or agent that restarts on a busy machine; the default waits slightly less."""
 
 
 class RelayProcess:
     """A relay of a federation of processes."""
 
     def __init__(self, folder: Path, processes: Supervisor, caller: SiteConfig) -> None:
-        """Take the folder of all sites, and one of them, whose guardian the relay reaches; start it."""
+        """Start it in the folder of all sites; `caller` is a site whose guardian the relay reaches."""
         self.folder = folder / HUB
         self.folder.mkdir()
         identity = Identity(caller.federation, HUB, Role.RELAY)
@@ -56,23 +56,23 @@ class RelayProcess:
         return self._processes.wait_ready(self._child, ready, 60)
 
     def restart(self) -> None:
-        """Kill it, and start it again at its port."""
+        """Kill it, and restart it at its port."""
         os.kill(self._child.process.pid, signal.SIGKILL)
         self._child.process.wait()
         self.start(self.address)
 
 
 def kill_agent(party: Child) -> None:
-    """Kill the process by which a party is attached."""
+    """Kill the process that attaches a party to the relay."""
     children = psutil.Process(party.process.pid).children()
     (agent,) = (child for child in children if agent_process.__name__ in child.cmdline())
     agent.kill()
 
 
 def attach(folder: Path, relay: RelayProcess, table: str = "") -> None:
-    """Have a party go by a relay for whatever it calls, too.
+    """Make a party use a relay for its own calls too.
 
-    `table` is what its table [relay] says of the way; "": straight to the relay.
+    `table` says in its table [relay] how to reach the relay; "": directly.
     """
     site = load_site(folder)
     config = folder / SITE_FILE
@@ -82,7 +82,7 @@ def attach(folder: Path, relay: RelayProcess, table: str = "") -> None:
 
 
 def call_by_relay(folder: Path, relay: RelayProcess) -> None:
-    """Have a site call all parties at the relay, and not at the ports at which they listen.
+    """Make a site call all parties at the relay instead of the ports where they listen.
 
     Its site.toml is written anew, without tables.
     """
@@ -91,9 +91,9 @@ def call_by_relay(folder: Path, relay: RelayProcess) -> None:
 
 
 def serve_by_relay(sites: Sites, tables: Callable[[str], Mapping[str, str]] = lambda _: {}) -> RelayProcess:
-    """Serve a federation whose parties are reached, and reach others, by a relay alone.
+    """Serve a federation whose parties are reached, and reach others, only by a relay.
 
-    `tables` returns the ways of parties to the relay at an address, by site, as `attach` takes them.
+    `tables` returns the `table` of `attach` for each party, by site, given the relay's address.
     """
     sites.children[GUARDIAN] = sites.federation.serve_guardian()
     relay = RelayProcess(sites.folder, sites.processes, load_site(sites.folder / QUERY))
@@ -120,7 +120,7 @@ def run(
 
 
 def require_true_labels(sites: Sites) -> None:
-    """Every answer is the plurality of all parties' votes, wherever one class leads."""
+    """Check that every answer is the plurality of all parties' votes, wherever one class leads."""
     answers = sites.state.answers()
     queries = sorted(answers)
     votes = sites.histogram(SETTINGS.sites, queries)

@@ -26,7 +26,7 @@ from ostraka.protos.ostraka.v1 import admin_pb2
 from ostraka.services.teachers.ensemble import Ensemble
 
 QUIET = 0.1
-"""Noise so small that a label is the true plurality wherever one class leads."""
+"""So little noise that a label is the true plurality wherever one class leads."""
 SETTINGS = Settings(
     parties=3,
     teachers=2,
@@ -70,7 +70,7 @@ class Sites:
         child.wait()
 
     def restart(self, site: str, group: str, address: str) -> None:
-        """Start a killed site again where it was reached before."""
+        """Restart a killed site at its previous address."""
         config = self.folder / site / SITE_FILE
         config.write_text(config.read_text().replace("127.0.0.1:0", address))
         ready = self.folder / site / "ready.json"
@@ -98,7 +98,7 @@ class Sites:
         return label(site, site / "pool.npz", options, self.run, run=how)
 
     def histogram(self, parties: tuple[str, ...], queries: list[int]) -> NDArray[np.int64]:
-        """Return what these parties' teachers vote together, (queries, classes)."""
+        """Return the joint votes of these parties' teachers, (queries, classes)."""
         X = self.task.prepare(self.split.pool.X[queries])
         votes = np.concatenate([Ensemble.load(self.folder / p / "teachers").predict(X) for p in parties])
         return np.stack([np.bincount(vote, minlength=len(self.task.classes)) for vote in votes.T])

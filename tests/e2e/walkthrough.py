@@ -1,4 +1,4 @@
-"""Run the commands of a page's ```sh blocks as a reader would, servers beside the rest."""
+"""Run the commands of a page's ```sh blocks like a reader, with servers in parallel."""
 
 import os
 import re
@@ -21,14 +21,14 @@ from ostraka.deploy.simulation.processes import Child, ChildCommand, Start, Supe
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 PORTS = 10
-"""Ports of a page, from the guardian's 17700 on."""
+"""Number of ports for a page, starting at the guardian's 17700."""
 READY_S = 120
 CTRL_C = "# Ctrl-C: "
 """How a page says that a server is stopped in its terminal."""
 
 
 def commands(text: str) -> list[str]:
-    """Return the commands of all ```sh blocks, in order; one that goes on in the next line is whole."""
+    """Return the commands of all ```sh blocks, in order; continued lines are joined."""
     blocks = re.findall(r"```sh\n(.*?)```", text, re.S)
     return [line for block in blocks for line in re.sub(r" *\\\n *", " ", block).splitlines()]
 
@@ -41,10 +41,11 @@ def run(
     on_provisioned: Callable[[Supervisor], object] = lambda _: None,
     exported: Mapping[str, str] | None = None,
 ) -> None:
-    """Run commands in `folder`, which gets examples and charts of the repository; the first failure ends it.
+    """Run commands in `folder`, with the repository's examples and charts; stop at the first failure.
 
-    Ports are free ones. `on_provisioned` is called once sites have folders, with what starts processes.
-    `exported` has other values for variables that a page exports. What commands print is in `logs`.
+    Ports are replaced by free ones. `on_provisioned` is called once sites have folders, with the supervisor
+    that starts processes. `exported` overrides values of variables that a page exports. The output of
+    commands is in `logs`.
     """
     for name in ("examples", "deploy"):
         (folder / name).symlink_to(ROOT / name)
@@ -78,7 +79,7 @@ def run(
 
 
 def _at_ports(text: str, base: int) -> str:
-    """Return a command, or a file, with free ports in the place of 17700 and those that follow."""
+    """Return a command, or a file, with free ports in place of 17700 and the following ports."""
     return re.sub(r"\b177(\d\d)\b", lambda port: str(base + int(port[1])), text)
 
 
@@ -91,7 +92,7 @@ def serve(processes: Supervisor, number: int, words: list[str], folder: Path) ->
 
 
 def run_ostraka(processes: Supervisor, number: int, words: list[str]) -> None:
-    """Wait for the end of a command that is no server's."""
+    """Run a command that is no server to completion."""
     child = processes.start(ChildCommand(f"command-{number}", words))
     child.process.wait()
     stops = "label" in words and child.process.returncode == ExitStatus.STOPPED
@@ -99,7 +100,7 @@ def run_ostraka(processes: Supervisor, number: int, words: list[str]) -> None:
 
 
 def _simulate(words: list[str], start: Start, monkeypatch: pytest.MonkeyPatch, log: Path) -> None:
-    """Simulate in this process, with the processes that `start` starts: what all need is imported once."""
+    """Simulate in this process, with processes started by `start`, so that modules are imported only once."""
     monkeypatch.setattr("ostraka.deploy.simulation.cli.forking", lambda: nullcontext(start))
     ended = CliRunner().invoke(app, words)
     assert ended.exit_code == 0, f"{shlex.join(words)}\n{ended.output}{ended.exception}"
@@ -107,7 +108,7 @@ def _simulate(words: list[str], start: Start, monkeypatch: pytest.MonkeyPatch, l
 
 
 def _run_script(words: list[str], base: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run a script in this process, which has imported what scripts need; a federation file at free ports."""
+    """Run a script in this process, which has imported its modules; federation files get free ports."""
     files = [_with_ports(word, base) if word.endswith(".toml") else word for word in words]
     monkeypatch.setattr(sys, "argv", files)
     runpy.run_path(files[0], run_name="__main__")

@@ -1,4 +1,4 @@
-"""A language server as an editor starts it, asked where names are defined."""
+"""A language server, started as by an editor, that returns where names are defined."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LanguageServer:
         self.notify("textDocument/didOpen", {"textDocument": document})
 
     def definition(self, file: Path, line: int, character: int) -> list[tuple[Path, int]]:
-        """Return the files and lines that define what stands in a line at a character, all from 0."""
+        """Return the files and lines that define the name at a line and a character, all counted from 0."""
         position = {"line": line, "character": character}
         found = self.call(
             "textDocument/definition", {"textDocument": {"uri": file.as_uri()}, "position": position}
@@ -36,7 +36,7 @@ class LanguageServer:
         return [(_path(one["uri"]), one["range"]["start"]["line"]) for one in found or []]
 
     def call(self, method: str, parameters: object) -> Any:
-        """Return the result of a request; what the server asks meanwhile is answered with nothing."""
+        """Return the result of a request; requests from the server meanwhile are answered with nothing."""
         number = next(self._numbers)
         self._send({"id": number, "method": method, "params": parameters})
         while True:
@@ -48,7 +48,7 @@ class LanguageServer:
                 self._send({"id": message["id"], "result": [None] * len(items) or None})
 
     def notify(self, method: str, parameters: object) -> None:
-        """Tell the server something."""
+        """Send the server a notification."""
         self._send({"method": method, "params": parameters})
 
     def _send(self, message: dict[str, Any]) -> None:

@@ -1,4 +1,5 @@
-"""Notebooks as they are committed: executed, without what differs by machine. `python -m` makes them so."""
+"""Notebooks as committed: executed, without what differs by machine. `python -m` brings them into this
+form."""
 
 import hashlib
 import re
@@ -12,7 +13,7 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 LOG_LINE = re.compile(r'\{"event": |[IWE]\d{4} ')
-"""How a line of a server's log begins, and one of gRPC's: with a time in it."""
+"""Beginnings of log lines of a server and of gRPC, which contain times."""
 
 
 def notebooks() -> list[Path]:
@@ -21,8 +22,8 @@ def notebooks() -> list[Path]:
 
 
 def read(path: Path) -> Any:
-    """Return a valid notebook, or raise what makes it none."""
-    # Imported late: its grammars take seconds, which every collection of tests would pay.
+    """Return a notebook; raise an error if it is invalid."""
+    # Imported late: its grammars take seconds to load, which would slow every collection of tests.
     import nbformat
 
     notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
@@ -31,7 +32,7 @@ def read(path: Path) -> Any:
 
 
 def execute(path: Path) -> Any:
-    """Return a notebook after its code ran, in a kernel of this Python; raises what a cell raises."""
+    """Return a notebook after running its code in a kernel of this Python; raises what a cell raises."""
     from nbclient import NotebookClient
 
     notebook = read(path)
@@ -46,7 +47,8 @@ def execute(path: Path) -> Any:
 
 
 def normalise(notebook: Any) -> None:
-    """Take out what differs by machine and by time, and keep which code the outputs are of."""
+    """Remove what differs by machine and by time, and store a digest of the code that the outputs belong
+    to."""
     notebook.metadata = METADATA | {"ostraka": {"executed": code_digest(notebook)}}
     for number, cell in enumerate(notebook.cells):
         cell.id, cell.metadata = f"cell-{number}", {}
@@ -58,7 +60,7 @@ def normalise(notebook: Any) -> None:
 
 
 def is_log(output: Any) -> bool:
-    """Whether a cell's output is lines of logs alone."""
+    """Whether a cell's output consists only of log lines."""
     return bool(output.get("name") == "stderr" and all(map(LOG_LINE.match, output["text"].splitlines())))
 
 
@@ -73,7 +75,7 @@ def code_digest(notebook: Any) -> str:
 
 
 def main(names: list[str]) -> None:
-    """Execute the notebooks of these names, else all, and write them back."""
+    """Execute the notebooks with these names, or all, and write them back."""
     import nbformat
 
     for path in notebooks():

@@ -1,7 +1,7 @@
-"""A job of NVFlare in which two answering parties serve, while a querying party labels: run as a program."""
+"""A job of NVFlare in which two answering parties serve while a querying party labels: run as a program."""
 
 # pyright: reportMissingImports=false
-# NVFlare is installed apart: its versions of gRPC and protobuf are others.
+# NVFlare is installed separately: it needs other versions of gRPC and protobuf.
 
 import sys
 import threading
@@ -15,7 +15,7 @@ from ostraka.mechanisms import GnMax
 from tests.waiting import until
 
 SECONDS = 30.0
-"""For which parties serve."""
+"""How long parties serve."""
 QUERIES = 12
 
 
@@ -31,7 +31,7 @@ def main(folder: Path, example: Path) -> None:
 
 
 def provisioned(folder: Path) -> ostraka.FederationFolders:
-    """Return two parties with teachers, and a querying party, who know the task."""
+    """Return two parties with teachers, and a querying party, all with the task."""
     fed, data = ostraka.provision_local("attica", ["athens", "sparta"], "q", folder), digits()
     for site in [*fed.parties.values(), fed.query]:
         write_task(infer_task(data, "digits"), site / "task.toml")
@@ -42,7 +42,7 @@ def provisioned(folder: Path) -> ostraka.FederationFolders:
 
 
 def job(fed: ostraka.FederationFolders) -> FedJob:
-    """Return the job: every client has its own party serve."""
+    """Return the job: every client serves its own party."""
     from answering_party import AnsweringParty
     from serving import TASK, Serving
 
@@ -66,7 +66,7 @@ def ask(fed: ostraka.FederationFolders, folder: Path) -> None:
 
 
 def serves(site: Path) -> bool:
-    """Whether the guardian has a party as active."""
+    """Whether the guardian has the party as active."""
     return ostraka.Party(site).status().state == "active"
 
 

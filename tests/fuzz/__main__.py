@@ -32,20 +32,20 @@ from tests.fuzz.methods import methods_of
 from tests.fuzz.watching import Watch, problems_of_ledger
 
 LIARS = ("guardian", "b", "d")
-"""Whose keys those servers have that lie to clients."""
+"""Members whose keys the lying servers have."""
 TELL_EVERY_S = 300.0
-"""How often a line says how far it is, where nobody sees the bars."""
+"""How often a line reports progress if nobody sees the progress bars."""
 Side = Literal["servers", "clients"]
 SIDES: tuple[Side, ...] = ("servers", "clients")
 
 
 @dataclass(frozen=True)
 class Share:
-    """What one side is sent.
+    """The inputs for one side.
 
     Attributes:
-        inputs: at most so many; `seconds` likewise.
-        numbers: these inputs alone, where there are any.
+        inputs: maximum number of inputs; `seconds` likewise.
+        numbers: only these inputs, if there are any.
     """
 
     inputs: int
@@ -53,7 +53,7 @@ class Share:
     numbers: range | None
 
     def send(self, campaign: Numbered) -> None:
-        """Send it."""
+        """Send them."""
         if self.numbers is None:
             campaign.run(self.inputs, self.seconds)
         else:
@@ -61,13 +61,13 @@ class Share:
                 campaign.one(number)
 
     def part_done(self, inputs: int, took_s: float) -> float:
-        """Return which part of it is done."""
+        """Return which fraction of it is done."""
         most = self.inputs if self.numbers is None else len(self.numbers)
         return max(inputs / most, took_s / self.seconds)
 
 
 def prepared(made: Federation, tap: Tap, seed: int, callers: Callers) -> Campaign:
-    """Return a campaign against a federation that serves, once every honest session was seen."""
+    """Return a campaign against a serving federation, once every honest session was recorded."""
     methods = [
         method for server in made.servers for method in methods_of(server, callers.channel("query", server))
     ]
@@ -80,14 +80,14 @@ def prepared(made: Federation, tap: Tap, seed: int, callers: Callers) -> Campaig
 
 
 def deceived_of(made: Federation) -> Deceived:
-    """Return whose clients are lied to."""
+    """Return the members whose clients are lied to."""
     members = {name: one for name, one in made.members.items() if one and name != "foreign"}
     sites = {name: made.site(name) for name in ("admin", "query", "guardian")}
     return Deceived(members, *LIARS, sites)
 
 
 def send(side: Side, campaign: Numbered, watch: Watch, share: Share, bars: Progress) -> None:
-    """Send inputs, look at processes and logs meanwhile, and tell what came of them."""
+    """Send inputs, check processes and logs meanwhile, and report the results."""
     began, task = time.monotonic(), bars.add_task(side, total=1.0)
     told = began
 
@@ -110,7 +110,7 @@ def send(side: Side, campaign: Numbered, watch: Watch, share: Share, bars: Progr
 
 
 def look_afterwards(made: Federation, campaign: Campaign) -> None:
-    """Take every honest session once more, and read the ledger."""
+    """Run every honest session once more, and read the ledger."""
     for name, session in made.sessions.items():
         try:
             session()
@@ -129,7 +129,7 @@ def tell(side: Side, campaign: Numbered) -> None:
 
 @contextmanager
 def logged(root: Path) -> Iterator[Path]:
-    """Within the block what this process logs goes to the file that is yielded."""
+    """Within the block, write this process's log to the file that is yielded."""
     (root / "logs").mkdir()
     with (root / "logs" / "fuzz.log").open("a", buffering=1) as log, redirect_stderr(log):
         configure_logging()

@@ -1,4 +1,4 @@
-"""What an honest administrator and an honest party do beside sessions, all of it about a spare party."""
+"""Actions of an honest administrator and an honest party outside sessions, all about a spare party."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def set_budget(admin: Path, party: str, group: str, epsilon: float) -> None:
 
 
 def administer(sites: Path) -> None:
-    """Let the spare party register and its administrator go through every call; most may be refused."""
+    """Register the spare party, and make every call of its administrator; most may be refused."""
     _tolerating(partial(_as_party, sites / SPARE))
     for name, request in _requests(sites):
         _tolerating(partial(admin_call, sites / "admin", partial(_answered, name, request)))

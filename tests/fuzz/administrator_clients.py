@@ -1,4 +1,4 @@
-"""What people call at a terminal: an administrator's commands, the status of a site, and its check."""
+"""Clients that people run at a terminal: administrators' commands, a site's status, and its check."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ADMIN, ABOUT = "/ostraka.v1.Admin/", "/ostraka.v1.Site/About"
 UNIT = ("--party", "spare", "--group", "some")
 WHY = ("--reason", "a try")
 RARELY = 0.02
-"""How often such a client is lied to beside others: it connects anew, and a command takes 20 ms."""
+"""How often such a client is chosen compared with others: it connects anew, and a command takes 20 ms."""
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "ListParties": ("party", "list"),
     "SetParty": ("party", "suspend", "spare", *WHY),
@@ -58,7 +58,7 @@ class AdministratorClients:
     """Command lines of an administrator."""
 
     def __init__(self, recorder: Recorder, site: Path, guardian: str, key: Path, folder: Path) -> None:
-        """Take what was recorded, an administrator's site, the guardian's address and key, and room."""
+        """Take the recordings, an administrator's site, the guardian's address and key, and a work folder."""
         self._recorder = recorder
         self.site = _moved(site, folder / "admin", guardian=guardian)
         names = ("agreement", "policy", "revocations", "out")
@@ -83,11 +83,11 @@ class AdministratorClients:
             )
 
     def answers(self) -> dict[str, tuple[bytes, ...]]:
-        """Return what an honest guardian answers every call of the service."""
+        """Return an honest guardian's answer to every call of the service."""
         return {path: self._replies(path) for path in map(ADMIN.__add__, COMMANDS)}
 
     def _replies(self, path: str) -> tuple[bytes, ...]:
-        """Return what the guardian answered, or would where it has nothing to tell."""
+        """Return the guardian's recorded replies; without any, empty ones."""
         exchanges = self._recorder.exchanges[path]
         if exchanges:
             return exchanges[-1].replies
@@ -114,12 +114,13 @@ class AdministratorClients:
 
 
 class SiteClients:
-    """What `query status` and `site check` ask of a guardian and of a party."""
+    """The calls of `query status` and `site check` to a guardian and a party."""
 
     def __init__(
         self, recorder: Recorder, site: Path, guardian: str, party: tuple[str, str], folder: Path
     ) -> None:
-        """Take what was recorded, a querying site's folder, its guardian's address, and a party's by name."""
+        """Take the recordings, a querying site's folder, its guardian's address, a party's name and
+        address."""
         self._recorder = recorder
         self._folder = _moved(site, folder / "status", guardian=guardian, parties=dict([party]))
         loaded = load_site(self._folder)
@@ -159,7 +160,7 @@ def _moved(site: Path, to: Path, **addresses: Any) -> Path:
 
 
 def _content(request: Any) -> bytes:
-    """Return what an administrator has in a file, of what the guardian is sent of it."""
+    """Return an administrator's file content for a request to the guardian."""
     content: bytes
     match request:
         case admin_pb2.GrantBudgetRequest():

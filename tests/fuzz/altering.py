@@ -1,4 +1,4 @@
-"""From a call that somebody really made to one that nobody should make."""
+"""Turns real calls into invalid ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Call:
     """A call as it is sent.
 
     Attributes:
-        method: what is called.
+        method: the called method.
         sender: the member whose certificate it comes with.
         messages: serialized, in the order in which they are sent.
         kind: what was done to it.
@@ -33,7 +33,7 @@ class Call:
 
 
 def random_bytes(method: Method, sender: str, draws: random.Random) -> Call:
-    """Return a call of bytes without any meaning."""
+    """Return a call of random bytes."""
     many = draws.choice((0, 1, 1, 2, 3)) if method.streams else 1
     sizes = (0, 1, 2, 5, 20, 200, 3_000)
     return Call(
@@ -42,14 +42,14 @@ def random_bytes(method: Method, sender: str, draws: random.Random) -> Call:
 
 
 def nonsense(method: Method, sender: str, draws: random.Random, forger: Forger) -> Call:
-    """Return a call of well-formed messages whose fields hold nonsense, really signed."""
+    """Return a call of well-formed messages whose fields hold nonsense, with real signatures."""
     many = draws.choice((0, 1, 2, 3)) if method.streams else 1
     messages = tuple(forger.nonsense(method.request, draws) for _ in range(many))
     return Call(method, sender, messages, "nonsense values")
 
 
 def altered(call: Call, draws: random.Random, forger: Forger) -> Call:
-    """One of the ways in which a real call may be altered."""
+    """Alter a real call in one of several ways."""
     if draws.random() < 0.4:
         messages = tuple(forger.edited(call.method.request, call.messages, draws))
         return replace(call, messages=messages, kind="fields edited, signed again")
@@ -61,7 +61,7 @@ def altered(call: Call, draws: random.Random, forger: Forger) -> Call:
 
 
 def mutated(messages: tuple[bytes, ...], draws: random.Random) -> tuple[bytes, ...]:
-    """Return messages with bits flipped, bytes cut out, doubled or put in, in one of them."""
+    """Return messages, one of them with bits flipped, or bytes removed, duplicated or inserted."""
     if not messages:
         return (draws.randbytes(20),)
     place = draws.randrange(len(messages))

@@ -1,4 +1,4 @@
-"""Sends calls as any member, or as nobody, and says what came of them."""
+"""Sends calls as any member, or without a certificate, and checks the results."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tests.fuzz.altering import Call
 
 DEADLINE_S = 30.0
 LARGEST = 4 << 20
-"""Bytes of a message beyond which gRPC refuses it by itself."""
+"""Maximum message size in bytes: gRPC itself refuses larger ones."""
 NEVER_HONEST = frozenset({ErrorCode.INTERNAL, ErrorCode.SERVER_TIMEOUT, ErrorCode.SERVER_UNREACHABLE})
-"""What no honest member is refused with, whatever was sent beside it."""
+"""Refusals that no honest member may get, whatever is sent at the same time."""
 FEW_REPLIES = 1
-"""Replies that are read of a stream that is not Ostraka's: one of them never ends."""
+"""Number of replies read of a stream that is not Ostraka's: one of them never ends."""
 
 
 @dataclass(frozen=True)
 class Server:
-    """A server under test: where it is, and who it must be."""
+    """A server under test: its address, and its expected identity."""
 
     address: str
     identity: Identity
@@ -33,7 +33,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a call ended: its status, the stable code of a refusal ("" for none), and what was said."""
+    """How a call ended: its status, the stable code of a refusal ("" for none), and the message."""
 
     status: grpc.StatusCode
     reason: str = ""
@@ -46,7 +46,8 @@ class Callers:
     def __init__(
         self, servers: Mapping[str, Server], members: Mapping[str, Credentials | None], ca_pem: bytes
     ) -> None:
-        """Take the servers and the members by name; None has no certificate. Leaving it ends the channels."""
+        """Take servers and members by name; None has no certificate. Leaving the context closes the
+        channels."""
         self.members = members
         self._channels = {
             (name, server): _channel(credentials, ca_pem, servers[server])
@@ -83,9 +84,9 @@ class Callers:
         )
 
     def send(self, call: Call) -> Outcome:
-        """Make a call, and wait for how it ends.
+        """Make a call, and wait for its result.
 
-        A stream of one message is the same on the wire as no stream, and takes less to send.
+        A stream of one message looks the same on the wire as a unary call, and is simpler to send.
         """
         method = call.method
         channel: Any = self._channels[call.sender, method.server]
@@ -119,7 +120,7 @@ class Callers:
 
 
 def outcome_of(error: Any) -> Outcome:
-    """How a call that failed ended."""
+    """Return how a failed call ended."""
     refusal = from_call(error)
     return Outcome(error.code(), "" if refusal is None else str(refusal.code), error.details() or "")
 
@@ -132,7 +133,7 @@ _NEVER = frozenset(
         grpc.StatusCode.CANCELLED,
     }
 )
-"""Statuses that no call of a member ends with, unless it cancelled it."""
+"""Statuses that no call of a member ends with unless the member cancelled it."""
 
 
 def _stable(outcome: Outcome) -> bool:
@@ -140,7 +141,7 @@ def _stable(outcome: Outcome) -> bool:
 
 
 def _channel(credentials: Credentials | None, ca_pem: bytes, server: Server) -> grpc.Channel:
-    """Open a channel whose calls only TLS touches; the server is known to be the federation's."""
+    """Open a channel that adds nothing but TLS; the server must be the federation's."""
     own = () if credentials is None else (credentials.tls_key_pem, credentials.tls_cert_pem)
     options = [
         ("grpc.ssl_target_name_override", server.identity.server_name),
@@ -158,7 +159,7 @@ def _read(replies: Any, call: Call) -> None:
 
 
 def _cancel(channel: Any, call: Call) -> None:
-    """Send what there is, and cancel instead of ending the stream."""
+    """Send the messages, and cancel instead of ending the stream."""
     sent, over = threading.Event(), threading.Event()
 
     def requests() -> Iterator[bytes]:

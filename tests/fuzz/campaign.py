@@ -1,4 +1,4 @@
-"""Inputs by number: each follows from the seed and its number alone, and can be repeated by itself."""
+"""Inputs by number: each follows only from the seed and its number, and can be repeated on its own."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from tests.fuzz.meddling import Meddler, Tap
 from tests.fuzz.methods import Method
 
 THREADS = 3
-"""That send inputs one by one; one more meddles with sessions."""
+"""Threads that send single inputs; one more tampers with sessions."""
 RIGHT_SENDER_SHARE = 0.75
 SENDERS = {Role.ADMIN: "admin", Role.QUERY: "query", Role.PARTY: "spare", Role.GUARDIAN: "guardian"}
 
 
 @dataclass
 class Tally:
-    """What was sent and what came of it; many threads add to it."""
+    """Counts of inputs and results; many threads add to it."""
 
     calls: Counter[str] = field(default_factory=Counter)
     statuses: Counter[str] = field(default_factory=Counter)
@@ -43,7 +43,7 @@ class Tally:
 
     @property
     def inputs(self) -> int:
-        """How many calls were made."""
+        """The number of calls made."""
         return self.calls.total()
 
     def sent(self, kind: str, status: str) -> None:
@@ -63,7 +63,8 @@ class Tally:
             self.clients[client] += 1
 
     def found(self, numbers: str, what: str) -> None:
-        """Tell of something that is wrong, once, with what repeats it; numbers within it do not matter."""
+        """Report a problem once, with the inputs that repeat it; numbers in its text do not distinguish
+        it."""
         kind = re.sub(r"\d+", "#", what)
         with self._lock:
             self.findings[kind] += 1
@@ -72,20 +73,20 @@ class Tally:
 
 
 class Numbered(Protocol):
-    """Sends inputs by number, of which `latest` is under way."""
+    """Sends inputs by number; `latest` is the current one."""
 
     tally: Tally
     latest: int
 
     def run(self, inputs: int, seconds: float) -> None:
-        """Send so many inputs, or for so long."""
+        """Send this many inputs, or for this many seconds."""
 
     def one(self, number: int) -> None:
-        """Send the input of this number."""
+        """Send the input with this number."""
 
 
 class Campaign:
-    """Sends inputs: even numbers are single calls, odd ones meddle with a session under way."""
+    """Sends inputs: even numbers are single calls, odd numbers tamper with a running session."""
 
     def __init__(
         self,
@@ -97,9 +98,9 @@ class Campaign:
         sessions: Mapping[str, Callable[[], None]],
         repairs: Mapping[str, Callable[[], None]],
     ) -> None:
-        """Take what to call as whom, what honest members send, and the sessions that they have.
+        """Take the methods to call and the callers, the calls of honest members, and their sessions.
 
-        `repairs` has what to do after calls of a path that succeeded, so that the next ones can.
+        `repairs` has, by path, what to do after a successful call so that the following calls can succeed.
         """
         self.tally = Tally()
         self.latest = 0
@@ -112,7 +113,7 @@ class Campaign:
         self._repairs = repairs
 
     def run(self, inputs: int, seconds: float) -> None:
-        """Send so many inputs, or for so long."""
+        """Send this many inputs, or for this many seconds."""
         until = time.monotonic() + seconds
 
         def go_on() -> bool:
@@ -133,7 +134,7 @@ class Campaign:
                 future.result()
 
     def one(self, number: int) -> None:
-        """Send the input of this number."""
+        """Send the input with this number."""
         self.latest = number
         draws = random.Random(f"{self._seed}:{number}")  # noqa: S311
         if number % 2:
@@ -142,10 +143,10 @@ class Campaign:
             self.send(number, self._single(draws))
 
     def send(self, number: int, call: Call) -> None:
-        """Make a call, and look at what came of it.
+        """Make a call, and check its result.
 
-        One that takes too long is made again: on a busy machine any call may, but hardly twice. So is one
-        that was cancelled: a later call of the same kind, by the same member, ends the one before it.
+        A call that takes too long is repeated: on a busy machine any call may be slow, but hardly twice. So
+        is a cancelled call: a later call of the same kind, by the same member, ends the one before it.
         """
         outcome = self._callers.send(call)
         if outcome.status is grpc.StatusCode.DEADLINE_EXCEEDED or (

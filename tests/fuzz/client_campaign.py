@@ -1,4 +1,4 @@
-"""Lies by number to real clients: each follows from the seed and its number alone, and can be told again."""
+"""Lies to real clients by number: each follows only from the seed and its number, and can be repeated."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tests.fuzz.liar import Liar
 from tests.fuzz.lying import Lie, lie
 
 SLACK_S = 15.0
-"""For how much longer than all its attempts a call may take, on a busy machine."""
+"""How much longer than all its attempts a call may take on a busy machine."""
 LONGEST_S = 2 * ATTEMPTS * DEADLINE_S + SLACK_S
 
 
 class ClientCampaign:
-    """Has one client after the other make its call, of a server that lies."""
+    """Lets one client after the other make its call to a server that lies."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class ClientCampaign:
         forger: Forger,
         waits: Waits,
     ) -> None:
-        """Take the clients, who lies to them by server, with whose keys, and what they wait on."""
+        """Take the clients, the liars by server, the forger with their keys, and the waits to replace."""
         self.tally = Tally()
         self.latest = 0
         self._seed = seed
@@ -50,10 +50,10 @@ class ClientCampaign:
         self._genuine: dict[int, Any] = {}
 
     def rehearse(self) -> None:
-        """Have every client served honestly once.
+        """Serve every client honestly once.
 
         Raises:
-            OstrakaError: what a client refuses an honest answer with.
+            OstrakaError: a client refused an honest answer.
         """
         for place, client in enumerate(self._clients):
             self._answer(client, Lie(client.honest))
@@ -61,7 +61,7 @@ class ClientCampaign:
             self._genuine[place] = client.call()
 
     def run(self, inputs: int, seconds: float) -> None:
-        """Tell so many lies, or for so long."""
+        """Tell this many lies, or for this many seconds."""
         until = time.monotonic() + seconds
         number = 0
         while self.tally.inputs < inputs and time.monotonic() < until:
@@ -69,10 +69,10 @@ class ClientCampaign:
             number += 1
 
     def one(self, number: int) -> None:
-        """Tell the lie of this number, and look at what came of it."""
+        """Tell the lie with this number, and check its result."""
         self.latest = number
         draws = random.Random(f"{self._seed}:{number}")  # noqa: S311
-        # By name first: how many calls of one were recorded differs from run to run.
+        # By name first: the number of recorded calls per name differs from run to run.
         (name,) = draws.choices(tuple(self._weights), tuple(self._weights.values()))
         place = draws.choice(self._places[name])
         client = self._clients[place]
@@ -83,13 +83,14 @@ class ClientCampaign:
         return self._places[name][0]
 
     def honest(self, place: int) -> tuple[bytes, ...]:
-        """Return what the client of this place is answered honestly."""
+        """Return the honest answer to the client at this place."""
         return self._clients[place].honest
 
     def tell(self, number: int, place: int, told: Lie) -> None:
-        """Have a server lie to the client of this place, and look at what came of it.
+        """Let a server lie to the client at this place, and check the result.
 
-        One that takes too long is lied to again: on a busy machine any call may, but hardly twice.
+        A client that takes too long is lied to again: on a busy machine any call may be slow, but hardly
+        twice.
         """
         client = self._clients[place]
         problem, outcome, took_s = self._try(place, told)
@@ -132,7 +133,7 @@ class ClientCampaign:
         return None if wrong is None else f"was accepted: {wrong}"
 
     def _answer(self, client: Client, told: Lie) -> None:
-        """Have one server lie, and all others answer honestly."""
+        """Let one server lie, and all others answer honestly."""
         honest = {path: Lie(replies) for path, replies in client.beside.items()}
         for server, liar in self._liars.items():
             own = told if server == client.server else Lie(client.honest)
@@ -140,7 +141,7 @@ class ClientCampaign:
 
 
 def _problem_of(error: OstrakaError) -> str | None:
-    """Return what is wrong with a refusal: one that nobody foresaw, unless the call itself ended with it."""
+    """Return what is wrong with a refusal: an unforeseen one, unless the call itself ended with it."""
     if error.code is not ErrorCode.INTERNAL or isinstance(error.__cause__, grpc.RpcError):
         return None
     return f"internal: {error.message}"

@@ -1,4 +1,4 @@
-"""The calls of a querying site and of a lead, as their real clients make them, to servers that may lie."""
+"""The calls of a querying site and of a lead, made by their real clients to servers that may lie."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ from tests.fuzz.recording import Exchange, Recorder
 T = TypeVar("T")
 
 DEADLINE_S = 0.5
-"""Of every call: a server that is late is late sooner."""
+"""Deadline of every call, short so that late servers cost little time."""
 HEED_S = 0.02
-"""For how long a stream whose refusal may be lost is held back."""
+"""How long a stream is held back while its refusal may be lost."""
 ATTEMPTS = 2
 MOST_WAITS = 8
-"""So often a guardian may ask for patience; then the client is called patient, and is ended."""
+"""How often a guardian may ask a client to wait; after that the client is ended as too patient."""
 GUARDIAN, PARTY, TRAINING = (f"/ostraka.v1.{name}/" for name in ("Guardian", "Party", "Training"))
 DEADLINES = {
     checked: ("CALL_S",),
@@ -71,23 +71,23 @@ DEADLINES = {
 
 
 SHARES = ("SubmitBallots", "SubmitProof", "VerifyBallots", "Release")
-"""Calls that send a share as a stream; with WHOLE after it each is the name of one that sends it at once."""
+"""Calls that send a share as a stream; with WHOLE appended, each names the call that sends it at once."""
 WHOLE = "Whole"
 
 
 class Forgetful:
-    """Servers that take streams alone: none is remembered, so that one lie does not spare others."""
+    """Servers that only take streams: it remembers none, so that one lie does not spare others."""
 
     def __contains__(self, _: object) -> bool:
         return False
 
     def add(self, _: object) -> None:
-        """Forget it."""
+        """Do not remember the server."""
 
 
 @contextmanager
 def streaming_shares() -> Iterator[None]:
-    """Within the block this process sends every share as a stream."""
+    """Make this process send every share as a stream within the block."""
     with mock.patch.object(shares, "MAX_WHOLE_BYTES", -1):
         yield
 
@@ -112,16 +112,16 @@ class Client:
     """One call of a real client.
 
     Attributes:
-        name: what it is called in a report.
-        method: what is called, of which server.
+        name: its name in a report.
+        method: the called method and its server.
         server: "guardian", "party" or "learner", a party whose teachers learn.
-        honest: what an honest server answers.
-        call: makes the call, and returns what the client makes of the answer.
-        wrong: what is wrong with what it made of these replies, if so.
-        bound: whether nobody but who signed the answer can change what is made of it.
-        beside: what an honest server answers to the other calls that it makes.
-        weight: how often it is lied to.
-        lists: whether it reads lists that grow for years, however long they are.
+        honest: an honest server's answer.
+        call: makes the call, and returns the client's result.
+        wrong: returns what is wrong with the result for these replies, if anything.
+        bound: whether only the signer of the answer can change the result.
+        beside: an honest server's answers to the other calls that the client makes.
+        weight: how often it is lied to, relative to others.
+        lists: whether it reads lists that grow for years, whatever their length.
     """
 
     name: str
@@ -138,7 +138,7 @@ class Client:
 
 @contextmanager
 def impatient() -> Iterator[None]:
-    """Within the block every deadline of a client is short."""
+    """Make every deadline of a client short within the block."""
     with ExitStack() as stack:
         for module, names in DEADLINES.items():
             for name in names:
@@ -150,29 +150,29 @@ def impatient() -> Iterator[None]:
 
 @dataclass
 class Waits:
-    """How long a client was told to wait, in seconds, in one call; nobody waits here."""
+    """Seconds that a client was told to wait in one call; it does not really wait."""
 
     told: list[float] = field(default_factory=list)
 
     def sleep(self, seconds: float) -> None:
-        """Take note, and end a client that waits again and again."""
+        """Record a wait, and end a client that waits too often."""
         self.told.append(seconds)
         if len(self.told) > MOST_WAITS:
             raise PatienceError
 
     async def pause(self, seconds: float) -> None:
-        """As `sleep`."""
+        """Do the same as `sleep`."""
         self.sleep(seconds)
 
     @property
     def retry(self) -> Retry:
-        """A client's retries, which wait here."""
+        """Return a client's retries, which use these waits."""
         return Retry(ATTEMPTS, 0.0, self.sleep, self.pause, random.Random(1))  # noqa: S311
 
 
 @dataclass(frozen=True)
 class Session:
-    """A session that an honest guardian opened: whose it is, its plan, and its grant as it was sent."""
+    """A session that an honest guardian opened: its owner, its plan, and its grant as sent."""
 
     sender: str
     plan_bytes: bytes
@@ -190,15 +190,15 @@ class Session:
 
     @cached_property
     def entries(self) -> SignedEntries:
-        """What each party is shown of it."""
+        """The part of the grant that each party is shown."""
         return SignedEntries(self.signed, [one.site for one in self.grant.participants])
 
 
 class Sessions:
-    """Sessions and tickets of what was recorded."""
+    """Sessions and tickets in the recordings."""
 
     def __init__(self, recorder: Recorder) -> None:
-        """Read what guardians answered."""
+        """Read the guardians' answers."""
         self.by_id: dict[str, Session] = {}
         self.tickets: dict[tuple[str, int], common_pb2.SignedList] = {}
         for one in recorder.exchanges[f"{GUARDIAN}OpenSession"]:
@@ -217,7 +217,7 @@ class Sessions:
 
 
 class QuerierClients:
-    """Who asks a guardian and parties: a querying site, and the lead of a training."""
+    """Clients of guardians and parties: a querying site, and the lead of a training."""
 
     def __init__(
         self,
@@ -228,7 +228,7 @@ class QuerierClients:
         learner: tuple[str, Identity],
         waits: Waits,
     ) -> None:
-        """Take what was recorded, who has which keys, and where servers are."""
+        """Take the recordings, the members with their keys, and the servers' addresses."""
         self._recorder = recorder
         self._members = members
         self._guardian, self._party, self._learner = guardian, party, learner
@@ -239,7 +239,7 @@ class QuerierClients:
         self._stepping = cache(self._begun)
 
     def clients(self) -> Iterator[Client]:
-        """Yield a client for every call that was recorded, and for those to parties that follow from it."""
+        """Yield a client for every recorded call, and for the calls to parties that follow from it."""
         for path, exchanges in sorted(self._recorder.exchanges.items()):
             make = self._table.get(path.removeprefix(GUARDIAN)) if path.startswith(GUARDIAN) else None
             for exchange in exchanges:
@@ -361,7 +361,7 @@ class QuerierClients:
         )
 
     def _settling(self) -> Iterator[Client]:
-        """Yield what is asked of every released batch after an interruption: the same answers again."""
+        """Yield the calls after an interruption for every released batch: they must get the same answers."""
         released = (self._recorder.exchanges[f"{GUARDIAN}{name}"] for name in ("Release", f"Release{WHOLE}"))
         for exchange in itertools.chain(*released):
             header = self._request(exchange).header
@@ -420,7 +420,7 @@ class QuerierClients:
         return self._client(exchange, lambda peer: peer.open_check(step, data))
 
     def _begun(self, sender: str) -> PartyPeer:
-        """Return a client whose channel is open; nobody answers what opened it."""
+        """Return a client whose channel is open; the call that opened it has no answer."""
         address, identity = self._party
         connect = lambda: open_channel(self._members[sender], address, identity)  # noqa: E731
         return PartyPeer(identity.site, connect, self._waits.retry)
@@ -441,7 +441,7 @@ class QuerierClients:
         return Client(name, answered, "party", exchange.replies, stepped, wrong)
 
     def _answering(self, session_id: str, batch_id: int) -> Iterator[Client]:
-        """Yield what parties are asked for in a batch in the clear, or in a round."""
+        """Yield the calls to parties in a plain batch or in a round."""
         session = self._sessions.by_id[session_id]
         ticket = self._sessions.ticket(session_id, batch_id)
         sites = [one.participant.site for one in ticket.schedule]
@@ -594,7 +594,7 @@ STEPS: Mapping[str, Callable[[PartyPeer, StepCall], None]] = {
 
 
 def in_form_of(exchange: Exchange, call: Callable[[], T]) -> T:
-    """Make a call whose share, if it sends one, has the form that was recorded."""
+    """Make a call; a share is sent in the same form as in the recording."""
     with streaming_shares() if exchange.path.endswith(SHARES) else nullcontext():
         return call()
 
@@ -621,7 +621,7 @@ def _sent_step(exchange: Exchange) -> tuple[StepId, bytes]:
 def _step(
     exchange: Exchange,
 ) -> tuple[Callable[[Callable[[StepCall], None]], bytes], Callable[[Sequence[bytes], bytes], str | None]]:
-    """Return what makes a step by a client's method, and what may be wrong with what it took."""
+    """Return a function that makes a step with a client's method, and a check of what it accepted."""
     step, data = _sent_step(exchange)
     size = common_pb2.Step.FromString(exchange.replies[0]).header.bytes
 

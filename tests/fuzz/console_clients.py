@@ -1,4 +1,4 @@
-"""The pages of an administrator's console, which a browser asks for."""
+"""The pages of an administrator's console, requested as by a browser."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tests.fuzz.clients import Client
 from tests.fuzz.methods import answered_by
 
 BROKEN = 500
-"""Status of a page that the console met an error of its own for."""
+"""Status of a page for which the console had an internal error."""
 PAGE_S = 120.0
-"""How long a browser waits for a page: a campaign has limits of its own."""
+"""How long a browser waits for a page: a campaign has its own limits."""
 PAGES: Mapping[str, tuple[str, ...]] = {
     "/": ("ListParties", "ListBudgets", "ShowPolicy", "Head"),
     "/party/spare": ("ListParties", "ListBudgets", "BudgetHistory"),
@@ -31,24 +31,24 @@ PAGES: Mapping[str, tuple[str, ...]] = {
     "/downloads/audit.jsonl": ("ExportAudit",),
     "/downloads/audit-head.pb": ("Head",),
 }
-"""What the guardian is asked for each page."""
+"""The calls to the guardian for each page."""
 
 
 class BrokenPageError(Exception):
-    """A page that is none: the console met an error of its own, which its log names."""
+    """A page that failed: the console had an internal error, which its log names."""
 
 
 class ConsoleClients:
-    """A browser at a console; leaving it ends both."""
+    """A browser connected to a console; leaving the context ends both."""
 
     def __init__(self, commands: AdministratorClients, key: Path) -> None:
-        """Take what an administrator's commands are answered, and the ledger's key."""
+        """Take the answers to an administrator's commands, and the ledger's key."""
         self._commands = commands
         self._key = key
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        """Serve, and let the browser in."""
+        """Start the console, and log the browser in."""
         urls: list[str] = []
         shown = running(self._commands.site, "127.0.0.1:0", tell=urls.append, ledger_key=self._key)
         address = self._stack.enter_context(shown)

@@ -21,14 +21,14 @@ from tests.fuzz.recording import Recorder
 
 @dataclass(frozen=True)
 class Deceived:
-    """Whose clients are lied to.
+    """The members whose clients are lied to.
 
     Attributes:
-        members: who has which keys, by name.
+        members: credentials by name.
         guardian: the member whose keys the lying guardian has; `party` likewise, and its own link to the
             guardian is a client, too. `learner` is a party whose teachers learn together with others'.
         sites: folders of an administrator, of a querying site, and of the guardian, whose ledger's key the
-            administrator has, too; or none, and nobody asks at a terminal.
+            administrator also has; or none, which leaves out commands at a terminal.
     """
 
     members: Mapping[str, Credentials]
@@ -42,7 +42,7 @@ class Deceived:
 def deceived(
     who: Deceived, recorder: Recorder, forger: Forger, seed: int, folder: Path
 ) -> Iterator[ClientCampaign]:
-    """Lie within the block to every client that was recorded."""
+    """Lie to every recorded client within the block."""
     folder.mkdir()
     liars = {name: Liar() for name in ("guardian", "party", "learner")}
     keys = {name: who.members[getattr(who, name)] for name in liars}

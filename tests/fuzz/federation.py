@@ -53,7 +53,7 @@ from tests.fuzz.clients import streaming_shares
 NAME = "fuzz"
 VOTERS, LEARNERS = ("a", "b"), ("c", "d")
 EPSILON = 1e7
-"""Of budgets that nothing here uses up."""
+"""Epsilon of budgets that nothing here uses up."""
 POLICY = (
     'encodings = ["plain", "ckks"]\nmin_sigma = 0.01\nmin_quorum = 2\nfreeze_after_s = 1.0\n'
     'mechanisms = ["votes", "sums", "dp_ttac"]\n'
@@ -94,9 +94,9 @@ class Federation:
     """Servers, members and sessions.
 
     Attributes:
-        folder: where all sites are.
-        servers: by name; `members` by name, None for who has no certificate.
-        children: the processes among the servers.
+        folder: the folder of all sites.
+        servers: by name; `members` by name, None for one without a certificate.
+        children: the servers that are processes.
         sessions: what honest members do, by name.
     """
 
@@ -114,7 +114,7 @@ class Federation:
 
     @property
     def logs(self) -> Path:
-        """Where every process writes its log."""
+        """The folder of all processes' logs."""
         return self.folder / "logs"
 
     def site(self, name: str) -> Path:
@@ -122,7 +122,7 @@ class Federation:
         return self.folder / "sites" / name
 
     def signers(self) -> dict[str, Credentials]:
-        """Who signs what, in messages that are made up."""
+        """Return the signer of each kind of forged message."""
         guardian, spare, query = (Credentials.load(self.site(name)) for name in ("guardian", SPARE, "query"))
         signed_by = {
             guardian: ("grant", "ticket", "audit"),
@@ -136,14 +136,14 @@ class Federation:
         admin_call(self.site("admin"), call)
 
     def restore_policy(self) -> None:
-        """Put the policy into force that honest sessions need, where another one is."""
+        """Apply the policy that honest sessions need, if another one is in force."""
         reply = admin_call(self.site("admin"), lambda stub: stub.ShowPolicy(admin_pb2.ShowPolicyRequest()))
         if reply.version == 0 or reply.toml != POLICY_TOML:
             request = admin_pb2.ApplyPolicyRequest(toml=POLICY_TOML, reason="for honest sessions")
             self.admin(lambda stub: stub.ApplyPolicy(request))
 
     def ask(self, name: str) -> None:
-        """Have a pool labelled; raises `session.ended` unless every query was asked."""
+        """Label a pool; raises `session.ended` unless every query was asked."""
         self.restore_policy()
         mechanism, encoding, tally = ASKED[name]
         site = self.site("query")
@@ -155,12 +155,12 @@ class Federation:
             raise OstrakaError(ErrorCode.SESSION_ENDED, f"{result.unasked} queries were not asked.")
 
     def stream(self) -> None:
-        """Have a pool labelled by calls that send every share as a stream."""
+        """Label a pool with calls that send every share as a stream."""
         with streaming_shares():
             self.ask("plain")
 
     def add_up(self) -> None:
-        """Ask for sums over records, a question after the other."""
+        """Ask for sums over records, one question after the other."""
         self.restore_policy()
         site = load_query_site(self.site("query"))
         run = self.site("query") / f"run-{next(self._runs)}"
@@ -210,7 +210,7 @@ def records(site: str) -> Dataset:
 
 @contextmanager
 def federation(folder: Path) -> Iterator[Federation]:
-    """Run a federation that serves: guardian and party a as processes, party b and learners in this one."""
+    """Run a serving federation: guardian and party a as processes, party b and learners in this one."""
     made = Federation(folder)
     provision(NAME, (*VOTERS, *LEARNERS, SPARE), "query", folder / "sites", base_port=0)
     _place(made)
@@ -240,7 +240,7 @@ def federation(folder: Path) -> Iterator[Federation]:
 
 
 def _place(made: Federation) -> None:
-    """Give every site its records, task, teachers and policy, and further members their certificates."""
+    """Give every site its records, task, teachers and policy, and issue further members' certificates."""
     ca = CertificateAuthority.load(made.site("ca"))
     made.site("rival").mkdir()
     ca.issue(Identity(NAME, "rival", Role.QUERY), made.site("rival"), SystemClock())

@@ -1,4 +1,4 @@
-"""Changes to messages that whoever holds a key could make: inside what is signed, digested or nested."""
+"""Changes to messages that a key holder could make: inside signed, digested or nested data."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ CONTEXTS: Mapping[str, bytes] = {
     for name, context in vars(contexts).items()
     if name.endswith("_CONTEXT")
 }
-"""What is signed, by the field that carries it: grant, ticket, manifest, ..."""
+"""Signed messages by the field that carries them: grant, ticket, manifest, ..."""
 LISTS: Mapping[str, type[common_pb2.Grant | common_pb2.Ticket]] = {
     "grant": common_pb2.Grant,
     "ticket": common_pb2.Ticket,
 }
 ENTRIES: Mapping[str, type[Message]] = {"grant": common_pb2.Participant, "ticket": common_pb2.Schedule}
-"""What a signed list is, and its entries are, by the field that carries it."""
+"""Message types of a signed list and of its entries, by the field that carries it."""
 MENDED = 0.7
-"""How often what binds messages together is made to fit again after a change."""
+"""How often digests that bind messages together are corrected after a change."""
 
 
 def nested(field: str) -> type[Message] | None:
-    """Return the message that a field of bytes, or a signature's payload in it, holds by its name."""
+    """Return the message type that a bytes field (or a signature's payload in it) holds, by its name."""
     return getattr(common_pb2, field.capitalize(), None)
 
 
 class Forger:
-    """Changes messages, and signs again with the keys of all members."""
+    """Changes messages, and signs them again with the keys of all members."""
 
     def __init__(self, signers: Mapping[str, Credentials]) -> None:
-        """Take who signs what, by the name of the field that carries it."""
+        """Take signers by the name of the field that carries their signatures."""
         self._signers = signers
 
     def signed(self, field: str, payload: bytes) -> common_pb2.Signed:
-        """Return what a field of this name would hold, with this payload."""
+        """Return this payload, signed, as a field of this name would hold it."""
         name = field if field in self._signers else "audit"
         return self._signers[name].sign(CONTEXTS[name], payload)
 
     def listed(self, field: str, payload: bytes, entry: bytes) -> common_pb2.SignedEntry:
-        """Return the only entry of a list, with its header really signed, whatever is in the two."""
+        """Return the only entry of a list, with a really signed header, whatever the two contain."""
         try:
             header = LISTS[field].FromString(payload)
         except DecodeError:
@@ -59,7 +59,7 @@ class Forger:
         return common_pb2.SignedEntry(signed=self.signed(field, header.SerializeToString()), entry=entry)
 
     def whole_list(self, field: str, payload: bytes, entries: Sequence[bytes]) -> common_pb2.SignedList:
-        """Return a list with its header really signed, whatever is in header and entries."""
+        """Return a list with a really signed header, whatever header and entries contain."""
         try:
             header = LISTS[field].FromString(payload)
         except DecodeError:
@@ -68,7 +68,7 @@ class Forger:
         return common_pb2.SignedList(signed=self.signed(field, header.SerializeToString()), entries=entries)
 
     def headed(self, kind: type[Message], data: bytes, draws: random.Random) -> bytes:
-        """Return a reply whose audit head, if it has one, is mostly what the guardian signed."""
+        """Return a reply whose audit head, if it has one, usually really carries the guardian's signature."""
         if "audit_head" not in kind.DESCRIPTOR.fields_by_name or draws.random() > MENDED:
             return data
         reply: Any = kind.FromString(data)
@@ -78,7 +78,7 @@ class Forger:
         return headed
 
     def nonsense(self, kind: type[Message], draws: random.Random) -> bytes:
-        """Return a message of nonsense, with what is nested in it whole and really signed, nonsense too."""
+        """Return a message of nonsense; messages nested in it are complete and really signed nonsense."""
         message = kind()
         fill(message, draws)
         self._nest(message, draws)
@@ -105,7 +105,7 @@ class Forger:
                 setattr(message, field.name, self.nonsense(inner, draws))
 
     def edited(self, kind: type[Message], messages: Sequence[bytes], draws: random.Random) -> list[bytes]:
-        """Return the messages of a call with a few fields changed and, mostly, digests made to fit again."""
+        """Return the messages of a call with a few fields changed and, usually, digests corrected."""
         try:
             parsed = [kind.FromString(one) for one in messages]
         except DecodeError:
@@ -180,7 +180,7 @@ class Forger:
         return message.SerializeToString()
 
     def _mend_grant(self, message: Any) -> None:
-        """Let the guardian have granted the plan as it is now, where a message holds both."""
+        """Make the grant fit the current plan, if a message holds both."""
         header = message.header if "header" in message.DESCRIPTOR.fields_by_name else message
         fields = header.DESCRIPTOR.fields_by_name
         if "plan" in fields and "grant" in fields and header.HasField("grant"):
@@ -195,7 +195,7 @@ class Forger:
 
 
 def _mend_digest(messages: Sequence[Any]) -> None:
-    """Announce what the chunks of a stream hold now."""
+    """Make the announced digest fit the current chunks of a stream."""
     first = messages[0] if messages else None
     if first is None or "header" not in first.DESCRIPTOR.fields_by_name or not first.HasField("header"):
         return

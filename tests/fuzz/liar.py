@@ -1,4 +1,4 @@
-"""A server with a genuine certificate that answers whatever it is told to."""
+"""A server with a genuine certificate that sends whatever answers it is told to."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from tests.fuzz.lying import Lie
 
 THREADS = 8
 MOST_BYTES = 64 << 20
-"""After so many bytes an endless stream ends all the same: nobody should have read as much."""
+"""Number of bytes after which an endless stream ends anyway: no client should read that many."""
 MOST_MESSAGES = 5_000
 
 
 class Liar(grpc.GenericRpcHandler):
-    """Serves every path there is, with raw bytes over TLS.
+    """Serves every path, with raw bytes over TLS.
 
     Attributes:
-        answers: what the next calls are answered with, by path; calls of others have no reply.
-        sent: how many bytes the last stream of replies took.
+        answers: answers to the next calls, by path; other paths get no reply.
+        sent: number of bytes in the last stream of replies.
     """
 
     def __init__(self) -> None:
-        """Nothing is answered yet."""
+        """Start without answers."""
         self.answers: Mapping[str, Lie] = {}
         self.sent = 0
         self.exhausted = False
@@ -51,7 +51,7 @@ class Liar(grpc.GenericRpcHandler):
             pool.shutdown()
 
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:
-        """Return what answers a call."""
+        """Return the handler that answers a call."""
         lie = self.answers.get(handler_call_details.method, Lie())
 
         def answer(requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
@@ -84,7 +84,7 @@ class Liar(grpc.GenericRpcHandler):
 
 
 def _wait(context: Any, seconds: float) -> None:
-    """Wait for so long, or until nobody waits for the answer."""
+    """Wait for this long, or until the caller gives up."""
     over = threading.Event()
     if context.add_callback(over.set):
         over.wait(seconds)

@@ -1,4 +1,4 @@
-"""From what an honest server answered to what none should answer."""
+"""Turns honest servers' answers into answers that no honest server gives."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ from tests.fuzz.methods import Answered
 from tests.fuzz.nonsense import TEXTS, put
 
 LATE_S = 30.0
-"""How long a late answer waits: longer than anybody waits for it here."""
+"""Delay of a late answer: longer than any client waits here."""
 UNKNOWN_FIELD = b"\xfa\x3f\x03abc"
-"""Field 1023 of no message: a later version may send such."""
+"""Field 1023, which no message has: a later version may send it."""
 STATUSES = tuple(
     status
     for status in grpc.StatusCode
-    # Whoever cannot be reached is looked for with a TLS handshake, which takes as long as ten calls.
+    # A server that is unreachable is probed with a TLS handshake, which takes as long as ten calls.
     if status not in {grpc.StatusCode.OK, grpc.StatusCode.UNAVAILABLE}
 )
 WORDS = ("", "0", "1", "-1", "9" * 400, "\u0663", "127.0.0.1:1", "127.0.0.1:99999", "[::1]:5", "a,b", *TEXTS)
 KEYS = ("fits", "left", "code", "message", "self", "address", "guardian", "\x00", "x" * 500)
 CODES = (*map(str, ErrorCode), "", "x", "A" * 3_000)
 MOST_REPEATED = 300
-"""Messages of a stream that is repeated: an administrator's table of thousands takes seconds to print."""
+"""Messages of a repeated stream: printing an administrator's table of thousands takes seconds."""
 MOST_TRAILERS = 6_000
-"""Bytes of trailers beyond which gRPC refuses them by itself, with some room."""
+"""Bytes of trailers above which gRPC itself refuses them, with some margin."""
 
 
 @dataclass(frozen=True)
 class Lie:
-    """What a server answers one call with.
+    """A server's answer to one call.
 
     Attributes:
         messages: serialized, in the order in which they are sent.
         kind: what was done to them.
         signed: whether the server signed what it changed.
-        status: how the call ends; `said` beside it, and `trailers`.
-        reads: whether the server reads the whole request before.
-        late_s: how long it waits before.
+        status: how the call ends; `said` is its message, `trailers` its trailers.
+        reads: whether the server reads the whole request first.
+        late_s: how long it waits first.
         endlessly: what follows the messages again and again; empty: nothing.
     """
 
@@ -68,7 +68,7 @@ Made = Callable[[Answered, Honest, random.Random, Forger], Lie]
 
 
 def lie(method: Answered, honest: Honest, draws: random.Random, forger: Forger) -> Lie:
-    """Return one of all the lies about a call."""
+    """Return a random lie about a call."""
     (made,) = draws.choices(tuple(KINDS), tuple(KINDS.values()))
     told = made(method, honest, draws, forger)
     return replace(told, reads=draws.random() < READING_SHARE or not told.messages)
@@ -96,7 +96,7 @@ def _headed(
 
 
 def _extreme(method: Answered, honest: Honest, draws: random.Random, _: Forger) -> Lie:
-    """Numbers at the edges of their types, everywhere outside what is signed."""
+    """Put extreme numbers of each type everywhere outside signed data."""
     try:
         parsed = [method.reply.FromString(message) for message in honest]
     except DecodeError:
@@ -163,7 +163,7 @@ def _two_messages(_: Answered, honest: Honest, __: random.Random, ___: Forger) -
 
 
 def _oversized(method: Answered, honest: Honest, draws: random.Random, _: Forger) -> Lie:
-    """Bytes of an unknown field, or of the first one that has any: more than a message may have."""
+    """Fill an unknown field, or the first field of bytes, with more than a message may have."""
     size = draws.choice((5, 8, 30)) << 20
     field = next(
         (one for one in method.reply.DESCRIPTOR.fields if one.type == FieldDescriptor.TYPE_BYTES), None
@@ -196,14 +196,14 @@ KINDS: Mapping[Made, float] = {
     _repeated: 4.0,
     _refused: 8.0,
     _ok_with_details: 2.0,
-    # What follows takes a second or so of everybody's time, or a connection.
+    # The following kinds take about a second of all clients' time, or a connection.
     _unavailable: 0.1,
     _two_messages: 0.05,
     _oversized: 0.05,
     _endless: 0.1,
     _late: 0.03,
 }
-"""How often each kind is told."""
+"""How often each kind is drawn."""
 READING_SHARE = 0.9
 
 
@@ -216,7 +216,7 @@ def _status(draws: random.Random) -> grpc.StatusCode:
 
 
 def _details(draws: random.Random) -> tuple[str, tuple[tuple[str, bytes], ...]]:
-    """Return what is said of a status, and what a server of Ostraka's adds to it, mostly."""
+    """Return a message for a status, and usually what a server of Ostraka adds to it."""
     said = draws.choice(("", "m", "\x1b]0;owned\x07", "d" * 2_000))
     what = draws.random()
     if what < 0.15:
@@ -246,7 +246,7 @@ def _varint(number: int) -> bytes:
 
 
 def first_of(messages: Sequence[bytes], kind: type[Message]) -> Message | None:
-    """Return the only message, or None where there is another number of them, or it is none."""
+    """Return the only message; None if the number of messages is not one or it cannot be parsed."""
     try:
         return kind.FromString(messages[0]) if len(messages) == 1 else None
     except DecodeError:

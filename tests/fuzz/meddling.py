@@ -1,4 +1,4 @@
-"""Taps honest clients: keeps what they send, and meddles with their sessions under way."""
+"""Taps honest clients: records what they send, and tampers with their running sessions."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from tests.fuzz.methods import Method
 from tests.fuzz.recording import Recorder
 
 KEPT = 12
-"""Honest calls that are kept of each method."""
+"""Number of honest calls kept for each method."""
 MEDDLED_SHARE = 0.4
-"""Of the calls of a session under way, how many altered ones are sent before."""
+"""Share of the calls of a running session before which altered calls are sent."""
 MOST_AT_ONCE = 60
 EARLIER_SHARE = 0.15
-"""How often an earlier call of the session is altered and sent again, out of its turn."""
+"""How often an earlier call of the session is altered and sent again, out of order."""
 TRUE_SENDER_SHARE = 0.8
 
 
 class Meddler:
-    """Sends altered calls before the honest ones of one session; what they are follows from `seed`."""
+    """Sends altered calls before the honest calls of one session; `seed` determines them."""
 
     def __init__(
         self, seed: str, forger: Forger, members: tuple[str, ...], send: Callable[[Call], object]
     ) -> None:
-        """Take what sends a call as whom."""
+        """Take the members that may send, and the function that sends a call."""
         self._seed = seed
         self._forger = forger
         self._members = members
@@ -45,9 +45,9 @@ class Meddler:
         self._meddling = threading.Lock()
 
     def before(self, call: Call) -> None:
-        """Send altered calls, unless the honest one is what an altered one brought about.
+        """Send altered calls, unless an altered call caused this one.
 
-        None goes to the server that is making the call: it may wait for what this call is for.
+        None goes to the server that is making the call: it may be waiting for the result of this call.
         """
         where = call.method.server, call.method.path
         with self._lock:
@@ -73,10 +73,10 @@ class Meddler:
 
 
 class Tap:
-    """Sees every call that honest clients of this process make, and lets a meddler at it."""
+    """Sees every call that honest clients of this process make, and lets a meddler act on it."""
 
     def __init__(self) -> None:
-        """Keep nothing yet, and let calls pass as they are."""
+        """Keep nothing yet, and let calls pass unchanged."""
         self.kept: dict[tuple[str, str], list[Call]] = defaultdict(list)
         self.recorder = Recorder()
         self.meddler: Meddler | None = None
@@ -91,7 +91,7 @@ class Tap:
 
     @contextmanager
     def tapping(self) -> Iterator[None]:
-        """Channels opened within the block are tapped."""
+        """Tap the channels that are opened within the block."""
         tap = self
 
         class TappedWatcher(Watcher):
@@ -122,7 +122,7 @@ class Tap:
             yield
 
     def observe(self, to: Target, path: str, messages: list[Any]) -> str | None:
-        """Take note of an honest call that is about to be made, and return whose it is, if that is known."""
+        """Note an honest call before it is made, and return its sender, if known."""
         server = self._servers.get(to.address, "")
         method = self._methods.get((server, path if isinstance(path, str) else path.decode()))
         sender = None if to.credentials is None else self._members.get(to.credentials.identity.uri)
@@ -138,7 +138,7 @@ class Tap:
         return sender
 
     def follow(self, sender: str | None, path: str, messages: list[Any], call: Any) -> Any:
-        """Return an honest call, which is recorded unless somebody meddles with it."""
+        """Return an honest call, which is recorded unless somebody tampers with it."""
         if sender is None or self.meddler is not None:
             return call
         return self.recorder.following(

@@ -1,4 +1,4 @@
-"""Which calls a server takes, as it says itself, and who may make them."""
+"""The calls that a server reports, and who may make them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ AT_MOST = {
     "ostraka.v1.Party": {Role.QUERY},
     "ostraka.v1.Training": {Role.PARTY},
 }
-"""What the protocol promises of each service, whatever the servers' own tables say."""
+"""Roles that the protocol allows for each service, whatever the servers' own tables say."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Method:
     """One call of one server.
 
     Attributes:
-        server: which server.
+        server: the server's name.
         path: /package.Service/Method.
         request: its message.
         streams: whether it takes a stream; `replies` whether it answers with one.
@@ -51,12 +51,12 @@ class Method:
 
     @property
     def own(self) -> bool:
-        """Whether it is a call of Ostraka's, which is refused with a stable code alone."""
+        """Whether it is a call of Ostraka's, which is refused only with a stable code."""
         return self.path.startswith(f"/{PACKAGE}")
 
 
 def methods_of(server: str, channel: grpc.Channel) -> list[Method]:
-    """Every call that a server reflects, in the order of their names."""
+    """Return every call that a server reports by reflection, sorted by name."""
     known = descriptor_pool.Default()
     found = []
     for name in sorted(ProtoReflectionDescriptorDatabase(channel).get_services()):
@@ -76,12 +76,12 @@ def _roles(service: str, path: str) -> frozenset[Role]:
 
 @dataclass(frozen=True)
 class Answered:
-    """A call as it is answered.
+    """A call and its answer.
 
     Attributes:
         path: /package.Service/Method.
-        request: its message; `reply` that of what answers it.
-        streams: whether several may answer it.
+        request: its message type; `reply` is that of its answer.
+        streams: whether there may be several replies.
     """
 
     path: str
@@ -92,7 +92,7 @@ class Answered:
 
 @cache
 def answered_by(path: str) -> Answered:
-    """Return what the protocol says of a path."""
+    """Return the protocol's definition of a path."""
     _, service, name = path.split("/")
     method = descriptor_pool.Default().FindServiceByName(service).methods_by_name[name]
     request, reply = GetMessageClass(method.input_type), GetMessageClass(method.output_type)

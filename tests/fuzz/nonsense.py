@@ -10,11 +10,11 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 DEPTH = 5
-"""How deep messages are filled within each other."""
+"""How deep nested messages are filled."""
 MANY = 20_000
-"""Elements of a repeated field that is huge."""
+"""Elements of a huge repeated field."""
 MOST_BYTES = 8 << 20
-"""What such elements take together at most: more than a message may have."""
+"""Maximum total size of such elements: more than a message may have."""
 NAN, INF = float("nan"), float("inf")
 DOUBLES = (0.0, -0.0, 1.0, -1.0, 0.5, 40.0, 1e-5, 5e-324, 1e308, -1e308, 1e300, 2.0**63, NAN, INF, -INF)
 TEXTS = (
@@ -45,13 +45,13 @@ KINDS: Mapping[int, Callable[[random.Random], Any]] = {
 
 
 def octets(draws: random.Random) -> bytes:
-    """Bytes of many lengths, some as long as digests, seeds and points are."""
+    """Return bytes of various lengths, some as long as digests, seeds and points."""
     size = draws.choice((0, 1, 2, 5, 16, 20, 31, 32, 33, 64, 200, 3_000))
     return bytes(size) if draws.random() < 0.2 else draws.randbytes(size)
 
 
 def value(field: FieldDescriptor, draws: random.Random) -> Any:
-    """One value of a field that holds no message."""
+    """Return one value for a field that holds no message."""
     if field.type == FieldDescriptor.TYPE_BYTES:
         return octets(draws)
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
@@ -60,12 +60,12 @@ def value(field: FieldDescriptor, draws: random.Random) -> Any:
 
 
 def length(draws: random.Random) -> int:
-    """How many elements a repeated field gets; once in a while very many."""
+    """Return how many elements a repeated field gets; rarely very many."""
     return MANY if draws.random() < 0.01 else draws.choice((0, 1, 1, 2, 5))
 
 
 def _fitting(many: int, size: int) -> int:
-    """How many elements of so many bytes each there may be; one at least."""
+    """Return how many elements of this many bytes may be in a field; at least one."""
     return max(1, min(many, MOST_BYTES // max(1, size)))
 
 
@@ -94,7 +94,7 @@ def put(message: Message, field: Any, draws: random.Random, depth: int = 0) -> N
 
 
 def fill(message: Message, draws: random.Random, depth: int = 0) -> None:
-    """Put something into most fields of a message, and of those within it."""
+    """Fill most fields of a message and of the messages in it."""
     for field in message.DESCRIPTOR.fields:
         if draws.random() < 0.7:
             put(message, field, draws, depth)

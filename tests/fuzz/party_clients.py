@@ -33,7 +33,7 @@ CHALLENGE = bytes(range(SEED_BYTES))
 
 
 class ForgetfulJournal(Journal):
-    """A journal whose audit heads may be forgotten, as those of a new file."""
+    """A journal whose audit heads can be forgotten, as in a new file."""
 
     def forget(self) -> None:
         """Forget every head."""
@@ -43,14 +43,14 @@ class ForgetfulJournal(Journal):
 
 
 class PartyClients:
-    """A party's link to its guardian; the head that it keeps of one call is gone before the next."""
+    """A party's link to its guardian; the head kept from one call is deleted before the next."""
 
     def __init__(
         self, recorder: Recorder, own: Credentials, guardian: tuple[str, Identity], waits: Waits, folder: Path
     ) -> None:
-        """Take what was recorded, whose the calls are, where the guardian is, and room for journals."""
+        """Take the recordings, the party's credentials, the guardian's address, and a folder for journals."""
         self._recorder = recorder
-        # Nobody else's lists come here.
+        # Revocation lists of other members do not reach this folder.
         self._own = replace(own, lists=(folder,))
         self._guardian = guardian
         self._sessions = Sessions(recorder)
@@ -61,7 +61,7 @@ class PartyClients:
         self._newest = self._known_revocations()
 
     def _known_revocations(self) -> int:
-        """Put the lists into force that the guardian really gave out, and return the number of the newest."""
+        """Apply the lists that the guardian really sent, and return the number of the newest."""
         for exchange in self._recorder.exchanges[REGISTER]:
             newer = guardian_pb2.RegisterReply.FromString(exchange.replies[0]).revocations
             if newer:
@@ -91,7 +91,7 @@ class PartyClients:
             yield self._client(exchange, partial(_record_evaluation, key))
 
     def _submitting(self, exchange: Exchange, answering: str) -> Iterator[Client]:
-        """Yield who submits a share, and who answers its challenge by the call that is named."""
+        """Yield a client that submits a share, and one that answers its challenge by the named call."""
         header, data = share_of(exchange)
         key = header.session_id, header.batch_id
         shape = header.rows, header.width
@@ -108,7 +108,7 @@ class PartyClients:
         def submit(link: GuardianLink, prover: Prover) -> None:
             link.submit(GuardianShare(*key, *shape, prover.guardian_share, prover))
 
-        # A prover answers one challenge for ever; who lies in the proof's reply gave the same one before.
+        # A prover answers only one challenge; a lie in the proof's reply follows the same challenge.
         challenged = self._prover(session.plan, key)
         beside = {answering: proofs[0].replies} if proofs else {}
         yield self._client(asked, lambda link: submit(link, self._prover(session.plan, key)), beside)
@@ -116,7 +116,7 @@ class PartyClients:
             yield self._client(one, lambda link: submit(link, challenged), {asked.path: asked.replies})
 
     def _prover(self, plan: Plan, key: tuple[str, int]) -> Prover:
-        """Return who proves that every teacher voted for the first class."""
+        """Return a prover that shows that every teacher voted for the first class."""
         ticket = self._sessions.ticket(*key)
         entry = next(one for one in ticket.schedule if one.participant.site == self._own.identity.site)
         parts = parts_of(plan, entry.participant, read_schedule(entry, ticket.size))

@@ -1,4 +1,4 @@
-"""Calls that honest clients made, with what honest servers answered."""
+"""Calls that honest clients made, with the answers of honest servers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 from google.protobuf.message import Message
 
 KEPT = 24
-"""Calls that are kept of each path."""
+"""Number of calls kept for each path."""
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """One call that went well.
+    """One successful call.
 
     Attributes:
         path: /package.Service/Method.
@@ -31,15 +31,15 @@ class Exchange:
 
 
 class Recorder:
-    """Exchanges by path, as many as are worth keeping; many threads add to it."""
+    """Exchanges by path, up to `KEPT` for each; many threads add to it."""
 
     def __init__(self) -> None:
-        """Nothing was recorded yet."""
+        """Start without recordings."""
         self.exchanges: dict[str, list[Exchange]] = defaultdict(list)
         self._lock = threading.Lock()
 
     def following(self, path: str, sender: str, requests: Sequence[Message], call: Any) -> Any:
-        """Return a call whose replies come as bytes, which is kept once the last one was read."""
+        """Return a call whose replies come as bytes; it is recorded once the last reply was read."""
         sent = tuple(message.SerializeToString() for message in requests)
         return _Overheard(call, lambda replies: self._keep(Exchange(path, sender, sent, tuple(replies))))
 
@@ -50,7 +50,7 @@ class Recorder:
 
 
 class _Overheard:
-    """A call, of whose replies is told when all were read; otherwise the call as it is."""
+    """A call that reports its replies once all were read; otherwise it behaves like the call itself."""
 
     def __init__(self, call: Any, read: Callable[[list[bytes]], None]) -> None:
         self._call = call

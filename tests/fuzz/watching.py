@@ -1,4 +1,4 @@
-"""What must hold of servers and ledger while and after they are sent nonsense."""
+"""What must hold for servers and ledger during and after nonsense is sent."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from tests.fuzz.campaign import Numbered
 EVERY_S = 1.0
 HEALTH_S = 20.0
 GROWTH_MIB = 768
-"""By how much a process may grow."""
+"""Maximum growth of a process."""
 
 
 class Watch:
-    """Looks every second at the processes, their logs, their memory, and whether each server is healthy."""
+    """Checks every second the processes, their logs, their memory, and whether each server is healthy."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Watch:
         channels: dict[str, grpc.Channel],
         campaign: Numbered,
     ) -> None:
-        """Take the processes, all logs, a channel to each server, and what is under way."""
+        """Take the processes, all logs, a channel to each server, and the running campaign."""
         self._children = children
         self._channels = channels
         self._campaign = campaign
@@ -50,7 +50,7 @@ class Watch:
 
     @contextmanager
     def watching(self, show: Callable[[], None] = lambda: None) -> Iterator[None]:
-        """Watch within the block; `show` is called every time, for whoever waits."""
+        """Watch within the block; `show` is called at every check, to report progress."""
         over = threading.Event()
 
         def watch() -> None:
@@ -68,7 +68,7 @@ class Watch:
             self.look()
 
     def look(self) -> None:
-        """Look once."""
+        """Check once."""
         latest = self._campaign.latest
         for child in self._children:
             if child.process.poll() is not None:
@@ -117,7 +117,7 @@ def resident_mib(pid: int) -> int:
 
 
 def problem_of(line: str) -> str | None:
-    """Return what is wrong with a line of a log: an error nobody foresaw, or what is no event at all."""
+    """Return what is wrong with a line of a log: an unforeseen error, or a line that is no event."""
     try:
         event = json.loads(line)
     except ValueError:
@@ -143,7 +143,7 @@ def problems_of_ledger(guardian: Path, ca_pem: bytes, federation: str) -> Iterat
         for charge in ledger.read(recorded_charges.charges, kind="batch"):
             batch = ledger.read(batches.find_batch, charge.session_id, charge.batch_id)
             plan = Plan.parse(ledger.read(sessions.find_session, charge.session_id).plan)
-            # A blind tally is charged before its circuits leave, encrypted queries once a party evaluated.
+            # A blind tally is charged before its circuits are sent, encrypted queries once a party evaluated.
             early = plan.tally == "blind" or plan.encoding == "ckks"
             if batch is None or (batch.answers is None and not early):
                 yield f"batch {charge.batch_id} of {charge.session_id} was charged and has no answers"

@@ -1,4 +1,4 @@
-"""Messages of the protocol as they were, and who writes them."""
+"""Recorded messages of earlier protocol versions, and the code that writes them."""
 
-# Before any module imports gRPC, which reads its environment once: Ostraka says what it is to take.
+# Before any module imports gRPC, which reads its environment once: Ostraka sets that environment.
 import ostraka  # noqa: F401

@@ -1,8 +1,8 @@
-"""Writes one small file of every format that Ostraka stores, by a clock that stands still.
+"""Writes one small file of every format that Ostraka stores, with a clock that does not advance.
 
-What was written once is committed and never written again: every later version must read it. No private key
-is kept, and the key of the ledger is the one of all tests. What a whole federation of a released version left
-is in `tests/upgrades`.
+A file once written is committed and never written again: every later version must read it. No private key is
+kept, and the key of the ledger is the one of all tests. The files of a whole federation of a released version
+are in `tests/upgrades`.
 """
 
 import gzip
@@ -53,20 +53,20 @@ from tests.guardian.ledger.support import (
 FILES = Path(__file__).with_name("files")
 FEDERATION = "hellas"
 ARCHIVED = START + 86_400
-"""When the archive ends, and what is under way then goes on."""
+"""When the archive ends; open batches continue after it."""
 
 
 def write_ledger(folder: Path, scratch: Path) -> None:
     """Write a ledger with something in every table, its checkpoint and an archive, and the CA's certificate.
 
-    The archive's state has batches that are checked and evaluated, and the ledger's checkpoint another.
+    The state in the archive has checked and evaluated batches; the one in the ledger's checkpoint differs.
     """
     clock = ManualClock(START)
     ca = CertificateAuthority.create(FEDERATION, clock)
     credentials = ca.issue(Identity(FEDERATION, "pg", Role.GUARDIAN), scratch, clock)
     shutil.copy(scratch / CA_CERT, folder)
     where = scratch / "ledger.db"
-    # Batches that are under way are in no checkpoint of a start, which ends them, and so in one of a renewal.
+    # A checkpoint at a start has no open batches, because the start ends them; one at a renewal does.
     with patch.object(checkpoints, "ROWS", 1), open_ledger(where, credentials, clock) as ledger:
         fill(ledger)
         clock.advance(ARCHIVED - START)
@@ -83,7 +83,7 @@ def write_ledger(folder: Path, scratch: Path) -> None:
 
 
 def open_ledger(where: Path, credentials: Credentials, clock: ManualClock) -> Ledger:
-    """Open a ledger as a guardian does, by the key of tests."""
+    """Open a ledger like a guardian, with the key of tests."""
     return Ledger.open(
         where,
         clock=clock,
@@ -94,11 +94,11 @@ def open_ledger(where: Path, credentials: Credentials, clock: ManualClock) -> Le
 
 
 def fill(ledger: Ledger) -> None:
-    """Let batches be released (1), die (2) and die evaluated (3); 4 stays checked, 5 evaluated."""
+    """Release batch 1, end batches 2 and 3 (3 evaluated), and leave 4 checked and 5 evaluated."""
     ledger.write(policies.apply, "min_sigma = 0.5\n", reason="the first")
     for unit in (ATHENS, CORINTH):
         ledger.write(budgets.set_budget, unit, BudgetTerms(BUDGET, DELTA, ORDER, "worst_case"))
-    # The first party shows a head that no history has, which ends whatever sessions there are.
+    # The first party shows a head that no history has, which ends any open sessions.
     for unit in (ATHENS, CORINTH):
         ledger.write(registrations.register, unit.party, b"manifest", b"signed", kept_head=LOST)
         ledger.write(reconcile.reconcile, unit.party, [Owed("lost", 7, unit, 25)])
@@ -220,7 +220,7 @@ def write_kit(folder: Path, scratch: Path) -> None:
 
 
 LEDGER = f"ledger-{SCHEMA_VERSION}-{archive_file.FORMAT}-{checkpoint_state.FORMAT}"
-"""Of this version's schema, its archives' lines, and the states in checkpoints and archives."""
+"""Names this version's schema, and the formats of its archives' lines and of states in both."""
 JOURNAL = f"journal-{JOURNAL_VERSION}"
 RUN = f"run-{RunState.model_fields['version'].default}"
 TEACHERS = "teachers-1"
@@ -232,4 +232,4 @@ WRITERS: dict[str, Callable[[Path, Path], None]] = {
     TEACHERS: write_teachers,
     KIT: write_kit,
 }
-"""By the name and version of each format."""
+"""Writers by the name and version of each format."""

@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 
 def refusal(call: Callable[[], Any], told: str = "") -> str:
-    """Return the stable code that `call` is refused with, in a sentence with the words `told`."""
+    """Return the stable code that `call` is refused with; its message must contain `told`."""
     try:
         call()
     except grpc.RpcError as exc:
@@ -73,12 +73,12 @@ def plan(**changes: Any) -> Plan:
 
 
 def group(name: str, **changes: int) -> common_pb2.Group:
-    """Return a group of a manifest; for separate teachers, unless said otherwise."""
+    """Return a group of a manifest; for separate teachers, unless changed."""
     return common_pb2.Group(name=name, **{"records": 100, "teachers": TEACHERS, "copies": 1} | changes)
 
 
 def receipt(mechanism: Mechanism, /, **changes: Any) -> common_pb2.Receipt:
-    """Return what a party keeps of the first batch of a session that the guardian lost."""
+    """Return a party's receipt of the first batch of a session that the guardian lost."""
     fields: dict[str, Any] = {
         "session_id": "lost",
         "batch_id": 1,
@@ -141,10 +141,10 @@ class Federation:
 
     @contextmanager
     def guardian(self, noise: NoiseSource | None = None) -> Iterator["Calls"]:
-        """Run a guardian with which nobody has registered yet (or its next incarnation).
+        """Run a guardian with which nobody has registered yet (or its next instance).
 
-        It serves data-dependent policies where it is told to, or where that is what its site.toml has. What
-        it wrote is what `ostraka audit verify` expects, in every test that ends well.
+        It allows data-dependent policies if told to, or if its site.toml says so. After every test that
+        succeeds, its ledger must pass `ostraka audit verify`.
         """
         with running(
             self.guardian_folder,
@@ -162,7 +162,7 @@ class Federation:
             self.verify_ledger()
 
     def verify_ledger(self) -> None:
-        """Hold the ledger's tables against its audit log.
+        """Check the ledger's tables against its audit log.
 
         Raises:
             OstrakaError: `ledger.tampered` naming the first row that differs.
@@ -183,7 +183,7 @@ class Calls:
         }
 
     def renew(self, site: str, role: Role) -> None:
-        """Let a member come back with new keys."""
+        """Give a member new keys, and reconnect it."""
         self._federation.issue(site, role, self._federation.root / f"{site}-{role}-again")
         self._channels[site, role].close()
         expected = Identity(FEDERATION, "guardian", Role.GUARDIAN)
@@ -191,7 +191,7 @@ class Calls:
         self._channels[site, role] = open_channel(credentials, self.address, expected)
 
     def states(self) -> dict[str, str]:
-        """Every party's state as administrators see it."""
+        """Every party's state, as administrators see it."""
         return {p.site: p.state for p in self.admin.ListParties(admin_pb2.ListPartiesRequest())}
 
     def revoke(self, revocations: bytes, reason: str = "a test") -> admin_pb2.RevokeReply:
@@ -205,7 +205,7 @@ class Calls:
         return guardian_pb2_grpc.GuardianStub(self._channels[site, role])
 
     def begin_submitting(self, site: str, requests: Iterator[guardian_pb2.SubmitBallotsRequest]) -> Any:
-        """Return gRPC's call of a party that submits, under way."""
+        """Return gRPC's running call of a party that submits."""
         begin = self._channels[site, Role.PARTY].stream_stream(
             "/ostraka.v1.Guardian/SubmitBallots", guardian_pb2.SubmitBallotsRequest.SerializeToString
         )
@@ -272,7 +272,7 @@ class Calls:
     def reconcile(
         self, site: str, receipts: Sequence[common_pb2.Receipt], declared_votes: Sequence[int] = ()
     ) -> guardian_pb2.ReconcileReply:
-        """Send each receipt, and each number of votes that was declared, in a message of its own."""
+        """Send each receipt, and each declared number of votes, in a separate message."""
         parts = [common_pb2.Receipts(site=site, receipts=[receipt]) for receipt in receipts]
         parts += [common_pb2.Receipts(site=site, declared_votes=[votes]) for votes in declared_votes]
         signer = self._federation.credentials[site, Role.PARTY]
@@ -310,7 +310,7 @@ class Calls:
         return ticket_of(reply.ticket)
 
     def evaluated(self, site: str, session: str, batch: int) -> common_pb2.AuditHead:
-        """Say that a site answers a batch of encrypted queries."""
+        """Record that a site answers a batch of encrypted queries."""
         request = guardian_pb2.RecordEvaluationRequest(session_id=session, batch_id=batch)
         return self.stub(site, Role.PARTY).RecordEvaluation(request).audit_head
 
@@ -329,13 +329,13 @@ class Calls:
     def answers(
         self, session: str, batch: int, total: RingArray, scores: np.ndarray | None = None
     ) -> list[guardian_pb2.Answer]:
-        """Return the answers that `replies` holds."""
+        """Return the answers in `replies`."""
         return [answer for reply in self.replies(session, batch, total, scores) for answer in reply.answers]
 
     def replies(
         self, session: str, batch: int, total: RingArray, scores: np.ndarray | None = None
     ) -> list[guardian_pb2.ReleaseReply]:
-        """Send the sum, and a student's `scores` in units of 2^-16 after it."""
+        """Send the sum, followed by a student's `scores` in units of 2^-16, if any."""
         sent = stream_share(guardian_pb2.ReleaseRequest, *framed_sum(session, batch, total, scores))
         return list(self.query.Release(sent))
 
@@ -375,7 +375,7 @@ def framed_ballots(session: str, batch: int, values: RingArray) -> tuple[guardia
 def framed_sum(
     session: str, batch: int, values: RingArray, scores: np.ndarray | None = None
 ) -> tuple[guardian_pb2.ReleaseHeader, bytes]:
-    """Return header and data of a sum, and of a student's scores after it."""
+    """Return header and data of a sum, followed by a student's scores."""
     _, data = framed_ballots(session, batch, values)
     rows, width = values.shape
     score_width = 0
@@ -394,11 +394,11 @@ def framed_sum(
 
 
 def unanimous(queries: int, label: int = 1, sites: int = 3) -> np.ndarray:
-    """Ballots (sites, queries, 4) in which every teacher votes for `label`."""
+    """Return ballots (sites, queries, 4) in which every teacher votes for `label`."""
     votes = np.zeros((sites, queries, 4), dtype=np.int64)
     votes[:, :, label] = TEACHERS
     return votes
 
 
 def _at_once(seconds: float) -> None:
-    """Wait for nothing."""
+    """Do not wait."""

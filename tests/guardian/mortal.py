@@ -12,7 +12,8 @@ from ostraka.guardian.serving.server import serve
 
 
 def main() -> None:
-    """Serve from the site folder of the second word; the first says whether what is released is stored."""
+    """Serve from the site in the second argument; `stored` as first lets it store a release before it
+    dies."""
     moment, site, ready = sys.argv[1:]
     stored = Ledger.write_session
 

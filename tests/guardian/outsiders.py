@@ -1,4 +1,4 @@
-"""Processes of a flood: a guardian that may have few files open, and an outsider who holds connections."""
+"""Processes of a flood: a guardian with few file descriptors, and an outsider who holds connections."""
 
 import resource
 import socket
@@ -13,14 +13,14 @@ CONNECT_S = 120.0
 
 
 def guarded() -> None:
-    """Serve as a guardian, with the soft and the hard limit of open files that the first words say."""
+    """Serve as a guardian, with the soft and hard limits of open files in the first arguments."""
     soft, hard, site, ready = sys.argv[1:]
     resource.setrlimit(resource.RLIMIT_NOFILE, (int(soft), int(hard)))
     serve(Path(site), ready_file=Path(ready))
 
 
 def hold() -> None:
-    """Open so many connections that say nothing; with "again", open each anew once the server ended it."""
+    """Open many silent connections; with "again", reopen each once the server has closed it."""
     address, connections, how, ready = sys.argv[1:]
     where = split_address(address)
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

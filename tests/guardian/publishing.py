@@ -1,4 +1,4 @@
-"""Federations whose guardian keeps what votes cost, so that an epsilon can be published."""
+"""Federations whose guardian keeps data-dependent costs, so that an epsilon can be published."""
 
 from pathlib import Path
 
@@ -11,12 +11,12 @@ from tests.guardian.federation import Calls, Federation, plan, unanimous
 
 POLICY = 'bound = "{bound}"\nmin_sigma = 0.5\nmin_quorum = 2\n'
 CLEAR = Confident(sigma1=4.0, sigma2=3.0, threshold=15.0)
-"""Thirty teachers who agree cost hardly anything under theorem6."""
+"""Thirty teachers that agree cost almost nothing under theorem6."""
 QUERIES = 20
 
 
 def release(guardian: Calls, batch: int, mechanism: Mechanism = CLEAR) -> None:
-    """Release a batch of queries on which everybody agrees, in one session for all batches of a mechanism."""
+    """Release a batch of unanimous queries, in one session for all batches of a mechanism."""
     nonce = mechanism.kind.encode().ljust(16)[:16]
     session = guardian.open(plan(mechanism=mechanism, nonce=nonce, queries=3 * QUERIES)).session_id
     guardian.ticket(session, batch, QUERIES)
@@ -24,12 +24,12 @@ def release(guardian: Calls, batch: int, mechanism: Mechanism = CLEAR) -> None:
 
 
 def federation_of(root: Path, bound: str = "theorem6") -> Federation:
-    """Return one whose guardian computes every figure before it stops."""
+    """Return a federation whose guardian computes every data-dependent cost before it stops."""
     return Federation(root, policy=POLICY.format(bound=bound), votes_may_tell=True)
 
 
 class InProcess:
-    """Computes figures as the process does, in this one: starting another takes seconds."""
+    """Computes data-dependent costs in this process: starting another takes seconds."""
 
     def __init__(self, *, gives_way: bool) -> None:
         self._known: dict[int, Amounts] = {}
@@ -45,5 +45,5 @@ class InProcess:
 
 
 def compute_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let guardians compute figures in this process until the test is over."""
+    """Make guardians compute data-dependent costs in this process until the test is over."""
     monkeypatch.setattr(figures, "Computer", InProcess)

@@ -1,4 +1,4 @@
-"""A training as its lead runs it against a real guardian, with updates made by hand."""
+"""A training run by its lead against a real guardian, with hand-made updates."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,7 +27,7 @@ Steps = NDArray[np.int64]
 
 
 class Lead(Calls):
-    """Calls to a guardian in which party `leader` asks."""
+    """Calls to a guardian in which party `leader` is the querying party."""
 
     def __init__(self, federation: Federation, address: str, leader: str = "a") -> None:
         super().__init__(federation, address)
@@ -38,7 +38,7 @@ class Lead(Calls):
         return self.stub(self.leader, Role.PARTY)
 
     def join_all(self, together: str, epsilon: float = 1000.0) -> None:
-        """Register every party's teachers as learning so, and give it a budget."""
+        """Register every party's teachers as learning in this way, and give each party a budget."""
         for site in PARTIES:
             self.register(site, together=together)
             self.budget(site, epsilon)
@@ -50,7 +50,7 @@ class Lead(Calls):
     def halves(
         self, session: str, batch: int, updates: Steps, sites: Sequence[str] = PARTIES
     ) -> dict[str, RingArray]:
-        """Have every site submit its half of its update (a row of `updates`); the lead's halves."""
+        """Have every site submit its half of its update (a row of `updates`); return the lead's halves."""
         kept = {}
         for site, update in zip(sites, updates, strict=True):
             mine = expand(site.encode() * 32, 1, len(update), RING)
@@ -65,13 +65,13 @@ class Lead(Calls):
         return RING.sum(kept.values())
 
     def sum(self, session: str, batch: int, total: RingArray) -> Steps:
-        """Return what a round released, in lattice steps."""
+        """Return the release of a round, in lattice steps."""
         replies = self.replies(session, batch, total)
         assert not any(reply.answers for reply in replies)
         return lifted(b"".join(reply.update.data for reply in replies))
 
     def released(self, session: str, batch: int) -> Steps:
-        """Return what a round released, asked for again."""
+        """Return the release of a round, requested again."""
         request = guardian_pb2.SettleBatchRequest(session_id=session, batch_id=batch)
         return lifted(b"".join(chunk.data for chunk in self.query.ReleasedUpdate(request)))
 
@@ -82,9 +82,9 @@ class Lead(Calls):
 
 
 class Recording(ExactNoise):
-    """Keeps every Gaussian that it draws but those of one dimension, which are timed and dropped at start.
+    """Keeps every Gaussian draw except those of one dimension, which are timed and dropped at the start.
 
-    A guardian draws in two threads, in no order: what was drawn of each sigma is kept by it, too.
+    A guardian draws in two threads, in no fixed order, so draws are also kept by sigma.
     """
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ class Recording(ExactNoise):
 
 
 def lifted(data: bytes) -> Steps:
-    """Lattice steps as they were sent."""
+    """Return lattice steps as they were sent."""
     return np.frombuffer(data, "<i8").astype(np.int64)
 
 

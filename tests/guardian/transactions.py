@@ -1,4 +1,4 @@
-"""Which transactions on a SQLite ledger the calls to a guardian in this process begin."""
+"""Records the transactions on a SQLite ledger begun by calls to a guardian in this process."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sqlalchemy import Connection
 from ostraka.guardian.ledger.store.sqlite import SqliteStorage
 
 _POOL = "ThreadPoolExecutor"
-"""What the threads are called in which a server answers; those of the guardian's own are not."""
+"""Name of the threads in which a server answers; the guardian's own threads have other names."""
 
 
 class Transactions:
-    """The transactions begun while a server answered, "read" or "write", in their order."""
+    """The transactions begun while a server answered, "read" or "write", in order."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self._begun: list[str] = []
@@ -24,13 +24,13 @@ class Transactions:
             patch.setattr(SqliteStorage, kind, self._counted(kind, getattr(SqliteStorage, kind)))
 
     def of(self, call: Callable[[], object]) -> list[str]:
-        """Those of one call."""
+        """Return those of one call."""
         self._begun.clear()
         call()
         return self._begun.copy()
 
     def before_the_write(self, call: Callable[[], object]) -> int:
-        """How often a call that writes once reads before it does."""
+        """Return how many reads a call makes before its single write."""
         begun = self.of(call)
         assert begun.count("write") == 1
         return begun.index("write")

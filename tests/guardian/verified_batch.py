@@ -34,12 +34,12 @@ def verified(**changes: Any) -> Plan:
 
 
 def ledger_away(*_: object, **__: object) -> None:
-    """Stand in for what writes to a ledger that is away."""
+    """Fail like a write to a ledger that is unavailable."""
     raise OstrakaError(ErrorCode.LEDGER_LOCKED, "The ledger is away.")
 
 
 class Batch:
-    """A batch under way, with a prover for every party."""
+    """A running batch, with a prover for every party."""
 
     def __init__(self, calls: Calls, asked: Plan, size: int = SIZE) -> None:
         self.calls, self.plan = calls, asked
@@ -64,7 +64,7 @@ class Batch:
         )
 
     def noised(self) -> NDArray[np.float64]:
-        """Return the ballots that every party has, with noise of its own where the plan asks for that."""
+        """Return the ballots that every party has, with its own noise if the plan requires it."""
         draws = self.plan.mechanism.party_draws(*self.shape)
         return self.honest() + draw_bounded(draws, ExactNoise()) if draws else self.honest()
 
@@ -125,7 +125,7 @@ class Batch:
         return [(answer.answered, answer.label) for reply in self.send(sites) for answer in reply.answers]
 
     def send(self, sites: Sequence[str]) -> list[guardian_pb2.ReleaseReply]:
-        """Send the sum of the shares of these parties, and return what comes back."""
+        """Send the sum of the shares of these parties, and return the replies."""
         data = self.plan.modulus.to_bytes(self.total(sites))
         header = guardian_pb2.ReleaseHeader(
             session_id=self.session,
@@ -141,18 +141,18 @@ class Batch:
         return list(self.calls.query.Release(iter(parts)))
 
     def stuff(self, site: str, votes: int) -> None:
-        """Move votes that it has not from a class to another, in the first query."""
+        """Move votes that the party does not have from one class to another, in the first query."""
         self.alter(site, votes, -votes)
 
     def alter(self, site: str, *changes: int) -> None:
-        """Change a party's counts of the first classes in the first query, of which class 2 has all votes."""
+        """Change a party's counts of the first classes in the first query, in which class 2 has all votes."""
         layout = self.parts[site][0].layout
         change = np.zeros(layout.writing.size, dtype=np.int64)
         change[: len(changes)] = changes
         self.provers[site].alter(change)
 
     def claim(self, site: str, steps: int) -> None:
-        """Have one count of a party be so many steps and others 0, with the digits for it."""
+        """Set one count of a party to this many steps and the others to 0, with matching digits."""
         (part,) = self.parts[site]
         counts = np.zeros(self.shape, np.int64)
         counts[0, 0] = steps

@@ -1,4 +1,4 @@
-"""Plant faults and say which test finds each: `python -m tests.mutants [--only NAME] [--sample N]`."""
+"""Plant faults and report which test finds each: `python -m tests.mutants [--only NAME] [--sample N]`."""
 
 from __future__ import annotations
 

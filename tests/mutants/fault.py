@@ -1,4 +1,4 @@
-"""Faults as the lists in `faults/` name them: a piece of a file, and what stands there instead."""
+"""Faults from the lists in `faults/`: a piece of a file, and its replacement."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Fault:
 
     Attributes:
         name: unique.
-        file: the source that it changes, relative to the root of the repository.
-        code: a piece of it that occurs there once, and `instead` what takes its place.
+        file: the source file that it changes, relative to the root of the repository.
+        code: a piece of it that occurs there once; `instead` replaces it.
         killer: the test, file or folder of tests that must fail.
         rule: what is broken, in a sentence.
     """
@@ -43,7 +43,7 @@ class Fault:
         """Return the file's text with the fault in it.
 
         Raises:
-            FaultError: where the code is not there, is there more than once, or does not compile afterwards.
+            FaultError: the code is missing or occurs more than once, or the result does not compile.
         """
         path = root / self.file
         text = path.read_text(encoding="utf-8") if path.exists() else ""
@@ -58,7 +58,7 @@ class Fault:
 
 
 def load(folder: Path = LISTS) -> list[Fault]:
-    """Every fault of the lists in a folder, in order; FaultError for a name that comes twice."""
+    """Return every fault of the lists in a folder, in order; FaultError for a duplicate name."""
     lists = sorted(folder.glob("*.toml"))
     faults = [Fault(name=name, **fields) for path in lists for name, fields in _of(path)]
     names = [fault.name for fault in faults]

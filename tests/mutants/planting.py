@@ -1,4 +1,4 @@
-"""Faults tried two at a time, each in a process forked from one that has imported what is not ours."""
+"""Faults tried two at a time, each in a process forked from one that has imported third-party packages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Self
 
-# The processes inherit from this one what Ostraka writes for gRPC, which they import before Ostraka.
+# Forked processes import gRPC before Ostraka, so they inherit the environment that Ostraka sets here.
 import ostraka  # noqa: F401
 from tests.mutants.fault import ROOT, Fault, FaultError
 from tests.mutants.trial import Planted, Verdict, run
@@ -54,12 +54,12 @@ LIBRARIES = (
     "typer",
     "uvicorn",
 )
-"""What the processes find imported."""
+"""Modules that are already imported in forked processes."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A fault and what became of it: `killed_by` a test, after seconds of processor time, or a `problem`."""
+    """A fault and its result: `killed_by` a test, after seconds of processor time, or a `problem`."""
 
     fault: Fault
     killed_by: str = ""
@@ -71,22 +71,22 @@ class Planter:
     """Starts runs of tests; safe to use from several threads."""
 
     def __init__(self, root: Path = ROOT, libraries: Sequence[str] = LIBRARIES) -> None:
-        """Take the repository, and what is imported once."""
+        """Take the repository, and the modules that are imported once."""
         self.root = root
         self._bytecode = TemporaryDirectory()
         self._context = get_context("forkserver")
         self._context.set_forkserver_preload([*libraries])
 
     def __enter__(self) -> Self:
-        """Itself; what was compiled is removed at the end of the block."""
+        """Return itself; compiled files are removed at the end of the block."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Remove what was compiled."""
+        """Remove compiled files."""
         self._bytecode.cleanup()
 
     def run(self, killers: Sequence[str], planted: Planted | None, limit_s: float) -> Verdict | None:
-        """Return the verdict on some tests; None where they did not end in time, or their process died."""
+        """Return the verdict of some tests; None if they did not end in time or their process died."""
         ours, theirs = self._context.Pipe(duplex=False)
         process = self._context.Process(
             target=run, args=(killers, self.root, planted, self._bytecode.name, theirs)
@@ -119,7 +119,7 @@ class Planter:
         return Trial(fault, verdict.failed[0], verdict.seconds)
 
     def control(self, faults: Iterable[Fault]) -> str:
-        """Run the killers of faults with no fault planted; what is wrong, empty if nothing."""
+        """Run the killers of faults with no fault planted; return what is wrong, empty if nothing."""
         verdict = self.run(sorted({fault.killer for fault in faults}), None, CONTROL_S)
         if verdict is None:
             return f"no verdict: the process died, or took {CONTROL_S:g} s"
@@ -127,7 +127,7 @@ class Planter:
 
 
 def attempts(planter: Planter, faults: Sequence[Fault], tell: Callable[[Trial], None]) -> Iterator[Trial]:
-    """Every fault tried, in order; each is told as soon as it is known."""
+    """Yield a trial of every fault, in order; each is also reported as soon as it is known."""
 
     def attempt(fault: Fault) -> Trial:
         trial = planter.attempt(fault)

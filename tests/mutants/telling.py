@@ -1,4 +1,4 @@
-"""What became of planted faults, for people."""
+"""Results of planted faults, for people."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def as_table(trials: Sequence[Trial]) -> Table:
 
 
 def summary(trials: Sequence[Trial]) -> str:
-    """How many were killed, of how many, and in which folders of tests."""
+    """Return how many were killed, of how many, and in which folders of tests."""
     killed = [trial for trial in trials if not trial.problem]
     folders = Counter("/".join(PurePosixPath(trial.killed_by).parts[1:3]) for trial in killed)
     lines = [f"{folder:<28}{count:4}" for folder, count in sorted(folders.items())]

@@ -1,4 +1,4 @@
-"""One run of some tests in a process of its own, with or without a fault in the code that they import."""
+"""One run of some tests in a separate process, with or without a fault in the code that they import."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import pytest
 from hypothesis import Phase, settings
 
 TAIL = 3000
-"""Characters of what a run printed that are kept."""
+"""Characters of a run's output that are kept."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class Verdict:
     """How a run ended.
 
     Attributes:
-        failed: the tests that failed, by node id; the first alone with a fault.
+        failed: the tests that failed, by node id; with a fault, only the first.
         status: pytest's exit status.
         imported: whether the module with the fault was imported.
-        seconds: of processor time, with imports and with child processes that ended.
-        output: the end of what was printed.
+        seconds: processor time, including imports and ended child processes.
+        output: the end of the output.
     """
 
     failed: tuple[str, ...]
@@ -53,7 +53,7 @@ class Planted(MetaPathFinder):
     imported: bool = False
 
     def find_spec(self, fullname: str, path: object, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Return the spec of the module alone."""
+        """Return the spec of this module; None for others."""
         if fullname != self.module:
             return None
         self.imported = True
@@ -72,13 +72,13 @@ class _Changed(SourceFileLoader):
 
 
 class _Failures:
-    """A pytest plugin that keeps which tests failed."""
+    """A pytest plugin that records which tests failed."""
 
     def __init__(self) -> None:
         self.failed: list[str] = []
 
     def pytest_collection(self) -> None:
-        """Look for no simpler example of what failed: only that it did counts."""
+        """Skip the search for simpler failing examples: only the failure itself counts."""
         quick = settings(settings.default, phases=[Phase.explicit, Phase.generate])
         settings.register_profile("mutants", quick)
         settings.load_profile("mutants")
@@ -93,7 +93,7 @@ def run(
 ) -> None:
     """Run tests of the repository at `root`, and send the verdict.
 
-    What is compiled is kept in the folder `bytecode`, for the next process.
+    Compiled files are kept in the folder `bytecode`, for the next process.
     """
     sys.dont_write_bytecode, sys.pycache_prefix = False, bytecode
     os.setsid()
@@ -124,7 +124,7 @@ def _pytest(arguments: Sequence[str], plugin: object) -> int:
 
 
 def _options(scratch: str, *, first: bool) -> list[str]:
-    """Nothing is kept in the working tree, and the same examples are drawn every time."""
+    """Return options that keep nothing in the working tree and draw the same examples every time."""
     plugins = ["no:cacheprovider", "pytest_timeout", "_hypothesis_pytestplugin"]
     options = [word for plugin in plugins for word in ("-p", plugin)]
     options += ["-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning"]

@@ -35,7 +35,7 @@ def _value(name: str, value: Any) -> Iterator[str]:
 
 
 def _members(name: str, owner: type) -> Iterator[str]:
-    """Tell of members that the class itself, or another class of Ostraka that it is made from, defines."""
+    """Describe members that the class itself or one of its base classes in Ostraka defines."""
     for member in sorted(dir(owner)):
         home = next((base for base in owner.__mro__ if member in vars(base)), owner)
         if member.startswith("_") or not home.__module__.startswith("ostraka"):
@@ -63,7 +63,7 @@ def _parameters(called: Any) -> str:
 
 
 def _default(parameter: inspect.Parameter) -> Any:
-    """Return a function's name in its place: it stays, where its address does not."""
+    """Replace a function by its name, which is stable, unlike its address."""
     default = parameter.default
     return default.__name__ if inspect.isfunction(default) else default
 

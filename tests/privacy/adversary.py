@@ -1,10 +1,11 @@
-"""An adversary who may do all that the threat model leaves him (Chadha et al. 2024, for PATE and CaPC).
+"""An adversary with all the powers that the threat model allows (Chadha et al. 2024, for PATE and CaPC).
 
-He poisons every teacher but the canary's, whose votes he also chooses, with the canary and without it; he
-chooses queries, noise and offsets, and reads whole transcripts and what is published of them. He learns which
-outcomes tell from runs of his own of both neighbours, then says of fresh transcripts which neighbour they are
-of. How often he is right bounds from below what a transcript gives away: at delta as an epsilon, and at every
-order as a Renyi divergence, that of his answers, which no processing of a transcript exceeds.
+It poisons every teacher except the canary's, and chooses the votes of that teacher too, with the canary and
+without it; it chooses queries, noise and offsets, and reads whole transcripts and what is published of them.
+It learns which outcomes are telling from its own runs of both neighbours, and then guesses which neighbour
+new transcripts come from. The share of correct guesses gives a lower bound on what a transcript reveals: at
+delta as an epsilon, and at every order as a Renyi divergence, that of its guesses, which no processing of a
+transcript exceeds.
 """
 
 from collections.abc import Callable
@@ -43,11 +44,11 @@ from tests.privacy.sampling import drawn, tally
 Floats = NDArray[np.float64]
 RING = Ring(64)
 HALF = 2.0 ** (RING.bits - 1 - FRACTION_BITS)
-"""Votes that are half the ring, where counts fold back."""
+"""Votes worth half the ring, where counts wrap around."""
 EVENTS = 16
 BINS = 12
 MOST_ATTACKS = 64
-"""The chance of failing is shared by so many attacks."""
+"""Number of attacks that share the total probability of a false failure."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,9 @@ class Publication:
     """An epsilon that is published of all votes of a transcript.
 
     Attributes:
-        order: of the unit's budget.
-        queries: of how many queries with these votes; those of the transcript are the first.
-        besides: what the unit has spent on other releases, in rdp: with it, noise below 0 tells too.
+        order: the order of the unit's budget.
+        queries: number of queries with these votes; those of the transcript come first.
+        besides: what the unit has spent on other releases, in rdp: with it, noise below 0 is visible too.
     """
 
     order: float
@@ -70,11 +71,11 @@ class Attack:
     """What an adversary does.
 
     Attributes:
-        name: what the audit calls it.
-        case: the mechanism, and the votes that he gives all teachers, with the canary and without it.
-        queries: how often these are asked about in one transcript; 0 for a publication alone.
+        name: its name in the audit.
+        case: the mechanism, and the votes of all teachers, with the canary and without it.
+        queries: number of times these votes are queried in one transcript; 0 for only a publication.
         offset: votes that the querying party adds to each count of the sums that it opens.
-        publication: what is published at the end, if anything is.
+        publication: what is published at the end, if anything.
     """
 
     name: str
@@ -97,7 +98,7 @@ class Attack:
 
 @dataclass(frozen=True)
 class Transcripts:
-    """What an adversary sees: outcomes (N, queries), and published amounts (N,), none where nothing is."""
+    """What an adversary sees: outcomes (N, queries), and published amounts (N,), empty if none are."""
 
     outcomes: NDArray[np.int64]
     published: Floats = field(default_factory=lambda: np.empty(0))
@@ -105,14 +106,14 @@ class Transcripts:
 
 @dataclass(frozen=True)
 class Attacked:
-    """What an attack found, wrongly with a chance of at most `P` for all attacks together.
+    """What an attack found; wrong with a probability of at most `P` for all attacks together.
 
     Attributes:
-        attack: what was done.
-        transcripts: how many of each neighbour were told apart.
-        least: the least epsilon at the audit's delta that his answers leave possible.
+        attack: the attack.
+        transcripts: number of transcripts of each neighbour.
+        least: the smallest epsilon at the audit's delta that is consistent with the guesses.
         claimed: the epsilon at that delta of what the unit is charged.
-        share: the largest Renyi divergence of his answers, in what is charged at its order.
+        share: the largest Renyi divergence of the guesses, relative to the charge at its order.
     """
 
     attack: Attack
@@ -123,7 +124,7 @@ class Attacked:
 
     @property
     def holds(self) -> bool:
-        """Whether his answers leave room for the claim."""
+        """Whether the guesses are consistent with the claim."""
         return self.least <= self.claimed and self.share <= 1
 
 
@@ -136,9 +137,9 @@ def attacked(
     runs: Attack | None = None,
     kept: Callable[[Tally, float], VoteTotal] | None = None,
 ) -> Attacked:
-    """Return what an adversary finds out from so many transcripts of each neighbour.
+    """Return what an adversary finds out from `transcripts` transcripts of each neighbour.
 
-    Where a fault is planted, `runs` is what happens in the attack's stead, and `kept` what is kept of votes.
+    If a fault is planted, `runs` is executed in place of the attack, and `kept` computes the stored votes.
     """
     happens, keep = runs or attack, kept or _kept
     learnt = [observe(happens, side, max(transcripts // 4, 250), noise, keep) for side in (0, 1)]
@@ -192,7 +193,7 @@ def observe(
 
 
 def learn(first: Transcripts, second: Transcripts) -> Callable[[Transcripts], Floats]:
-    """Return how an adversary scores transcripts (N,): by how often he saw what they hold of which one."""
+    """Return a function that scores transcripts (N,) by how often each neighbour had the same content."""
     both = first, second
     values = 1 + max((int(seen.outcomes.max(initial=0)) for seen in both), default=0)
     told = _log_odds(*(np.bincount(seen.outcomes.ravel(), minlength=values) for seen in both))
@@ -257,7 +258,8 @@ def _published(
 
 
 def _divergence(often: float, seldom: float, order: float) -> float:
-    """D_order of two coins, the first at least as likely, the second at most; 0 where they may be equal."""
+    """Return D_order of two coins, the first at least as likely, the second at most; 0 if they may be
+    equal."""
     if often <= seldom:
         return 0.0
     yes = order * log(often) + (1 - order) * log(seldom)
@@ -266,7 +268,7 @@ def _divergence(often: float, seldom: float, order: float) -> float:
 
 
 _TIE = voted([5, 4])
-"""A tie but for the canary, whose vote decides: what one vote tells most about."""
+"""A tie except for the canary, whose vote decides: the case in which one vote reveals most."""
 _TIED = scored([(5, "111"), (4, "000")], "000")
 _OTHER = scored([(5, "10"), (4, "01")], "01")
 _EVEN = np.array([0.5, 0.5])
@@ -340,6 +342,6 @@ ATTACKS: list[Attack] = [
 
 
 def attacks(*names: str) -> list[Attack]:
-    """Return the attacks of these names."""
+    """Return the attacks with these names."""
     known = {attack.name: attack for attack in ATTACKS}
     return [known[name] for name in names]

@@ -1,9 +1,9 @@
 """The empirical audit: `python -m tests.privacy.audit --samples N`, or `make audit`.
 
-Releases neighbouring inputs over and over the way they run, shares, tally and noise, and holds what came
-against the exact probabilities and against the worst case that is charged. Then an adversary attacks whole
-transcripts. Noise with planted faults goes the same way and must be found. Each of both parts fails with a
-chance below 1e-9 where everything is right.
+Releases neighbouring inputs many times through the real code (shares, tally and noise), and compares the
+outcomes with the exact probabilities and with the worst case that is charged. Then an adversary attacks whole
+transcripts. Noise with planted faults goes the same way and must be found. Each of the two parts fails with a
+probability below 1e-9 if everything is right.
 """
 
 import sys
@@ -44,21 +44,21 @@ FAULTS: dict[str, type[ExactNoise]] = {"noise x 0.8": Narrow, "one draw": Shared
 FAULT_SAMPLES = 20_000
 FAULT_TRANSCRIPTS = 4_000
 SAMPLES_PER_TRANSCRIPT = 10
-"""A transcript has many queries: so many fewer are drawn."""
+"""A transcript has many queries, so fewer transcripts than samples are drawn, by this factor."""
 TELLING = 2.5
 NOTHING = "nothing"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What the samples of a case say.
+    """What the samples of a case show.
 
     Attributes:
         case: what was sampled.
-        samples: releases of each of the two inputs.
+        samples: number of releases of each of the two inputs.
         deviation: the largest difference between a frequency and its exact probability.
-        chance: how likely so large a deviation is where the code is right.
-        least: the least epsilon at 1e-5 that the samples leave possible.
+        chance: the probability of such a deviation if the code is right.
+        least: the smallest epsilon at 1e-5 that is consistent with the samples.
         exact: the epsilon at 1e-5 of the exact probabilities.
         promised: the epsilon at 1e-5 of the worst case that is charged.
     """
@@ -73,12 +73,12 @@ class Finding:
 
     @property
     def probable(self) -> bool:
-        """Whether the outcomes come as often as calculated."""
+        """Whether the outcomes occur as often as calculated."""
         return self.chance > P
 
     @property
     def kept(self) -> bool:
-        """Whether the samples leave room for the promise."""
+        """Whether the samples are consistent with the promise."""
         return self.least <= self.promised
 
     @property
@@ -90,7 +90,7 @@ class Finding:
 def audit(
     case: Case, samples: int, noise: NoiseSource, ring: Modulus, *, drawn: Case | None = None
 ) -> Finding:
-    """Sample both inputs of a case, or of what is `drawn` in its stead."""
+    """Sample both inputs of a case, or of `drawn` in its place."""
     first, second = case.inputs
     expected = outcomes(case, first), outcomes(case, second)
     sampled = tuple(sample(drawn or case, votes, samples, noise, ring) for votes in (first, second))
@@ -107,12 +107,12 @@ def audit(
 
 
 def promised(case: Case, *, check: bool = True) -> float:
-    """Return the epsilon of what is charged; without its check as a planted fault."""
+    """Return the epsilon of what is charged; without its check for a planted fault."""
     return epsilon([charged(case, order, check=check) for order in ORDERS], ORDERS, DELTA)
 
 
 def uncharged(found: Finding) -> Finding:
-    """Return the finding where the check is a planted fault: nobody charges it.
+    """Return the finding for a planted fault in which the check is not charged.
 
     Tang et al. 2022, section 4.2.2.
     """
@@ -120,7 +120,7 @@ def uncharged(found: Finding) -> Finding:
 
 
 def telling(samples: int, case: Case) -> Finding:
-    """Return the finding where true labels come too often as a planted fault: by a larger epsilon."""
+    """Return the finding for a planted fault in which true labels come too often: by a larger epsilon."""
     assert isinstance(case.mechanism, RandRes | RandResLabels)
     mechanism = case.mechanism.model_copy(update={"epsilon": TELLING * case.mechanism.epsilon})
     drawn = replace(case, mechanism=mechanism)
@@ -128,12 +128,12 @@ def telling(samples: int, case: Case) -> Finding:
 
 
 def halved(transcripts: int, attack: Attack) -> Attacked:
-    """Return what is found where noise is half as wide as what is charged."""
+    """Return what is found if noise is half as wide as what is charged."""
     return attacked(attack, transcripts, Halved(), DELTA)
 
 
 def moved_twice(transcripts: int, attack: Attack) -> Attacked:
-    """Return what is found where a vote counts twice, as a second teacher's that moves with it."""
+    """Return what is found if a vote counts twice, as if a second teacher's vote moved with it."""
     first, second = attack.case.inputs
     other = second.copy()
     other[1] = second[0]
@@ -142,7 +142,7 @@ def moved_twice(transcripts: int, attack: Attack) -> Attacked:
 
 
 def not_smooth(transcripts: int, attack: Attack) -> Attacked:
-    """Return what is found where changes are published by that are not smooth."""
+    """Return what is found if a publication uses changes that are not smooth."""
     return attacked(attack, transcripts, ExactNoise(), DELTA, kept=kept_without_a_certificate)
 
 
@@ -151,7 +151,7 @@ PLANTED: dict[str, tuple[Callable[[int, Attack], Attacked], tuple[str, ...]]] = 
     "moved twice": (moved_twice, ("gnmax, sums shifted to a tie", "confident", "powerset")),
     "not smooth": (not_smooth, ("statement",)),
 }
-"""Faults in what happens, and attacks that come so close to what is claimed that they must find them."""
+"""Planted faults, and attacks that come so close to what is claimed that they must find them."""
 
 
 def main(samples: Annotated[int, typer.Option(min=1_000)] = 200_000) -> None:

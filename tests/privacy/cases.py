@@ -33,15 +33,15 @@ class Case:
     """A mechanism and neighbouring inputs of one query, or of one batch of clusters.
 
     Attributes:
-        name: what the audit calls it.
-        mechanism: what is released.
+        name: its name in the audit.
+        mechanism: the mechanism that releases.
         classes: number of classes, or of labels.
-        inputs: two neighbours, each the teachers' classes (teachers,), their scores (teachers, labels),
-            or the records' clusters, or queries, and classes (records, 2), or labels (records, 1 + labels).
+        inputs: two neighbours, each the teachers' classes (teachers,), their scores (teachers, labels), or
+            the records' clusters, or queries, and classes (records, 2), or labels (records, 1 + labels).
         scores: for Interactive the student's probabilities (classes,).
-        influence: what the unit can change.
-        weights: those of the teachers' votes, (teachers,) in votes; all 1 where empty.
-        abstains: which teachers do not vote on which label, (teachers, labels); all vote where empty.
+        influence: how much the unit can change.
+        weights: weights of the teachers' votes, (teachers,) in votes; all 1 if empty.
+        abstains: which teachers do not vote on which label, (teachers, labels); all vote if empty.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Case:
 
     @property
     def teachers(self) -> int:
-        """The number of teachers; where records vote it is of no matter."""
+        """The number of teachers; it does not matter if records vote."""
         return len(self.inputs[0])
 
     @property
@@ -67,19 +67,19 @@ class Case:
         return self.weights if len(self.weights) else np.ones(self.teachers)
 
     def totals(self, queries: int) -> NDArray[np.float64]:
-        """Return the weight of all votes on each query (queries,), or on each label where some abstain."""
+        """Return the weight of all votes on each query (queries,), or on each label if some abstain."""
         if not len(self.abstains):
             return np.full(queries, self.votes.sum())
         return np.tile(self.votes @ ~self.abstains, (queries, 1))
 
     @property
     def rows(self) -> int:
-        """Queries that make one outcome together: all of a batch in which records vote, else one."""
+        """Number of queries that form one outcome together: a whole batch if records vote, else one."""
         return CLUSTERS if self.mechanism.by_record else 1
 
     @property
     def digits(self) -> tuple[int, ...]:
-        """An outcome as a number: for every answer, 0 for none and 1 and up for its values."""
+        """Number of values per answer in an outcome: 0 for no answer, and 1 and up for its values."""
         values = 2 if self.mechanism.multi_label else self.classes
         return (values + 1,) * (self.rows * self.mechanism.answers(self.classes))
 
@@ -88,14 +88,14 @@ CLUSTERS = 2
 
 
 def charged(case: Case, order: float, *, check: bool = True) -> float:
-    """Return what one query is charged with all its answers given, or for clusters one batch."""
+    """Return the charge for one query with all its answers given, or for one batch of clusters."""
     answered = np.ones((case.rows, case.mechanism.answers(case.classes)), dtype=np.bool_)
     cost = case.mechanism.worst_case(order, case.influence.sensitivity, classes=case.classes)
     return (cost if check else replace(cost, check=0.0)).rdp(answered)
 
 
 def voted(counts: list[int], moved_to: int = 1) -> tuple[Votes, Votes]:
-    """Classes that make a histogram, and the same with the first teacher's vote moved."""
+    """Return classes that make a histogram, and the same with the first teacher's vote moved."""
     votes = np.repeat(np.arange(len(counts)), counts)
     other = votes.copy()
     other[0] = moved_to
@@ -103,9 +103,9 @@ def voted(counts: list[int], moved_to: int = 1) -> tuple[Votes, Votes]:
 
 
 def scored(rows: list[tuple[int, str]], other: str) -> tuple[Votes, Votes]:
-    """Scores of so many teachers with these bits each, and the same with the first teacher's replaced.
+    """Return scores of this many teachers with these bits each, and the same with the first one replaced.
 
-    Every yes has another score, falling from the first label to the last.
+    Every yes has a different score, falling from the first label to the last.
     """
     bits = [bits for teachers, bits in rows for _ in range(teachers)]
     return _scores(bits), _scores([other, *bits[1:]])
@@ -126,7 +126,7 @@ def records(counts: list[list[int]], moved_to: tuple[int, int] = (1, 1)) -> tupl
 
 
 def _per_label(check: Check | None) -> list[Case]:
-    """Return the mechanisms that decide each label: the first teacher's labels all turn."""
+    """Return the mechanisms that decide each label: the first teacher's labels are all inverted."""
     checked = "" if check is None else ", checked"
     even = scored([(6, "110"), (3, "001"), (1, "010")], "001")
     few = scored([(5, "1110"), (3, "1000")], "0001")
@@ -175,7 +175,7 @@ def _labelled(*records: tuple[int, int], changed: int = 1) -> tuple[Votes, Votes
 
 
 def _several(*records: str) -> tuple[Votes, Votes]:
-    """Make records of a query and its labels, and the same with all labels of the first turned."""
+    """Make records of a query and its labels, and the same with all labels of the first record inverted."""
     one = np.array([[int(digit) for digit in record] for record in records])
     other = one.copy()
     other[0, 1:] = 1 - other[0, 1:]
@@ -199,9 +199,9 @@ RANDOMIZED: list[Case] = [
     Case("rand_res_labels, alone", RandResLabels(epsilon=2.0), 3, _several("0101")),
     Case("rand_res_labels, all", RandResLabels(epsilon=3.0), 2, _several("000", "111", "110")),
 ]
-"""Labels that each party draws anew before it shares them: what the guardian draws changes nothing."""
+"""Labels that each party randomizes before sharing them: the guardian's noise changes nothing."""
 ONE_ANSWER = [case for case in RANDOMIZED if case.influence == ONE_VOTE]
-"""Those of one record, which show truths that are told too often."""
+"""Cases of one record, which show when true labels are released too often."""
 
 _WEIGHTS = np.array([1.5, 1.5, 1.5, 0.75, 0.75, 0.75, 0.75, 1.0, 1.0, 0.5])
 _HEAVY, _LIGHT = Influence(weight=1.5), Influence(votes=3, weight=0.5)
@@ -281,13 +281,13 @@ PERSONALIZED: list[Case] = [
         weights=np.full(20, 0.5),
     ),
 ]
-"""Neighbours of weighted PATE, whose one vote is heavier, and of upsampled PATE, who move several votes."""
+"""Neighbours of weighted PATE, with one heavier vote, and of upsampled PATE, with several moved votes."""
 
 _LEFT_OUT = [(4, "110-"), (2, "0-1-"), (3, "-011"), (2, "-101")]
 
 
 def _left_out(name: str, mechanism: Mechanism) -> Case:
-    """Parties that leave out different labels: the first teacher turns all labels on which it votes."""
+    """Return a case in which parties omit different labels: the first teacher inverts all its votes."""
     bits = [row for teachers, row in _LEFT_OUT for _ in range(teachers)]
     mask = np.array([[bit == "-" for bit in row] for row in bits])
     return Case(name, mechanism, 4, scored(_LEFT_OUT, "001-"), abstains=mask)
@@ -317,4 +317,4 @@ TELLING_CHECKS: list[Case] = [
     Case("l1, checked", L1(sigma=1000.0, tau1=1.0, check=_TELLING), 2, _SIX_OF_NINE),
     Case("powerset, checked", Powerset(sigma=1000.0, check=_TELLING), 2, _SIX_OF_NINE),
 ]
-"""Answers that say nothing and checks that say much: not charging the check must be found."""
+"""Uninformative answers with informative checks: not charging for the check must be found."""

@@ -1,4 +1,4 @@
-"""What samples prove, wrongly with a chance of at most `P`."""
+"""What samples prove, wrong with a probability of at most `P`."""
 
 from math import log
 
@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 from scipy import stats
 
 P = 1e-9
-"""The chance with which a statistical test of right code fails."""
+"""The probability with which a statistical test of correct code fails."""
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
 def chance(counts: Counts, probabilities: Floats) -> float:
-    """How likely some outcome deviates from its probability as much as one does here, or a bound on it.
+    """Return the probability that some outcome deviates from its probability this much, or an upper bound.
 
     Exact binomial tests of every outcome, two-sided, times their number.
     """
@@ -24,21 +24,21 @@ def chance(counts: Counts, probabilities: Floats) -> float:
 
 
 def agrees(counts: Counts, probabilities: Floats) -> bool:
-    """Whether what was sampled can come from these probabilities."""
+    """Whether the samples are consistent with these probabilities."""
     return chance(counts, probabilities) > P
 
 
 def deviation(counts: Counts, probabilities: Floats) -> float:
-    """Return the largest difference between how often an outcome came and how often it should have come."""
+    """Return the largest difference between an outcome's observed frequency and its probability."""
     return float(np.abs(counts / counts.sum() - probabilities).max())
 
 
 def least_epsilon(sampled: tuple[Counts, Counts], expected: tuple[Floats, Floats], delta: float) -> float:
-    """Return the least epsilon at `delta` that a mechanism with these samples of two neighbours can have.
+    """Return the smallest epsilon at `delta` consistent with these samples of two neighbours.
 
-    Of every event that holds the outcomes for which one neighbour is expected to be likelier, from the most
-    telling on, the Clopper-Pearson bounds are compared. The events do not depend on the samples, so that
-    their number is all that the chance of error is shared by.
+    Compares Clopper-Pearson bounds of events; each event collects the outcomes expected to be likelier for
+    one neighbour, starting with the most telling. The events do not depend on the samples, so the probability
+    of error is divided only by their number.
     """
     best = 0.0
     for one, other in ((0, 1), (1, 0)):
@@ -58,10 +58,10 @@ def _ratio(p: Floats, r: Floats) -> Floats:
 
 
 def lowest_chance(count: int, draws: int, risk: float) -> float:
-    """Return the chance that what came so often has at least, but for a `risk` (Clopper and Pearson 1934)."""
+    """Return a lower bound for the probability of an outcome, up to a `risk` (Clopper and Pearson 1934)."""
     return float(stats.beta.ppf(risk, count, draws - count + 1)) if count else 0.0
 
 
 def highest_chance(count: int, draws: int, risk: float) -> float:
-    """Return the chance that what came so often has at most, but for a `risk`."""
+    """Return an upper bound for the probability of an outcome, up to a `risk`."""
     return float(stats.beta.isf(risk, count + 1, draws - count)) if count < draws else 1.0

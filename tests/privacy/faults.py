@@ -16,7 +16,7 @@ from ostraka.guardian.noise import ExactNoise
 
 
 class Narrow(ExactNoise):
-    """Noise scaled by 0.8: the worst case still holds, so that only the exact probabilities tell."""
+    """Noise scaled by 0.8: the worst case still holds, so only the exact probabilities reveal it."""
 
     def gaussian(self, sigma: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
         return super().gaussian(0.8 * sigma, shape)
@@ -46,12 +46,12 @@ class Shared(ExactNoise):
 
 
 def _a_query(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """One draw for a query: queries are the last axis but one, or the only one."""
+    """Return the shape with one draw per query: queries are the last axis but one, or the only axis."""
     return shape if len(shape) == 1 else (shape[-2], 1)
 
 
 def falls_beyond_the_grid(term: Term) -> Whole:
-    """Return what a cost falls by within a step to the right of each cell, wherever that leads (G,)."""
+    """Return how far a cost falls within a step to the right of each cell, whatever the result (G,)."""
     count = len(term.costs[0])
     edges = term.reach[0] + term.step * (1 + 1e-6) / CELLS * np.arange(count + CELLS + 1)
     costs = term.rdp(np.asarray(edges, dtype=np.float64)).high / AMOUNT_UNIT
@@ -59,7 +59,7 @@ def falls_beyond_the_grid(term: Term) -> Whole:
 
 
 def by_whole_steps(term: Term) -> Iterator[Whole]:
-    """Windows that grow by whole steps, with nothing beyond the grid: some cells are never reached."""
+    """Yield windows that grow by whole steps, with nothing beyond the grid: some cells are never reached."""
     falls = falls_beyond_the_grid(term)
     largest = falls
     for cells in range(1, CELLS + 1):
@@ -80,7 +80,7 @@ def _moved(values: Whole, cells: int) -> Whole:
 
 
 def kept_without_a_certificate(tally: Tally, order: float) -> VoteTotal:
-    """Return what is kept where windows grow by whole steps and nobody asks whether they are smooth."""
+    """Return the stored votes when windows grow by whole steps and are not checked for smoothness."""
     with (
         patch.object(Term, "windows", by_whole_steps),
         patch.object(import_module(vote_total.__module__), "is_certified", lambda *_: True),

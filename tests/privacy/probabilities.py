@@ -1,6 +1,6 @@
-"""Exact probabilities of outcomes under continuous noise, which the lattice changes by less than 1e-4.
+"""Exact probabilities of outcomes under continuous noise; the lattice changes them by less than 1e-4.
 
-Votes are counted here once more, apart from the code that is audited.
+Votes are counted here a second time, independently of the code that is audited.
 """
 
 from functools import reduce
@@ -36,7 +36,7 @@ _STEPS = 200_000
 
 
 def argmax(counts: NDArray[Any], noise: Any) -> Floats:
-    """Return the chance of each count to be the largest after independent draws of `noise`."""
+    """Return each count's probability of being the largest after independent draws of `noise`."""
     reach = noise.isf(1e-17)
     at = np.linspace(min(counts) - reach, max(counts) + reach, _STEPS + 1)
     below = [noise.cdf(at - count) for count in counts]
@@ -52,12 +52,12 @@ def gaussian(sigma: float) -> Any:
 
 
 def passing(largest: Any, threshold: float, sigma: float) -> Any:
-    """Return the chance that `largest` and noise reach the threshold."""
+    """Return the probability that `largest` plus noise reaches the threshold."""
     return stats.norm.sf((threshold - largest) / sigma)
 
 
 def outcomes(case: Case, votes: Votes) -> Floats:
-    """Return the chance of every outcome, in the order of `Case.digits`."""
+    """Return the probability of every outcome, in the order of `Case.digits`."""
     match case.mechanism:
         case GnMax(sigma=sigma) | DistributedGnMax(sigma=sigma):
             return _answered(1.0, argmax(_histogram(votes, case), gaussian(sigma)))
@@ -106,7 +106,7 @@ def _answered(passed: float, answers: Floats) -> Floats:
 
 
 def _plurality(labels: Votes, epsilon: float, classes: int) -> Floats:
-    """Return chances of the plurality of labels, each true with Equation 6's chance, else any other.
+    """Return probabilities for the plurality of labels, each true as in Equation 6, else any other label.
 
     Tang et al. 2022.
     """
@@ -123,7 +123,7 @@ def _plurality(labels: Votes, epsilon: float, classes: int) -> Floats:
 
 
 def _majorities(labels: Votes, epsilon: float) -> Floats:
-    """Return chances of each label's majority of answers; of each record some are told, or else coins."""
+    """Return probabilities for each label's majority; each record answers some labels, and coins the rest."""
     width, odds = labels.shape[1], np.exp(epsilon)
     told = [(odds - 1) / (odds + 2**drawn - 1) for drawn in range(1, width + 1)]
     drawn = 1 + int(np.argmax([(1 + place) * chance**2 for place, chance in enumerate(told)]))
@@ -136,7 +136,7 @@ def _majorities(labels: Votes, epsilon: float) -> Floats:
 
 
 def _answers(labels: Votes, drawn: int, told: float) -> list[tuple[float, tuple[int, ...]]]:
-    """Return what a record may answer, -1 for a label that is not drawn, with the chance of it."""
+    """Return the possible answers of a record, -1 for a label that is not drawn, with their probabilities."""
     subsets = list(combinations(range(len(labels)), drawn))
     found = []
     for subset in subsets:
@@ -149,7 +149,7 @@ def _answers(labels: Votes, drawn: int, told: float) -> list[tuple[float, tuple[
 
 
 def _majority(bits: Votes) -> Floats:
-    """No answer, no, yes; ties broken evenly."""
+    """Return probabilities of no answer, no, yes; ties broken evenly."""
     yeses = 2 * bits.sum() - len(bits)
     return _answered(float(len(bits) > 0), np.array([yeses < 0, yeses > 0]) + 0.5 * (yeses == 0))
 
@@ -172,7 +172,7 @@ def _weight(mechanism: Binary | Tau | L1, yeses: int) -> float:
 
 
 def _label(positives: float, total: float, sigma: float, check: Check | None) -> Floats:
-    """No answer, no, yes."""
+    """Return probabilities of no answer, no, yes."""
     negatives = total - positives
     yes = stats.norm.cdf((positives - negatives) / (sqrt(2) * sigma))
     passed = 1.0 if check is None else passing(max(positives, negatives), check.threshold, check.sigma)
@@ -200,14 +200,14 @@ def _chosen(scores: Votes, most: int) -> frozenset[int]:
 
 
 def divergence(p: Floats, r: Floats, order: float) -> float:
-    """D_order(p || r)."""
+    """Return D_order(p || r)."""
     possible = p > 0
     logs = order * np.log(p[possible]) + (1 - order) * np.log(r[possible])
     return float(np.logaddexp.reduce(logs) / (order - 1))
 
 
 def exact_epsilon(p: Floats, r: Floats, delta: float) -> float:
-    """Return the least epsilon at `delta` of two outcome distributions, by bisection."""
+    """Return the smallest epsilon at `delta` of two outcome distributions, by bisection."""
     low, high = 0.0, 64.0
     for _ in range(50):
         middle = (low + high) / 2

@@ -1,4 +1,4 @@
-"""The release path as it runs: votes counted by parties, shared, summed, noise in the ring, answers."""
+"""The real release path: votes counted by parties, shared, summed, noise in the ring, answers."""
 
 from collections.abc import Iterator
 from math import prod
@@ -21,12 +21,13 @@ from tests.services.holding import holding
 
 PARTIES = 3
 MODULI: tuple[Modulus, ...] = (Ring(32), PrimeField(31), Ring(64), PrimeField(61))
-"""Taken by turns: what sums are modulo changes how wide words are, and no outcome."""
+"""Used in turn: the modulus of sums changes the word width, but no outcome."""
 _AT_ONCE = 10_000
 
 
 def tally(case: Case, votes: Votes, times: int, ring: Modulus) -> RingArray:
-    """Sum of both halves of the shares of one input, asked `times` times: (times * rows, width)."""
+    """Return the sum of both halves of the shares of one input, queried `times` times: (times * rows,
+    width)."""
     guardian, querier = [], []
     parts = np.array_split(votes, PARTIES), np.array_split(case.votes, PARTIES)
     for part, weights in zip(*parts, strict=True):
@@ -38,7 +39,7 @@ def tally(case: Case, votes: Votes, times: int, ring: Modulus) -> RingArray:
 
 
 def _uniform(shape: tuple[int, ...], ring: Modulus) -> RingArray:
-    """Return the querying party's share of ballots, as a fresh seed expands to it."""
+    """Return the querying party's share of ballots, expanded from a new seed."""
     seed, (rows, width) = fresh_seed(), shape
     if isinstance(ring, PrimeField):
         return expand_in_field(ring, "digits", b"audit", 0, seed, rows, width)
@@ -46,7 +47,7 @@ def _uniform(shape: tuple[int, ...], ring: Modulus) -> RingArray:
 
 
 def _ballots(case: Case, votes: Votes, weights: NDArray[np.float64], times: int) -> NDArray[np.number]:
-    """Return a party's ballots, asked `times` times: (times * rows, width)."""
+    """Return a party's ballots, queried `times` times: (times * rows, width)."""
     if isinstance(case.mechanism, RandRes | RandResLabels):
         return _responses(case, case.mechanism, votes, times)
     return np.tile(_ballot(case, votes, weights), (times, 1))
@@ -55,7 +56,7 @@ def _ballots(case: Case, votes: Votes, weights: NDArray[np.float64], times: int)
 def _responses(
     case: Case, mechanism: RandRes | RandResLabels, votes: Votes, times: int
 ) -> NDArray[np.float64]:
-    """Return what a party's code makes of records that are asked about once each, `times` times over."""
+    """Return the output of a party's code for records that are each queried once, `times` times over."""
     every = np.arange(times)
     X = np.column_stack([np.repeat(every, len(votes)), np.tile(votes[:, 0], times)])
     queries = np.column_stack([np.repeat(every, CLUSTERS), np.tile(np.arange(CLUSTERS), times)])
@@ -99,7 +100,7 @@ def drawn(case: Case, sums: RingArray, noise: NoiseSource, ring: Modulus) -> NDA
 
 
 def sample(case: Case, votes: Votes, times: int, noise: NoiseSource, ring: Modulus) -> NDArray[np.int64]:
-    """How often each outcome came of `times` releases."""
+    """Return how often each outcome occurred in `times` releases."""
     counts = np.zeros(prod(case.digits), dtype=np.int64)
     for portion in _portions(times):
         found = drawn(case, tally(case, votes, portion, ring), noise, ring)

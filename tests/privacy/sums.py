@@ -1,8 +1,8 @@
-"""Sessions of several questions about sums, chosen by an adversary from what was released before.
+"""Sessions of several questions about sums, chosen by an adversary depending on earlier releases.
 
-He knows all records but one and has two for its place. Each round he asks one of two questions, by the answer
-to the last, and he adds up how much likelier all that he saw is with the one than with the other: there is no
-better test.
+The adversary knows all records except one, for which there are two candidates. In each round it asks one of
+two questions, depending on the last answer, and adds up how much likelier everything it saw is with one
+candidate than with the other: no test is better.
 """
 
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ from tests.privacy.evidence import P, chance, least_epsilon
 Floats = NDArray[np.float64]
 RING = Ring(64)
 DELTA = 0.01
-"""So large that some thousand sessions show most of an epsilon: smaller deltas take rarer outcomes."""
+"""So large that some thousand sessions show most of an epsilon: smaller deltas need rarer outcomes."""
 ROUNDS = 3
 EDGES = np.linspace(-3, 3, 41)
 """Between outcomes, in deviations around the middle of both neighbours."""
@@ -53,15 +53,15 @@ WEIGHTS = (VOTE, VOTE * 3 // 2)
 
 @dataclass(frozen=True)
 class SumSession:
-    """What an adversary asks, about records of which one is another.
+    """An adversary's questions, about records of which one has two candidates.
 
     Attributes:
-        name: what the audit calls it.
-        mechanism: of the plan.
-        questions: of which he asks one in each round.
-        neighbours: features and label of what stands in one place, twice.
-        votes: places in which that stands, as a person's records do.
-        cohort: whose record it is, of those that weigh `WEIGHTS`.
+        name: its name in the audit.
+        mechanism: mechanism of the plan.
+        questions: questions of which one is asked in each round.
+        neighbours: features and label of the two candidates.
+        votes: number of places with the candidate, like the records of one person.
+        cohort: cohort of the record, among those with `WEIGHTS`.
     """
 
     name: str
@@ -77,11 +77,11 @@ class SumSession:
 
     @property
     def influence(self) -> float:
-        """What the unit is charged for."""
+        """The influence that the unit is charged for."""
         return float(self.votes * WEIGHTS[self.cohort] / VOTE)
 
     def claimed(self, delta: float) -> float:
-        """Return the least epsilon that is promised under any filter."""
+        """Return the smallest epsilon that is promised under any filter."""
         cost = self.queries * self.mechanism.worst_case(GAUSSIAN, self.influence, classes=2).answer
         renyi = [
             self.queries * self.mechanism.worst_case(a, self.influence, classes=2).answer for a in ORDERS
@@ -112,10 +112,10 @@ class AttackedSums:
 
     Attributes:
         attack: what was done.
-        transcripts: sessions with each neighbour.
-        chance: how likely outcomes deviate as far from their probabilities where the noise is right.
-        least: the least epsilon that the outcomes leave possible.
-        exact: that of their probabilities.
+        transcripts: number of sessions with each neighbour.
+        chance: the probability of such a deviation of outcomes if the noise is right.
+        least: the smallest epsilon that is consistent with the outcomes.
+        exact: the epsilon of their probabilities.
         claimed: the epsilon that is promised.
     """
 
@@ -128,17 +128,17 @@ class AttackedSums:
 
     @property
     def holds(self) -> bool:
-        """Whether the promise is kept, by outcomes as probable as calculated."""
+        """Whether the promise is kept, with outcomes as probable as calculated."""
         return self.least <= self.claimed and self.chance > P
 
 
 def attack_sums(session: SumSession, transcripts: int, noise: NoiseSource, delta: float) -> AttackedSums:
-    """Return what so many sessions with each neighbour tell."""
+    """Return what this many sessions with each neighbour reveal."""
     sums = np.stack([session.sums(side) for side in (0, 1)])
     apart = sums[1] - sums[0]
     sigmas = np.concatenate([np.full(block.width, block.sigma) for block in session.mechanism.blocks])
     scaled = apart / sigmas / VOTE
-    # Either question tells as much, so that the choice of questions changes no probability.
+    # Both questions reveal equally much, so the choice of questions changes no probability.
     squares = (scaled**2).sum(axis=1)
     assert np.allclose(squares[0], squares[1], rtol=1e-3)
     counts = tuple(_observe(session, sums, scaled / sigmas, side, transcripts, noise) for side in (0, 1))

@@ -1,6 +1,6 @@
-"""Programs of others that stand before a relay, or in its place: Squid, HAProxy and OpenSSH.
+"""Third-party programs in front of a relay, or in its place: Squid, HAProxy and OpenSSH.
 
-Each runs as an ordinary user, with a configuration and a port of its own.
+Each runs as an ordinary user, with its own configuration and port.
 """
 
 import hashlib
@@ -21,18 +21,18 @@ from tests.skips import skip_or_fail
 from tests.waiting import until
 
 USER = "nobody" if os.getuid() == 0 else None
-"""As whom they run where tests run as root: Squid refuses to serve so, and OpenSSH's server wants folders of
-the system."""
+"""The user they run as when tests run as root: Squid refuses to run as root, and OpenSSH's server then needs
+system folders."""
 AS_USER: dict[str, Any] = (
     {"user": USER, "group": pwd.getpwnam(USER).pw_gid, "extra_groups": []} if USER else {}
 )
 CERTIFICATES = Path("/usr/lib/squid/security_file_certgen")
-"""What makes certificates for a Squid that inspects; Debian's squid-openssl has it, and squid does not."""
+"""Makes certificates for a Squid that inspects; Debian's squid-openssl includes it, squid does not."""
 PASSWORDS = Path("/usr/lib/squid/basic_ncsa_auth")
 
 
 def find_program(name: str) -> str:
-    """Return where a program is; skip or fail the test where it is not installed."""
+    """Return the path of a program; skip or fail the test if it is not installed."""
     found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
     if found is None:
         skip_or_fail(f"there is no {name} on this machine; install Debian's package of it")
@@ -41,7 +41,7 @@ def find_program(name: str) -> str:
 
 @contextmanager
 def workplace() -> Iterator[Path]:
-    """Yield an empty folder of the ordinary user, who reaches none of pytest's."""
+    """Yield an empty folder of the ordinary user, who cannot access pytest's folders."""
     with tempfile.TemporaryDirectory(prefix="ostraka-programs-") as name:
         folder = Path(name)
         if USER:
@@ -50,7 +50,7 @@ def workplace() -> Iterator[Path]:
 
 
 def put(folder: Path, name: str, content: str | bytes) -> Path:
-    """Write a file that the ordinary user alone reads."""
+    """Write a file that only the ordinary user can read."""
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     path.chmod(0o600)
@@ -61,7 +61,7 @@ def put(folder: Path, name: str, content: str | bytes) -> Path:
 
 @contextmanager
 def run(arguments: Sequence[str | Path], folder: Path, port: int) -> Iterator[None]:
-    """Run a program within the block, which begins once it has a port of this machine opened."""
+    """Run a program within the block, which begins once it listens at a port of this machine."""
     log = Path(folder, f"{Path(arguments[0]).name}.log")
     with log.open("ab") as output:
         process = subprocess.Popen(
@@ -82,7 +82,7 @@ def run(arguments: Sequence[str | Path], folder: Path, port: int) -> Iterator[No
 
 
 def listens(port: int) -> bool:
-    """Whether something takes connections at a port of this machine."""
+    """Whether a program accepts connections at a port of this machine."""
     try:
         socket.create_connection(("127.0.0.1", port)).close()
     except OSError:
@@ -99,14 +99,14 @@ def squid(
     verifies: bool = False,
     websockets: bool = True,
 ) -> Iterator[str]:
-    """Run a Squid by which one relay alone is reached, and yield its address.
+    """Run a Squid that allows access to one relay only, and yield its address.
 
     Args:
-        relay: where the relay is.
-        user: "name:password" of who may use it; "": everybody.
-        inspects: the CA by which it ends TLS, if it does.
-        verifies: whether one that inspects wants a certificate of a public CA from the relay.
-        websockets: whether one that inspects lets WebSockets through.
+        relay: the relay's address.
+        user: "name:password" of its only user; "": everybody.
+        inspects: the CA for ending TLS, if it does.
+        verifies: whether an inspecting Squid requires a certificate of a public CA from the relay.
+        websockets: whether an inspecting Squid allows WebSockets.
     """
     program = find_program("squid")
     (port,) = free_ports(1)
@@ -148,7 +148,7 @@ def _inspection(folder: Path, own: Corporation) -> str:
 
 def _password(folder: Path, user: str) -> list[str]:
     name, _, password = user.partition(":")
-    digest = hashlib.md5(password.encode(), usedforsecurity=False).hexdigest()  # as that program stores it
+    digest = hashlib.md5(password.encode(), usedforsecurity=False).hexdigest()  # the format that it stores
     passwords = put(folder, "passwords", f"{name}:{digest}\n")
     return [
         f"auth_param basic program {PASSWORDS} {passwords}",
@@ -161,7 +161,7 @@ def _password(folder: Path, user: str) -> list[str]:
 
 @contextmanager
 def haproxy(sections: str, port: int, **files: bytes) -> Iterator[None]:
-    """Run HAProxy with these sections, which have it listen at a port, and with files by their names."""
+    """Run HAProxy with these sections, which make it listen at a port, and with files by name."""
     program = find_program("haproxy")
     with workplace() as folder:
         for name, content in files.items():
@@ -192,7 +192,7 @@ backend relay
 
 
 class Sshd:
-    """An OpenSSH server that lets one key in, which may have one port forwarded and do nothing else."""
+    """An OpenSSH server that accepts one key, which may only have one port forwarded."""
 
     def __init__(self, folder: Path, forwarded: int) -> None:
         """Take the folder of a workplace, and the port."""
@@ -225,7 +225,7 @@ class Sshd:
 
     @contextmanager
     def forward(self, address: str, port: int) -> Iterator[None]:
-        """Have the forwarded port lead to an address within the block, by logging in at a port."""
+        """Forward the port to an address within the block, by logging in at a port."""
         folder = self._folder
         known = put(folder, "known_hosts", f"[127.0.0.1]:{port} {(folder / 'host.pub').read_text()}")
         options = ("ExitOnForwardFailure=yes", "IdentitiesOnly=yes", f"UserKnownHostsFile={known}")

@@ -64,7 +64,7 @@ def credentials(site: SiteConfig) -> Credentials:
 
 @dataclass
 class Corporation:
-    """Somebody's own CA, by which a proxy ends TLS for the names of others."""
+    """An organization's own CA, with which a proxy ends TLS for other names."""
 
     root: Path
     root_key: Path
@@ -75,14 +75,14 @@ class Corporation:
 class Proxy:
     """An HTTP CONNECT proxy.
 
-    It may want a user and password, and may inspect: then it ends TLS by itself, wants HTTP/1.1 in it as
-    inspecting proxies do, and calls on with TLS of its own.
+    It may require a user and password, and may inspect: then it ends TLS itself, requires HTTP/1.1 inside it
+    as inspecting proxies do, and forwards with its own TLS.
     """
 
     def __init__(
         self, user: str = "", inspects: Corporation | None = None, hosts: Mapping[str, str] | None = None
     ) -> None:
-        """Take what it wants to be told, who it is, and addresses of names that there are not."""
+        """Take the required credentials, the CA for inspection, and addresses of names that do not exist."""
         self._hosts = hosts or {}
         self.connected: list[str] = []
         self.seen = bytearray()
@@ -90,7 +90,7 @@ class Proxy:
         self._inspects = inspects
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        accepted = writer.transport  # which TLS takes the place of
+        accepted = writer.transport  # TLS takes its place
         try:
             with suppress(OSError, asyncio.IncompleteReadError):
                 await self._serve(reader, writer)
@@ -151,14 +151,14 @@ async def _end(writer: asyncio.StreamWriter) -> None:
     """Close a connection before its loop ends, whether or not the other end says goodbye."""
     _close(writer)
     try:
-        with suppress(OSError):  # which a timeout is
+        with suppress(OSError):  # a timeout is one
             await asyncio.wait_for(writer.wait_closed(), 1)
     finally:
         writer.transport.abort()
 
 
 def _close(writer: asyncio.StreamWriter) -> None:
-    """Close a connection once: over TLS one that is closed twice cannot be aborted."""
+    """Close a connection once: over TLS, a connection that is closed twice cannot be aborted."""
     if not writer.is_closing():
         writer.close()
 
@@ -177,7 +177,7 @@ def proxying(proxy: Proxy) -> Iterator[str]:
 
 
 async def _drain(server: asyncio.Server) -> None:
-    """Take no more connections, and wait until those that there are end: their callers are gone."""
+    """Accept no more connections, and wait until the existing ones end: their callers are gone."""
     server.close()
     for _ in range(3):  # accepting one, making its transport and serving it follow each other
         await asyncio.sleep(0)
@@ -187,7 +187,7 @@ async def _drain(server: asyncio.Server) -> None:
 
 
 def found_corporation(folder: Path) -> Corporation:
-    """Make a CA of somebody else, and a certificate of it for this machine."""
+    """Make another organization's CA, and its certificate for this machine."""
     folder.mkdir()
     now = datetime.now(UTC)
     root_key = ec.generate_private_key(ec.SECP256R1())

@@ -11,7 +11,7 @@ from tests.services.wire import TEACHERS, Federation, federation
 
 
 def symptoms(records: int, labels: int = 5, seed: int = 0, shape: tuple[int, ...] = (6,)) -> Dataset:
-    """Multi-label records whose labels are half-spaces; nobody has label 1, everybody has label 2."""
+    """Return multi-label records whose labels are half-spaces; label 1 is always no, label 2 always yes."""
     X = np.random.default_rng(seed).normal(size=(records, *shape))
     sides = np.random.default_rng(99).normal(size=(X[0].size, labels))
     y = (X.reshape(records, -1) @ sides > 0.3).astype(int)

@@ -1,4 +1,4 @@
-"""Folders of parties that no server runs for."""
+"""Folders of parties without a running server."""
 
 from pathlib import Path
 

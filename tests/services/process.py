@@ -1,4 +1,4 @@
-"""An answering party as a process of its own."""
+"""An answering party in a separate process."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ READY_S = 120.0
 
 @contextmanager
 def process(made: Federation, start: Start) -> Iterator[tuple[Child, Caller]]:
-    """Run the party as a process of its own that serves, with a querying party's channel to it."""
+    """Run the party as a serving process, with a querying party's channel to it."""
     ready = made.root / "ready.json"
     with Supervisor(made.root / "logs", start=start) as processes:
         words = ["party", "serve", "--site", str(made.party), "--ready-file", str(ready)]
@@ -22,6 +22,6 @@ def process(made: Federation, start: Start) -> Iterator[tuple[Child, Caller]]:
 
 
 def wait_for(child: Child, event: str) -> str:
-    """Wait until the process has logged `event`, and return what it logged until then."""
+    """Wait until the process has logged `event`, and return its log so far."""
     until(lambda: event in child.log.read_text())
     return child.log.read_text()

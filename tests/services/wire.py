@@ -1,4 +1,4 @@
-"""The other ends of an answering party, real over mTLS: a guardian that keeps shares, a querying party."""
+"""The peers of an answering party, over real mTLS: a guardian that keeps shares, and a querying party."""
 
 import hashlib
 import json
@@ -93,7 +93,7 @@ class Guardian(guardian_pb2_grpc.GuardianServicer):
             self._bound = None
 
     def restore(self) -> None:
-        """Go on from a backup in which nothing had happened yet."""
+        """Continue from an empty backup."""
         self.sequence, self.epoch = 0, self.epoch + 1
 
     def share(self, batch_id: int, rows: int, width: int, ring: Ring) -> NDArray[np.unsignedinteger]:
@@ -163,7 +163,7 @@ class Guardian(guardian_pb2_grpc.GuardianServicer):
 
 
 class Stop(threading.Event):
-    """What a party waits on between attempts; runs `instead` and does not wait."""
+    """What a party waits on between attempts; runs `instead` in place of waiting."""
 
     def __init__(self, instead: Callable[[], None] = lambda: None) -> None:
         super().__init__()
@@ -179,7 +179,7 @@ class Stop(threading.Event):
 
 @dataclass
 class Federation:
-    """Certificates, a guardian that runs, one party's folder and a querying party."""
+    """Certificates, a running guardian, one party's folder and a querying party."""
 
     root: Path
     guardian: Guardian
@@ -220,7 +220,7 @@ class Federation:
         return self.ca.issue(Identity(federation, site, role), folder, yesterday())
 
     def set_policy(self, **values: object) -> None:
-        """Say these of table [policy], and what was said before of its other keys."""
+        """Set these keys of table [policy]; keys set earlier stay."""
         self.policy |= values
         file = self.party / "site.toml"
         before, _, table = file.read_text().partition("\n[policy]\n")
@@ -241,7 +241,7 @@ class Federation:
 
 @dataclass
 class Ask:
-    """One batch as it is asked for; what is not given is right. Plan and grant may be `named` alone."""
+    """One batch as requested; fields that are not given are correct. Plan and grant may be only `named`."""
 
     features: NDArray[np.float32]
     plan: bytes
@@ -276,13 +276,13 @@ class Caller:
     address: str
 
     def participants(self) -> list[common_pb2.Participant]:
-        """Return the plan's parties, whose teachers have no part in a sum over records."""
+        """Return the plan's parties; in a sum over records, their teachers take no part."""
         plan = self.federation.plan
         teachers = 0 if plan.mechanism.sums_records else TEACHERS
         return [participant(site, teachers) for site in plan.parties]
 
     def grant(self, signer: Credentials | None = None, **changes: object) -> common_pb2.SignedEntry:
-        """Return the grant as this party is shown it, which a grant's first participant is."""
+        """Return this party's view of the grant, in which it is the first participant."""
         return shown(self.whole_grant(signer, **changes))
 
     def whole_grant(self, signer: Credentials | None = None, **changes: object) -> common_pb2.SignedList:
@@ -307,7 +307,7 @@ class Caller:
         return sign_list(signer or guardian, GRANT_CONTEXT, grant)
 
     def ticket(self, batch_id: int, size: int, **changes: Any) -> common_pb2.SignedEntry:
-        """Return what this party, which is scheduled first, is shown of `whole_ticket`."""
+        """Return this party's view of `whole_ticket`, in which it is scheduled first."""
         return shown(self.whole_ticket(batch_id, size, **changes))
 
     def whole_ticket(
@@ -340,7 +340,7 @@ class Caller:
         return reply.header
 
     def ballots(self, reply: party_pb2.VoteReplyHeader, batch_id: int = 1) -> NDArray[np.float64]:
-        """Return what both shares add up to, in votes."""
+        """Return the sum of both shares, in votes."""
         ring = self.federation.ring
         theirs = self.federation.guardian.share(batch_id, reply.rows, reply.width, ring)
         total = ring.add(expand(reply.seed, reply.rows, reply.width, ring), theirs)
@@ -360,7 +360,7 @@ def participant(site: str, teachers: int = TEACHERS) -> common_pb2.Participant:
 
 
 def scheduled(who: common_pb2.Participant, *queries: bytes) -> common_pb2.Schedule:
-    """By cohort the queries it votes on; every cohort on every query if none is given."""
+    """Return a schedule with the queries of each cohort; every cohort votes on all if none are given."""
     return common_pb2.Schedule(participant=who, queries=queries or [b""] * len(who.cohorts))
 
 

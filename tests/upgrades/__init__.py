@@ -1,4 +1,4 @@
-"""What released versions wrote, frozen as they wrote it, and opened by the code of today."""
+"""Files written by released versions, frozen as written, and opened by today's code."""
 
-# Before any module imports gRPC, which reads its environment once: Ostraka says what it is to take.
+# Before any module imports gRPC, which reads its environment once: Ostraka sets that environment.
 import ostraka  # noqa: F401

@@ -15,7 +15,7 @@ VERSIONS = sorted(path.parent for path in Path(__file__).parent.glob(f"*/{MANIFE
 
 @dataclass(frozen=True)
 class Frozen:
-    """A version's folder of fixtures, what it said of them, and a copy that may be changed."""
+    """A version's folder of fixtures, its manifest of them, and a copy that may be changed."""
 
     version: Path
     manifest: Manifest
@@ -23,12 +23,12 @@ class Frozen:
 
     @property
     def clock(self) -> ManualClock:
-        """A minute after all was written: its certificates are valid, whatever the day is."""
+        """A minute after everything was written: its certificates are valid, whatever the current date."""
         return ManualClock(self.manifest.made_unix_s + 60)
 
 
 @pytest.fixture(params=VERSIONS, ids=lambda folder: folder.name)
 def frozen(request: pytest.FixtureRequest, tmp_path: Path) -> Frozen:
-    """Return what a version left."""
+    """Return the files of a version."""
     packing.unpack(request.param, tmp_path)
     return Frozen(request.param, Manifest.load(request.param), Federation(tmp_path))

@@ -1,4 +1,5 @@
-"""A small federation with all that a version leaves on a disk: frozen by one, gone on with by later ones."""
+"""A small federation with everything that a version writes to disk: frozen by one, continued by later
+ones."""
 
 import shutil
 import subprocess
@@ -25,7 +26,7 @@ PARTIES = ("a-party", "b-party")
 QUERIER = "q-query"
 SITES = (GUARDIAN, ADMIN, *PARTIES, QUERIER)
 ADDRESSES = ("127.0.0.1:7000", "127.0.0.1:7001", "127.0.0.1:7002")
-"""Of the guardian and the parties, in files that are frozen; they serve at free ones."""
+"""Addresses of the guardian and the parties, in frozen files; they serve at free ones."""
 FILE = f"""
 federation = "{NAME}"
 days = 3650
@@ -51,7 +52,7 @@ listen = "{ADDRESSES[2]}"
 [[query]]
 site = "q"
 """
-"""Certificates are valid for as long as they can be: fixtures serve as long as their CA does, ten years."""
+"""Certificates are valid for as long as possible: fixtures are usable as long as their CA, ten years."""
 ON_POSTGRESQL = FILE.replace("[[admin]]", 'ledger = "postgresql"\nurl_file = "database.url"\n\n[[admin]]', 1)
 TRAINING = """
 [training]
@@ -64,14 +65,14 @@ EPSILONS = {"a": 50.0, "b": 40.0}
 QUESTION = ostraka.PlanOptions(mechanism=GnMax(sigma=4.0), quorum=2, batch_size=4)
 COUNTS = ostraka.DescribeOptions(columns=("age", "diagnosis"), epsilon=0.5)
 ROWS = {"north": 60, "south": 60, "west-labelled": 12}
-"""How many rows of a hospital's table are taken."""
+"""Number of rows that are used of a hospital's table."""
 ASKED = 12
-"""Rows of the pool that are asked about; as many others are left for later versions."""
+"""Rows of the pool that are queried; as many others are left for later versions."""
 
 
 @dataclass(frozen=True)
 class Federation:
-    """Folders of its sites, its tables, and what was kept of them, below `root`."""
+    """Folders of its sites, its tables, and kept files, below `root`."""
 
     root: Path
 
@@ -95,7 +96,7 @@ class Federation:
 
     @property
     def kit(self) -> Path:
-        """A kit that nobody opened."""
+        """An unopened kit."""
         return self.root / "kit"
 
     @property
@@ -115,7 +116,7 @@ class Federation:
 
     @property
     def admin(self) -> ostraka.Guardian:
-        """The guardian as its administrator sees it."""
+        """The guardian, for its administrator."""
         return ostraka.Guardian(self.site(ADMIN))
 
     @property
@@ -125,7 +126,7 @@ class Federation:
 
     @contextmanager
     def serving(self) -> Iterator[None]:
-        """Serve guardian and parties within the block, at addresses that nobody has."""
+        """Run guardian and parties within the block, at free addresses."""
         with self._at(free_addresses(len(ADDRESSES))), ExitStack() as stack:
             stack.enter_context(ostraka.Guardian(self.site(GUARDIAN)).serve())
             for party in PARTIES:
@@ -150,12 +151,12 @@ class Federation:
 
 
 def make(root: Path, clock: Clock, url: str = "") -> Federation:
-    """Make a federation whose sites have joined and whose parties have teachers, and a kit that nobody opens.
+    """Make a federation whose sites have joined and whose parties have teachers, and an unopened kit.
 
     Args:
         root: an empty folder.
         clock: when certificates begin.
-        url: of the PostgreSQL database of its ledger; "": a file.
+        url: URL of the PostgreSQL database of its ledger; "": a file.
     """
     federation = Federation(root)
     file = root / "federation.toml"
@@ -179,7 +180,7 @@ def make(root: Path, clock: Clock, url: str = "") -> Federation:
 
 
 def join(kit: Path, ca_fingerprint: str, ca: Path, clock: Clock, *, again: bool = False) -> None:
-    """Open a kit, have its keys certified by the CA (`again` after others), and put them into use."""
+    """Open a kit, have its keys certified by the CA (`again` after others), and install them."""
     init(kit, ca_fingerprint)
     signed = sign_request((kit / REQUEST).read_bytes(), ca, clock, again=again)
     install(kit, signed.certificates, clock)

@@ -1,7 +1,7 @@
-"""`python -m tests.upgrades.freeze` writes the fixtures of this version by its own code, once.
+"""`python -m tests.upgrades.freeze` writes the fixtures of this version with its own code, once.
 
-What is frozen is committed and never written again. Until a version has its tag, its folder may be removed
-and frozen again where a format changes.
+Frozen files are committed and never written again. Until a version has its tag, its folder may be removed and
+frozen again if a format changes.
 """
 
 import shutil
@@ -52,7 +52,7 @@ def main() -> int:
 
 
 def freeze(scratch: Path, out: Path) -> Manifest:
-    """Let a federation ask on SQLite and one on PostgreSQL, write what they leave, and return the numbers."""
+    """Run one federation on SQLite and one on PostgreSQL, write their files, and return the numbers."""
     clock = SystemClock()
     root = scratch / "federation"
     root.mkdir()
@@ -69,7 +69,7 @@ def freeze(scratch: Path, out: Path) -> Manifest:
             ask(on_postgresql)
         ledgers = {"sqlite": numbers(federation), "postgresql": numbers(on_postgresql)}
         packing.write_database(server.dump(url), out)
-    # Its place differs for whoever loads it.
+    # The database has a different URL wherever it is loaded.
     (on_postgresql.site(GUARDIAN) / "database.url").unlink()
     shutil.copytree(on_postgresql.site(GUARDIAN), federation.on_postgresql, symlinks=True)
     packing.pack(root, out)
@@ -87,7 +87,7 @@ def freeze(scratch: Path, out: Path) -> Manifest:
 
 
 def write_archive(federation: Federation) -> None:
-    """Archive everything so far; the command archives whole days alone."""
+    """Archive everything so far; the command only archives whole days."""
     site = federation.site(GUARDIAN)
     credentials = Credentials.of(load_site(site))
     now_ms = int(SystemClock().now() * 1000)

@@ -1,4 +1,4 @@
-"""What a frozen version said of its own fixtures: later versions must read the same."""
+"""What a frozen version recorded about its own fixtures: later versions must read the same."""
 
 import json
 from dataclasses import asdict
@@ -38,7 +38,7 @@ class LedgerNumbers(FrozenModel):
 
 
 class Answers(FrozenModel):
-    """What the querying party has: labels, their cost by party at worst, and how many records it counted."""
+    """The querying party's labels, their worst-case cost by party, and how many records it counted."""
 
     labels: tuple[str, ...]
     epsilons: dict[str, float]
@@ -50,14 +50,14 @@ class Manifest(FrozenModel):
 
     Attributes:
         version: as `ostraka.__version__`.
-        commit: whose code wrote the fixtures.
+        commit: commit of the code that wrote the fixtures.
         made_unix_s: when; certificates are valid then.
-        fingerprint: of the CA's certificate.
-        kit: the kit that nobody opened, as the coordinator tells it.
+        fingerprint: fingerprint of the CA's certificate.
+        kit: name of the unopened kit, for the coordinator.
         ledgers: by backend, "sqlite" and "postgresql".
-        receipts: of the first party's journal: session, batch, group, queries.
-        answers: of the querying party.
-        archive: what verifying it says.
+        receipts: receipts of the first party's journal: session, batch, group, queries.
+        answers: answers to the querying party.
+        archive: result of its verification.
     """
 
     version: str
@@ -107,7 +107,7 @@ def read_receipts(federation: Federation) -> tuple[tuple[str, int, str, int], ..
 
 
 def read_answers(federation: Federation) -> Answers:
-    """Return what the querying party has, by its run folders alone."""
+    """Return what the querying party has, read only from its run folders."""
     report = federation.querier.report(federation.run)
     return Answers(
         labels=Labels.read(federation.run)["label"],
@@ -117,5 +117,5 @@ def read_answers(federation: Federation) -> Answers:
 
 
 def read_archive(federation: Federation) -> dict[str, Any]:
-    """Verify the archive by itself, and return what it has."""
+    """Verify only the archive, and return its numbers."""
     return asdict(verify_archives([federation.archive], federation.site("ca") / CA_CERT, None))

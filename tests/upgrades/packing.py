@@ -1,4 +1,4 @@
-"""Folders and databases of a frozen version as files, and again as folders and databases."""
+"""Converts folders and databases of a frozen version to files, and back."""
 
 import gzip
 import tarfile
@@ -29,20 +29,20 @@ def _without_owner(entry: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def unpack(version: Path, root: Path) -> None:
-    """Make the folders of a frozen version again below `root`."""
+    """Restore the folders of a frozen version below `root`."""
     with tarfile.open(version / FOLDERS) as archive:
         archive.extractall(root, filter="data")
 
 
 def write_database(dumped: str, out: Path) -> None:
     """Write a PostgreSQL database that was dumped as SQL."""
-    # Lines that psql alone reads, and not the server.
+    # Lines that only psql reads, not the server.
     lines = [line for line in dumped.splitlines(keepends=True) if not line.startswith("\\")]
     (out / DATABASE).write_bytes(gzip.compress("".join(lines).encode(), mtime=0))
 
 
 def load_database(version: Path, url: str) -> None:
-    """Make the database of a frozen version again in an empty one."""
+    """Restore the database of a frozen version in an empty one."""
     statements = gzip.decompress((version / DATABASE).read_bytes())
     with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:
         connection.execute(statements)

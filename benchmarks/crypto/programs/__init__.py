@@ -1,1 +1,1 @@
-"""A program for each library, run where that is installed; none imports Ostraka, whose NumPy is another."""
+"""A program per library, run in its environment; none imports Ostraka, whose NumPy version differs."""

@@ -8,7 +8,7 @@ from benchmarks.crypto.programs.linear_head import Floats, main
 
 
 class DesiloScheme:
-    """A secret key, encrypted with."""
+    """A secret key, also used for encryption."""
 
     def __init__(self) -> None:
         self._engine = Engine(max_level=1)
@@ -16,7 +16,7 @@ class DesiloScheme:
         self.slots: int = self._engine.slot_count
 
     def encrypt(self, feature: Floats) -> bytes:
-        """Encrypt one feature of as many queries as there are slots."""
+        """Encrypt one feature of a full ciphertext of queries."""
         return bytes(self._engine.serialize_ciphertext(self._engine.encrypt(feature, self._key)))
 
     def evaluate(self, features: Sequence[bytes], weights: Floats, biases: Floats) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""A linear head on queries encrypted by a library: a feature a ciphertext, a query a slot."""
+"""A linear head on queries encrypted by a library: one feature per ciphertext, one query per slot."""
 
 import sys
 import time
@@ -13,7 +13,7 @@ from benchmarks.crypto.measured import Measured, median_of
 from benchmarks.crypto.tasks import CLASSES, FEATURES
 
 MAX_ERROR = 2**-8
-"""Of a logit: what decides one vote in some hundred wrong is no longer the same task."""
+"""Maximum error of a logit: with a larger one, about one vote in a hundred would change."""
 
 Floats = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ class Scheme(Protocol):
     slots: int
 
     def encrypt(self, feature: Floats) -> bytes:
-        """Encrypt one feature of as many queries as there are slots."""
+        """Encrypt one feature of a full ciphertext of queries."""
         ...
 
     def evaluate(self, features: Sequence[bytes], weights: Floats, biases: Floats) -> list[bytes]:
@@ -45,7 +45,7 @@ def main(library: str, new: Callable[[], Scheme]) -> None:
 
 
 def _run(new: Callable[[], Scheme], queries: int) -> tuple[dict[str, float], int, int]:
-    """Return processor seconds of both roles, bytes and messages, of which a batch has two."""
+    """Return processor seconds of both roles, bytes and messages; a batch has two messages."""
     random = np.random.default_rng(0)
     X = random.uniform(-1, 1, (queries, FEATURES))
     weights = random.normal(0, FEATURES**-0.5, (CLASSES, FEATURES))

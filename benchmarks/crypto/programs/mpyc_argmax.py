@@ -1,4 +1,4 @@
-"""MPyC: argmax of shared logits as unit vectors, three parties, each a process of this machine."""
+"""MPyC: argmax of shared logits as unit vectors, with three parties, one process of this machine each."""
 
 import sys
 import time
@@ -12,11 +12,11 @@ from mpyc.runtime import mpc
 from benchmarks.crypto.measured import Measured, median_of
 from benchmarks.crypto.tasks import CLASSES
 
-BITS = 16  # as Ostraka's shares of logits have
+BITS = 16  # Ostraka's shares of logits have as many
 
 
 def count_messages() -> Callable[[], int]:
-    """Count what this process sends from now on; return how many messages that were, when asked."""
+    """Count the messages that this process sends from now on; return a function for their number."""
     send = MessageExchanger.send
     lengths = []
 

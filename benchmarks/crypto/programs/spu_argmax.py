@@ -17,9 +17,9 @@ from spu.utils import frontend
 from benchmarks.crypto.measured import Measured, median_of
 from benchmarks.crypto.tasks import CLASSES
 
-FRACTION_BITS = 13  # as Ostraka's shares of logits have
+FRACTION_BITS = 13  # Ostraka's shares of logits have as many
 SPENT = re.compile(r"total send bytes (\d+), recv bytes (\d+), send actions (\d+), recv actions (\d+)")
-"""What the first party's log says of its link."""
+"""The first party's log line on its link."""
 
 
 def main() -> None:
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def _run(settings: libspu.RuntimeConfig, logits: NDArray[np.float32]) -> float:
-    """Return processor seconds of both parties, from the set-up of their transfers to shares of classes."""
+    """Return processor seconds of both parties, from the set-up of transfers to shares of classes."""
     io = api.Io(2, settings)
     shares = io.make_shares(logits, libspu.Visibility.VIS_SECRET)
     executable, _ = frontend.compile(

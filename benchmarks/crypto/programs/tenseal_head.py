@@ -1,4 +1,4 @@
-"""TenSEAL: CKKS by SEAL, at the smallest degree that has 128 bits of security and enough precision."""
+"""TenSEAL: CKKS by SEAL, at the smallest degree with 128 bits of security and enough precision."""
 
 from collections.abc import Sequence
 
@@ -7,13 +7,14 @@ import tenseal
 
 from benchmarks.crypto.programs.linear_head import Floats, main
 
-DEGREE = 4096  # that of Ostraka's linear heads
+DEGREE = 4096  # the degree of Ostraka's linear heads
 MODULI = [40, 32, 37]
-"""Bits: 109 in all, the most at this degree (Homomorphic Encryption Standard, 2018); 32 are rescaled away."""
+"""Bits: 109 in all, the maximum at this degree (Homomorphic Encryption Standard, 2018); 32 are rescaled
+away."""
 
 
 class TensealScheme:
-    """A secret key, encrypted with: half of each ciphertext is then a seed, as in Ostraka."""
+    """A secret key, also used for encryption: half of each ciphertext is then a seed, as in Ostraka."""
 
     slots = DEGREE // 2
 
@@ -27,7 +28,7 @@ class TensealScheme:
         self._keys.global_scale = 2.0 ** MODULI[1]
 
     def encrypt(self, feature: Floats) -> bytes:
-        """Encrypt one feature of as many queries as there are slots."""
+        """Encrypt one feature of a full ciphertext of queries."""
         encrypted: bytes = tenseal.ckks_vector(self._keys, feature.tolist()).serialize()
         return encrypted
 

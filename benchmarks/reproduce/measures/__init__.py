@@ -1,1 +1,1 @@
-"""What makes the cells: each run takes a job and returns an outcome."""
+"""The runs that make the cells: each takes a job and returns an outcome."""

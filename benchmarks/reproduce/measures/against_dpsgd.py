@@ -1,4 +1,5 @@
-"""Why DP-SGD is behind votes in Table 2 of Dziedzic et al. 2023, and ahead here: one thing varied each."""
+"""Why DP-SGD is worse than votes in Table 2 of Dziedzic et al. 2023, and better here: one factor at a
+time."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -18,21 +19,21 @@ from ostraka.common.mechanism import Binary
 
 EPSILON = 20.0  # the paper's
 VOTES = Binary(sigma=7)
-"""The paper's for VOC, by 50 teachers too."""
+"""The paper's mechanism for VOC, also for 50 teachers."""
 Model = Literal["pixels, linear", "last layer", "whole network"]
 MODELS: tuple[Model, ...] = ("pixels, linear", "last layer", "whole network")
 SLOW = 0.0002  # far too small
 RATE = {"pixels, linear": 0.1, "last layer": 0.1, "whole network": 0.02}
-"""Learning rates: one that is far too small, and those at which a voter's few records are learned."""
+"""Learning rates: one that is far too small, and those for a voter's few records."""
 RATES = (SLOW, 0.02, 0.1)
 EPOCHS = {"pixels, linear": 8, "last layer": 10, "whole network": 2}
 EPOCHS_OF_FEW = 10
-"""Of voters and students, which have few records."""
+"""Epochs of voters and students, which have few records."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is learned: by which model, of how many private records, and which first labels."""
+    """A learning task: model, number of private records, and number of labels."""
 
     model: Model
     size: Canvases
@@ -47,14 +48,14 @@ class Task:
 
     @property
     def network(self) -> Network:
-        """What builds the network."""
+        """The function that builds the network."""
         if self.model != "whole network":
             return linear
         return lambda features, outputs: whole_network(self.size, outputs)
 
     @property
     def few(self) -> Training:
-        """How voters and students learn."""
+        """The training of voters and students."""
         return Training(epochs=EPOCHS_OF_FEW, batch=16, rate=RATE[self.model])
 
     def learn(self, of: Records, how: Training, epsilon: float | None = None, seed: int = 0) -> Trained:
@@ -73,7 +74,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Found:
-    """Balanced accuracy with yes from one half on and from each label's mean on the pool; ranks; all in %."""
+    """Balanced accuracy with threshold one half and with each label's mean on the pool; ranks; all in %."""
 
     bac: float
     at_means: float
@@ -98,14 +99,14 @@ def by_dpsgd(task: Task, rate: float, seed: int) -> Found:
 
 
 def without(task: Task, seed: int) -> Found:
-    """Train one model of all private records."""
+    """Train one model on all private records."""
     split = task.split(seed)
     how = Training(epochs=EPOCHS[task.model], batch=128, rate=RATE[task.model])
     return quality(task.learn(split.private, how, None, seed), split)
 
 
 def voters(task: Task, seed: int) -> Scores:
-    """Return what each voter, of its own share, says of the pool, (voters, pool, labels)."""
+    """Return each voter's predictions, trained on its own share, for the pool, (voters, pool, labels)."""
     split = task.split(seed)
     shares = np.array_split(np.arange(task.private), task.size.voters)
     said = [task.learn(split.private.rows(own), task.few).predict_proba(split.pool.X) for own in shares]
@@ -122,7 +123,7 @@ def by_votes(task: Task, seed: int) -> Found:
 
 
 def why(job: Job) -> Outcome:
-    """Vary model, records, labels and learning rate, each alone."""
+    """Vary model, records, labels and learning rate, one at a time."""
     size = QUICK if job.quick else Canvases()
     tasks = {name: Task(name, size, size.private, 10) for name in MODELS}
     base = tasks["last layer"]
@@ -161,7 +162,7 @@ def why(job: Job) -> Outcome:
 
 
 def _best(task: Task, job: Job, known: dict[float, list[Found]] | None) -> list[Found]:
-    """Return DP-SGD at the rate that is best on test records, which favours it."""
+    """Return DP-SGD at the best rate on test records, which favours it."""
     rates = (0.5, 0.1)[: 1 if job.quick else 2]
     tried = known or {rate: [by_dpsgd(task, rate, seed) for seed in job.seeds] for rate in rates}
     return max(tried.values(), key=_mean)

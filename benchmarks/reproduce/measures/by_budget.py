@@ -1,4 +1,4 @@
-"""What Mühl and Boenisch 2022 print of each configuration, and how figures name it."""
+"""The numbers of Mühl and Boenisch 2022 for each configuration, and names of figures."""
 
 from collections.abc import Iterator, Mapping
 
@@ -44,7 +44,7 @@ def students(dataset: str) -> dict[Key, float]:
 def student_figures(
     dataset: str, found: Mapping[Key, tuple[float, ...]], *, compared: bool
 ) -> tuple[Figure, ...]:
-    """Return the figures of students of a dataset, by the accuracies that were found, in %."""
+    """Return the figures of students of a dataset, from their measured accuracies, in %."""
     return tuple(
         Figure(name_of(key, "student, %"), found[key], said if compared else None, "higher", close=0.03)
         for key, said in students(dataset).items()

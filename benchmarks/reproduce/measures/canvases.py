@@ -1,6 +1,6 @@
-"""Images with several labels, in place of VOC's: small digits of MNIST on a canvas, labels say which.
+"""Multi-label images in place of VOC's: small MNIST digits on a canvas, whose labels say which.
 
-A network that has seen single digits on public canvases is what a ResNet of ImageNet is to VOC.
+A network trained on single digits of public canvases takes the role of an ImageNet ResNet for VOC.
 """
 
 from copy import deepcopy
@@ -21,22 +21,22 @@ CLASSES = 10  # MNIST's
 HALF = SIDE // 2
 """Side of a digit: a canvas has room for four."""
 HOW_MANY = (0.6, 0.3, 0.1)
-"""How often a canvas has one, two and three digits."""
+"""Frequencies of canvases with one, two and three digits."""
 WEIGHTS = np.arange(CLASSES, 0, -1) / 55
-"""How often each digit is drawn: a 0 ten times as often as a 9."""
+"""Frequencies of the digits: a 0 is ten times as frequent as a 9."""
 SEEN = Training(epochs=6, batch=64, rate=0.05)
 Images = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class Canvases:
-    """How many there are.
+    """Numbers of canvases.
 
     Attributes:
-        public: single digits that the network has seen; those of private canvases come after them.
+        public: single digits that the network was trained on; those of private canvases follow.
         private: canvases of all voters together.
-        pool: unlabeled canvases, and as many to test with.
-        voters: who share the private ones.
+        pool: unlabeled canvases, and the same number of test canvases.
+        voters: number of voters that share the private ones.
     """
 
     public: int = 6000
@@ -67,7 +67,7 @@ def dealt(size: Canvases, seed: int) -> Dealt:
 
 @cache
 def last_layer(size: Canvases, seed: int) -> Dealt:
-    """Return the same canvases as what comes before the last layer of the network that has seen digits."""
+    """Return the same canvases as inputs of the last layer of the network trained on digits."""
     body = _train_network(size)[:-1]
     whole = dealt(size, seed)
     with torch.no_grad():
@@ -80,7 +80,7 @@ def last_layer(size: Canvases, seed: int) -> Dealt:
 
 
 def whole_network(size: Canvases, outputs: int) -> nn.Module:
-    """Return the network that has seen digits, to be learned further, with a last layer that begins at 0."""
+    """Return the network trained on digits, for further training, with a last layer initialized to 0."""
     last = nn.Linear(32, outputs)
     nn.init.zeros_(last.weight)
     nn.init.zeros_(last.bias)
@@ -125,7 +125,7 @@ def _put(image: Images, digit: Images, place: int) -> None:
 
 @cache
 def _digits(part: str) -> tuple[Images, NDArray[np.int64]]:
-    """Return MNIST's digits at half their side, (N, HALF, HALF) in [0, 1], and what they are."""
+    """Return MNIST's digits at half their side, (N, HALF, HALF) in [0, 1], and their classes."""
     with np.load(DATA / "mnist.npz") as arrays:
         X = arrays[f"X_{part}"].reshape(-1, SIDE, SIDE)
         y = arrays[f"y_{part}"].astype(np.int64)

@@ -11,7 +11,7 @@ DEPENDENCIES = "dependencies"
 
 
 def fewer_questions(job: Job) -> Outcome:
-    """Table 4: queries that epsilon 8 pays for, and how right they are, in three ways."""
+    """Table 4: queries that epsilon 8 pays for, and their accuracy, in three ways."""
     setting = QUICK if job.quick else YEAST
     found = [cell(setting, seed, job.folder / "dependencies") for seed in job.seeds]
     figures = []

@@ -1,4 +1,4 @@
-"""Table 8 of Mühl and Boenisch 2022: students of MNIST by what their labels were paid with."""
+"""Table 8 of Mühl and Boenisch 2022: students of MNIST, by how their labels were paid for."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -19,15 +19,15 @@ from benchmarks.reproduce.measures.groups import votes_of_histograms
 from benchmarks.reproduce.measures.personalized_ensembles import ensembles_of
 
 HEADLINE: tuple[Key, ...] = (("minimum", 1, 0), ("w", 2, 50))
-"""One budget of log 2 for all, and log 4 for half by weighting: what the paper's text compares."""
+"""One budget of log 2 for all, and log 4 for half by weighting: the comparison in the paper's text."""
 STUDENT = 1
-"""Begins the seeds of students, whose draws are not those of the votes."""
+"""Prefix of students' seeds, so their draws differ from those of the votes."""
 QUICK_STEPS = 5
-"""Of students in small."""
+"""Training steps of students in quick runs."""
 
 
 def students(job: Job) -> Outcome:
-    """Table 8, by the teachers of Table 3; those that are not kept are trained."""
+    """Table 8, with the teachers of Table 3, trained if they are not cached."""
     plain, *others = ensembles_of("mnist", quick=job.quick)
     split = data.load(plain.dataset)
     kept = Ensembles(job.folder / "personalized")
@@ -38,7 +38,7 @@ def students(job: Job) -> Outcome:
 
 
 def students_by_published_votes(job: Job) -> Outcome:
-    """Table 8 without upsampling, by published votes; no teacher is trained."""
+    """Table 8 without upsampling, with published votes; no teacher is trained."""
     return _students(without_copies(votes_of_histograms(0), "mnist"), _as_published(), job)
 
 
@@ -53,7 +53,7 @@ def _students(configurations: Iterable[Configuration], split: Split, job: Job) -
 
 
 def students_by_bound(job: Job) -> Outcome:
-    """Measure what the paper's text compares, by each way to count costs and by other students too."""
+    """Measure the comparison in the paper's text, for each way to count costs and for other students too."""
     plain = ensembles_of("mnist", quick=job.quick)[0]
     split = data.load(plain.dataset)
     votes = Ensembles(job.folder / "personalized").votes(plain, split, _untold)
@@ -87,7 +87,7 @@ def students_by_bound(job: Job) -> Outcome:
 
 
 def _train_students(job: Job) -> dict[str, Student]:
-    """Return the paper's student, and two of Ostraka: one with the public records that have no label."""
+    """Return the paper's student, and two of Ostraka: one also uses the public records without a label."""
     least, steps = (QUICK_STEPS, QUICK_STEPS) if job.quick else (MIN_STEPS, VAT_STEPS)
     return {
         "student": partial(network, least=least),
@@ -109,7 +109,7 @@ def _accuracies(student: Student, produced: Sequence[Produced], split: Split, jo
 
 
 def _as_published() -> Split:
-    """Return MNIST as the published votes know it: of the test images the first ones are public, in order."""
+    """Return MNIST as for the published votes: the first test images are public, in order."""
     with np.load(data.path("mnist")) as arrays:
         X = arrays["X_test"].astype(np.float32) / np.float32(255)
         y = arrays["y_test"].astype(np.int64)
@@ -118,4 +118,4 @@ def _as_published() -> Split:
 
 
 def _untold(done: int) -> None:
-    """Tell nobody how many teachers are done."""
+    """Do nothing."""

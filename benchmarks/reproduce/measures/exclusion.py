@@ -19,11 +19,12 @@ VOTERS = 50  # the paper's
 SIGMA = 12.0
 """The paper's labels and voters; the noise of yeast's."""
 PRESENT = (5, 9, 20, 40, 80)
-"""How often the made parent is there, in % of the queries; at 9% five labels allow 3.6 times the queries."""
+"""Frequencies of the artificial parent, in % of the queries; at 9%, five labels give 3.6 times the
+queries."""
 NEAR = 0.15
-"""Relative distance at which a ratio is the paper's."""
+"""Relative distance at which a ratio counts as the paper's."""
 RIGHT = 0.9
-"""Of made votes."""
+"""Accuracy of artificial votes."""
 Families = Mapping[int, Sequence[int]]
 BOUND = "all labels over those asked"
 WORST = "times the queries, whatever the votes"
@@ -34,7 +35,7 @@ WAYS = (BOUND, WORST, EXACT, ACC, BAC)
 
 
 def _below(voted: Votes, place: float) -> Families:
-    """Return all labels as children of one, so far from the rarest."""
+    """Return all labels as children of one parent, by its position from the rarest."""
     ranked = np.argsort(voted.own.mean(axis=0), kind="stable")
     parent = int(ranked[int(place * len(ranked))])
     return {parent: [label for label in range(len(ranked)) if label != parent]}
@@ -51,7 +52,7 @@ RULES: Mapping[str, Callable[[Votes], Families]] = {
 
 
 def why(job: Job) -> Outcome:
-    """Vary how sure dependencies are, which label is the parent of all, and how often a parent is there."""
+    """Vary the confidence of dependencies, the common parent, and the parent's frequency."""
     setting = QUICK if job.quick else SETTINGS[0]
     voted = [
         votes(setting.shared, setting.teachers, setting.pool, seed, job.folder / "dependencies")
@@ -99,7 +100,7 @@ def _figures(name: str, found: Sequence[Sequence[float]]) -> list[Figure]:
 
 
 def _measure_made_votes(present: float, seed: int) -> tuple[float, ...]:
-    """Measure votes of voters who are right by chance, on children of which none is without its parent."""
+    """Measure artificial votes with random errors, on children that never occur without their parent."""
     random = np.random.default_rng(seed)
     true = (random.random((1500, LABELS)) < 0.5).astype(np.int64)
     true[:, 0] = random.random(len(true)) < present
@@ -109,7 +110,7 @@ def _measure_made_votes(present: float, seed: int) -> tuple[float, ...]:
 
 
 def _measure(voted: Votes, families: Families, sigma: float) -> tuple[float, ...]:
-    """Return WAYS: what dependencies save, and how right the pool's labels are."""
+    """Return WAYS: the savings of dependencies, and the accuracy of the pool's labels."""
     counted = Counted(voted.yes.sum(axis=0, dtype=np.int64), len(voted.yes), sigma)
     labels, asked = parents_first(counted.release(RepeatableNoise(np.random.default_rng(0))), families)
     everything = np.ones_like(asked)

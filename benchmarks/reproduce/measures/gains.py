@@ -1,4 +1,4 @@
-"""Why querying parties gain more in Table 1 of Dziedzic et al. 2023 than here: one thing varied at a time."""
+"""Why querying parties gain more in Table 1 of Dziedzic et al. 2023 than here: one factor at a time."""
 
 from collections import defaultdict
 from statistics import fmean
@@ -31,7 +31,7 @@ from ostraka.guardian.noise import NoiseSource
 
 Labels = NDArray[np.int64]
 SHARES = (1, 3, 10)
-"""Parts of the private canvases that parties share."""
+"""Factors on the private canvases that parties share."""
 RELEASED = "released labels"
 NOISELESS = "the same without noise"
 TRUE = "true labels of the same queries"
@@ -41,7 +41,7 @@ PAPER = 5.0
 
 
 def label_queries(true: Labels, others: Scores, mechanism: Binary, noise: NoiseSource) -> dict[str, Labels]:
-    """Return what first queries may be labelled with, by how it comes about."""
+    """Return possible labels of the first queries, by their origin."""
     released = session(others, mechanism, EPSILON, noise).answers
     count = len(released)
     plurality = ((others[:, :count] >= YES).mean(axis=0) > YES).astype(np.int64)
@@ -49,7 +49,7 @@ def label_queries(true: Labels, others: Scores, mechanism: Binary, noise: NoiseS
 
 
 def why(job: Job) -> Outcome:
-    """Vary how many records a party has, and what the labels are that it gets; on canvases and on yeast."""
+    """Vary the number of a party's records, and the labels that it gets; on canvases and on yeast."""
     size = QUICK if job.quick else Canvases()
     figures = []
     gained = dict[str, float]()
@@ -88,7 +88,7 @@ def _figures(name: str, found: list[dict[str, float]], gained: dict[str, float])
 
 
 def _canvases(task: Task, seed: int) -> dict[str, float]:
-    """Measure the weakest parties before and after, means over these."""
+    """Measure the weakest parties before and after, averaged."""
     split = task.split(seed)
     every = voters(task, seed)
     shares = np.array_split(np.arange(task.private), task.size.voters)
@@ -111,7 +111,7 @@ def _canvases(task: Task, seed: int) -> dict[str, float]:
 
 
 def _yeast(job: Job, seed: int) -> dict[str, float]:
-    """Measure the same of yeast's weakest parties, whose loss weighs yes and no alike."""
+    """Measure the same for yeast's weakest parties, whose loss is balanced."""
     setting = YEAST_QUICK if job.quick else YEAST
     found = defaultdict[str, list[float]](list)
     split = deal(*load(setting), setting.parties, setting.pool, seed)

@@ -1,4 +1,4 @@
-"""Figure 4 of Mühl and Boenisch 2022: how far apart the costs of two groups of records come to be."""
+"""Figure 4 of Mühl and Boenisch 2022: the ratio between the costs of two groups of records."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,13 @@ from benchmarks.reproduce.measures.costs import classic
 from ostraka.common.privacy import ONE_VOTE, Influence
 from ostraka.guardian.accounting.numerics.arguments import Floats
 
-VOTINGS = 4000  # of the published ones: more take longer, and a ratio varies less
+VOTINGS = 4000  # of the published votes: more take longer, and a ratio varies less
 FACTORS = (2, 4)
-"""How far apart the groups' sensitivities, or how often they take part, are."""
+"""Ratio of the groups' sensitivities, or of their participation."""
 
 
 def cost_ratios(job: Job) -> Outcome:
-    """Charge votings to both groups; what a ratio is to be is what the paper says it comes near to."""
+    """Charge votings to both groups; the expected ratio is the one that the paper says it approaches."""
     votings = 400 if job.quick else VOTINGS
     found = {factor: [_ratios(factor, seed, votings) for seed in job.seeds] for factor in FACTORS}
     figures = []
@@ -43,7 +43,7 @@ def cost_ratios(job: Job) -> Outcome:
 
 
 def votes_of_histograms(seed: int) -> NDArray[np.uint8]:
-    """Return votes (teachers, queries) that have the published histograms of MNIST, dealt out at random."""
+    """Return votes (teachers, queries) with the published histograms of MNIST, assigned at random."""
     counts = np.load(DATA / "votes" / "mnist_250_teachers_counts.npy").astype(np.int64)
     cast = np.stack([np.repeat(np.arange(10, dtype=np.uint8), row) for row in counts], axis=1)
     return np.random.default_rng(seed).permuted(cast, axis=0)
@@ -79,7 +79,7 @@ def _ratio(ballots: Ballots, low: Influence, high: Influence, random: np.random.
 def _vanishing(
     votes: NDArray[np.uint8], higher: NDArray[np.bool_], factor: int, random: np.random.Generator
 ) -> float:
-    """Others than the higher group take part in one of `factor` votings."""
+    """Return the ratio if the other group participates in one of `factor` votings."""
     took_part = participation(higher, factor, votes.shape[1], random)
     counts = histogram(votes, 10, took_part.astype(np.float64))
     ballots = Ballots(counts, took_part.sum(axis=1) / PARAMETERS["mnist"].teachers)

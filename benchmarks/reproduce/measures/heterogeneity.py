@@ -15,7 +15,7 @@ PUBLISHED = (Training.CONVENTIONAL, Training.TTAC)
 
 
 def students(job: Job) -> Outcome:
-    """Table 1: students by LNMax, beside the published ones."""
+    """Table 1: students by LNMax, next to the published ones."""
     if job.quick:
         return _small(job)
     figures = tuple(
@@ -32,7 +32,7 @@ def students(job: Job) -> Outcome:
 
 
 def accuracy_of_labels(job: Job) -> Outcome:
-    """Figure 2: labels that the teachers' noisy votes get right; trained together they are more alike."""
+    """Figure 2: accuracy of labels from noisy votes; jointly trained teachers are more similar."""
     if job.quick:
         return _small(job)
     split = data.load()
@@ -55,7 +55,7 @@ def accuracy_of_labels(job: Job) -> Outcome:
 
 
 def _folder(job: Job) -> Path:
-    """Return where both keep the votes of teachers that they share."""
+    """Return the cache folder of the shared teachers' votes."""
     return job.folder / "heterogeneity"
 
 
@@ -69,7 +69,7 @@ def _students(cell: Cell) -> Iterator[tuple[paper.Key, tuple[float, ...], float 
 
 
 def _small(job: Job) -> Outcome:
-    """One ensemble of few records, asked a hundred times."""
+    """Return one ensemble of few records, asked a hundred times."""
     whole = data.load()
     split = Split(whole.private.rows(slice(2000)), whole.public.rows(slice(500)), whole.test.rows(slice(200)))
     setting = Setting(0.5, 100, confident=False)

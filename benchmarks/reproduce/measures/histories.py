@@ -1,4 +1,4 @@
-"""Figures 2 and 3 of Mühl and Boenisch 2022: what labels cost each group of records, one after the other."""
+"""Figures 2 and 3 of Mühl and Boenisch 2022: cumulative cost of labels to each group of records."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ from ostraka.common.privacy import ONE_VOTE, Influence
 from ostraka.guardian.accounting.numerics.arguments import Floats
 
 LABELS = (100, 250, 500, 1000, 1500, 2000)
-"""After how many labels costs are read."""
+"""Numbers of labels at which costs are read."""
 FACTORS = (2, 3, 4)
 RATIO = 50
 """Percentage of records that have the higher budget."""
@@ -30,7 +30,7 @@ LOWER = "lower"
 HIGHER = "higher"
 Votes = NDArray[np.uint8]
 History = dict[int, float]
-"""The epsilon after so many labels."""
+"""Epsilon by number of labels."""
 
 
 def histories(job: Job, dataset: str) -> Outcome:
@@ -70,7 +70,7 @@ def _last(found: dict[str, History], variant: str, factor: int, group: str) -> f
 
 
 def _votes(job: Job, dataset: str) -> tuple[Votes, str]:
-    """Return votes (teachers, pool): MNIST's are those that were published."""
+    """Return votes (teachers, pool); MNIST's are the published ones."""
     if dataset == "mnist":
         votes = votes_of_histograms(job.seeds[0])
         return votes[:, : votes.shape[1] // (10 if job.quick else 1)], dataset
@@ -96,7 +96,7 @@ def _weigh(votes: Votes, name: str, factor: int, most: int) -> dict[str, History
 
 
 def _vanishing(votes: Votes, name: str, factor: int, most: int) -> dict[str, History]:
-    """Charge each group for the queries that its teachers take part in, on average."""
+    """Charge each group for the average number of queries that its teachers participate in."""
     random = _random(factor)
     higher = higher_teachers(len(votes), RATIO)
     order = random.permutation(votes.shape[1])
@@ -116,7 +116,7 @@ def _ballots(votes: Votes, weight: Floats, total: Floats | float, name: str) -> 
 
 
 def history_of(charges: Floats, answered: NDArray[np.bool_], most: int) -> History:
-    """Return what the first LABELS cost, of as many as the pool gave, `most` at most."""
+    """Return the cost of the first LABELS, if the pool gave that many, at most `most`."""
     given = answered.cumsum()
     spent = charges.cumsum(axis=0)
     reached = [labels for labels in LABELS if labels <= min(most, int(given[-1]))]

@@ -1,4 +1,5 @@
-"""Table 7 and Figure 10 of Dziedzic et al. 2023: how many labels records have, and what more labels do."""
+"""Table 7 and Figure 10 of Dziedzic et al. 2023: number of labels per record, and the effect of more
+labels."""
 
 import numpy as np
 
@@ -9,13 +10,13 @@ from benchmarks.reproduce.measures.elections import Votes, set_counts
 from ostraka.common.mechanism import Binary
 
 CHOSEN = (1, 2, 4, 6, 8, 11)
-"""Numbers of labels, the first of all."""
+"""Numbers of labels, the first ones of all."""
 QUIET = 0.01
-"""Noise that decides ties alone, in votes."""
+"""Noise that only breaks ties, in votes."""
 
 
 def of_records(job: Job) -> Outcome:
-    """Table 7: how many labels a record has."""
+    """Table 7: number of labels per record."""
     train, _ = load(QUICK if job.quick else SETTINGS[1])
     found = train.y.sum(axis=1)
     return Outcome(
@@ -28,7 +29,7 @@ def of_records(job: Job) -> Outcome:
 
 
 def gaps_and_metrics(job: Job) -> Outcome:
-    """Figure 10: how far ahead winners are on average, and how right they are, by the number of labels."""
+    """Figure 10: the winners' mean lead, and their accuracy, by the number of labels."""
     yes, true = yeast.load_votes(job)
     chosen = [few for few in CHOSEN if few <= yes.shape[2]]
     gaps = {few: _gaps(yes[..., :few]) for few in chosen}

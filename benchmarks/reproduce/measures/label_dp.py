@@ -1,4 +1,4 @@
-"""Tables 2 to 5 of Tang et al. 2022, by `benchmarks.label_dp`, on data at hand."""
+"""Tables 2 to 5 of Tang et al. 2022, by `benchmarks.label_dp`, on available data."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ RANDOMIZED = (DENOISE_SSL, LDP_SSL, AUG_DESCENT)
 
 
 def labels(job: Job, on: str = "mnist") -> Outcome:
-    """Table 2, its row of PATE-FM: what its student says of all training records."""
+    """Table 2, the row of PATE-FM: its student's predictions for all training records."""
     chosen = STAND_INS[on].of(job)
     found = accuracies(job, chosen, (PATE_FM,), chosen.paper.epsilons, "private")
     return Outcome(
@@ -44,7 +44,7 @@ def students(job: Job, on: str = "mnist") -> Outcome:
 
 
 def learners_of_pate_fm(job: Job, on: str = "mnist") -> Outcome:
-    """Tables 3 to 5, where learners doubt the labels that PATE-FM's student gives all training records."""
+    """Tables 3 to 5, with learners that doubt the labels by PATE-FM's student for all training records."""
     chosen = STAND_INS[on].of(job)
     return Outcome(_figures(accuracies(job, chosen, PATE_FM_LEARNERS, chosen.paper.epsilons), chosen))
 
@@ -62,7 +62,7 @@ def _figures(found: Column, chosen: StandIn) -> tuple[Figure, ...]:
 
 
 def _claims(found: Column, chosen: StandIn) -> Iterator[Claim]:
-    """Yield the paper's orders at its least and its largest epsilon (sections 5.3 and 6)."""
+    """Yield the paper's orders at its smallest and its largest epsilon (sections 5.3 and 6)."""
     least = min(chosen.paper.epsilons)
     most = max(chosen.paper.epsilons)
     denoise, ldp = (mean(found, method, least) for method in (DENOISE_SSL, LDP_SSL))

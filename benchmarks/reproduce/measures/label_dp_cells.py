@@ -1,4 +1,4 @@
-"""What `benchmarks.label_dp` measures on what stands in for the data of the paper, by method and epsilon."""
+"""Measurements of `benchmarks.label_dp` on substitutes for the paper's data, by method and epsilon."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -15,18 +15,18 @@ from benchmarks.label_dp.settings import NON_PRIVATE
 from benchmarks.reproduce.cell import Job
 
 SMALL = replace(QUICK, train=600, teachers=30)
-"""So many teachers agree enough for the largest budget to pay for some labels."""
+"""Enough teachers agree for the largest budget to pay for some labels."""
 Column = dict[tuple[str, float | None], list[float]]
 
 
 @dataclass(frozen=True)
 class StandIn:
-    """Data at hand in place of the paper's.
+    """Available data in place of the paper's.
 
     Attributes:
-        dataset: which.
-        size: how much of it.
-        paper: what the paper says of its own.
+        dataset: the data set.
+        size: how much of it is used.
+        paper: the paper's numbers for its own data.
     """
 
     dataset: Dataset
@@ -34,7 +34,7 @@ class StandIn:
     paper: Published
 
     def of(self, job: Job, network: str | None = None) -> "StandIn":
-        """Return it in small where the job is, with another network for students where one is given."""
+        """Return a small version for a quick job; `network` replaces the students' network."""
         dataset = self.dataset
         size = self.size
         if job.quick:
@@ -62,7 +62,7 @@ STAND_INS = {
 def accuracies(
     job: Job, chosen: StandIn, methods: Sequence[str], epsilons: Sequence[float], field: str = "accuracy"
 ) -> Column:
-    """Return percentages by method and epsilon, by seed; what a budget was too small for is left out."""
+    """Return percentages by method and epsilon, by seed; without those that no budget was enough for."""
     folder = job.folder / "label_dp"
 
     @cache
@@ -82,6 +82,6 @@ def accuracies(
 
 
 def mean(found: Column, method: str, epsilon: float | None) -> float | None:
-    """Return the mean over seeds; none where no budget was enough."""
+    """Return the mean over seeds; None if no budget was enough."""
     values = found.get((method, epsilon))
     return sum(values) / len(values) if values else None

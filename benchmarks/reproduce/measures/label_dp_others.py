@@ -1,4 +1,4 @@
-"""Tables 6 and 9 of Tang et al. 2022: the best of its methods against ALIBI and LP-1ST, on data at hand."""
+"""Tables 6 and 9 of Tang et al. 2022: the best of its methods, ALIBI and LP-1ST, on available data."""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,11 +17,11 @@ from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
 from benchmarks.reproduce.measures.label_dp_cells import STAND_INS, Column, StandIn, accuracies, mean
 
 OTHER_NETWORKS_AT = (2.0, 3.0, 4.0)
-MANY_CLASSES = 100  # from which the paper's order of ALIBI and LP-1ST is another
+MANY_CLASSES = 100  # from which the paper's order of ALIBI and LP-1ST differs
 
 
 def against(job: Job, on: str) -> Outcome:
-    """Table 6, and LP-2ST, which is not in it."""
+    """Table 6, plus LP-2ST, which it does not have."""
     chosen = STAND_INS[on].of(job)
     return _compare(job, chosen, (*FRAMEWORK, *PATE_FM_LEARNERS), BASELINES, chosen.paper.compared_at)
 
@@ -58,7 +58,7 @@ def _compare(
 
 
 def _best(found: Column, methods: Sequence[str], epsilon: float) -> str:
-    """Return the method of the highest mean on test records, as the paper chooses it."""
+    """Return the method with the highest mean on test records, as the paper chooses it."""
     return max(methods, key=lambda method: mean(found, method, epsilon) or 0.0)
 
 

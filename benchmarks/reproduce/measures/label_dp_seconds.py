@@ -17,17 +17,17 @@ from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
 from benchmarks.reproduce.measures.label_dp_cells import STAND_INS
 from ostraka.guardian.noise import ExactNoise
 
-EPSILON = 1.0  # any: as much is drawn at all of them
+EPSILON = 1.0  # any value: the number of draws does not depend on it
 LABELS = 50_000  # CIFAR10's training records
 CLASSES = 10
-"""Of CIFAR10."""
+"""CIFAR10's."""
 ALIBI_SECONDS = 0.03  # the paper's
 PATE_FM_TIMES = 6000.0 / 21.3
-"""PATE-FM's hours beside NoiseCluster's."""
+"""PATE-FM's hours relative to NoiseCluster's."""
 
 
 def training(job: Job) -> Outcome:
-    """Table 7: each learner from private labels on, DenoiseSSL with its clusters; beside LP-1ST's time."""
+    """Table 7: each learner, from private labels, DenoiseSSL with its clusters; relative to LP-1ST's time."""
     spent = {method: _method(job, method) for method in HOURS}
     figures = [Figure(f"{NAMES[LP_1ST]}: processor seconds", (spent[LP_1ST],), better="lower")]
     figures += [
@@ -49,7 +49,7 @@ def training(job: Job) -> Outcome:
 
 
 def labels(job: Job) -> Outcome:
-    """Table 8: ALIBI's noise for as many labels as CIFAR10 has, clusters and PATE-FM of digits."""
+    """Table 8: ALIBI's noise for as many labels as CIFAR10 has, clusters and PATE-FM on digits."""
     y = np.arange(LABELS // (10 if job.quick else 1)) % CLASSES
     alibi = _processor_seconds(lambda: noisy_one_hot(y, CLASSES, EPSILON, ExactNoise()))
     clusters, teachers = (_method(job, method) for method in (NOISE_CLUSTER, PATE_FM))
@@ -64,7 +64,7 @@ def labels(job: Job) -> Outcome:
 
 
 def _method(job: Job, method: str) -> float:
-    """Return the time of all that a method needs, nothing of it kept."""
+    """Return the total time of a method, without any cache."""
     chosen = STAND_INS["digits"].of(job)
     split = data.load(chosen.dataset, chosen.size, seed=0)
     with TemporaryDirectory() as folder:

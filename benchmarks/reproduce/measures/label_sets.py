@@ -1,4 +1,5 @@
-"""Figures 3 and 4 of Dziedzic et al. 2023: what k labels cost by Binary and by Powerset, on made-up votes."""
+"""Figures 3 and 4 of Dziedzic et al. 2023: cost of k labels by Binary and by Powerset, on artificial
+votes."""
 
 import numpy as np
 
@@ -14,7 +15,7 @@ BOUNDS: tuple[Bound, Bound] = ("theorem6", "exact")
 
 
 def random_labels(job: Job) -> Outcome:
-    """Figure 3: more and more of the labels are coin flips, the others nobody's; epsilon 20."""
+    """Figure 3: increasingly many labels are coin flips, the others get no votes; epsilon 20."""
     found = {
         (way, flips, bound): tuple(_count(_votes(flips, 20, seed), way, bound, 20.0) for seed in job.seeds)
         for flips in (0, 2, 4, LABELS)
@@ -62,13 +63,13 @@ def equal_gaps(job: Job) -> Outcome:
 
 
 def _votes(flips: int, queries: int, seed: int) -> Votes:
-    """Return what teachers say of queries, (teachers, queries, labels)."""
+    """Return teachers' votes on queries, (teachers, queries, labels)."""
     votes = np.zeros((TEACHERS, queries, LABELS), dtype=np.bool_)
     votes[..., :flips] = np.random.default_rng(seed).integers(0, 2, (TEACHERS, queries, flips))
     return votes
 
 
 def _count(votes: Votes, way: str, bound: Bound, epsilon: float) -> float:
-    """Return how many such queries one budget pays for, at the order that is best for them."""
+    """Return how many such queries one budget pays for, at the best order for them."""
     rdp = by_label(votes, Binary(sigma=SIGMA), bound) if way == "Binary" else sets(votes, SIGMA, bound)
     return queries_for_budget(rdp, epsilon)

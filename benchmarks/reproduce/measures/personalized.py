@@ -28,9 +28,9 @@ class Found:
 
 @cache
 def _find(dataset: str, folder: Path, quick: bool, processes: int) -> Found:
-    """Train what is not kept, and measure every configuration once for all tables of a dataset.
+    """Train what is not cached, and measure every configuration once for all tables of a dataset.
 
-    A seed is that of a voting process; the ensemble stays.
+    A seed is that of a voting process; the ensemble is the same.
     """
     ensembles = ensembles_of(dataset, quick=quick)
     name = ensembles[0].dataset
@@ -56,9 +56,9 @@ def labels(job: Job, dataset: str, *, baselines: bool) -> Outcome:
 
 
 def labels_by_published_votes(job: Job) -> Outcome:
-    """Tables 3 and 4 without upsampling, by published votes: how many times the least budget's labels.
+    """Tables 3 and 4 without upsampling, with published votes, relative to the smallest budget's labels.
 
-    No teacher is trained. These teachers agree less than the paper's, so that labels themselves say nothing.
+    No teacher is trained. These teachers agree less than the paper's, so absolute numbers are not comparable.
     """
     split = data.load("mnist")
     rows = Bench("mnist", "mnist", split, votes_of_histograms(0), len(job.seeds), (PAPER,)).plain_rows()
@@ -68,7 +68,7 @@ def labels_by_published_votes(job: Job) -> Outcome:
 
 
 def _times(one: Figure, least: Figure) -> Figure:
-    """Return a number of labels as how many times it is the least budget's, here and in the paper."""
+    """Return a number of labels relative to the smallest budget's, here and in the paper."""
     said = None if one.paper is None or least.paper is None else one.paper / least.paper
     name = one.name.replace("labels", "times the labels of log 2")
     return replace(one, name=name, values=tuple(value / least.mean for value in one.values), paper=said)
@@ -93,7 +93,7 @@ def _labels(rows: Sequence[Row], dataset: str, *, baselines: bool, compared: boo
 
 
 def students(job: Job) -> Outcome:
-    """Table 9: students of Adult by what their labels were paid with."""
+    """Table 9: students of Adult, by how their labels were paid for."""
     rows = _find("adult", job.folder, job.quick, len(job.seeds)).rows
     found = {
         (row.variant, row.factor, row.ratio): _percent(*row.measure.students)
@@ -104,7 +104,7 @@ def students(job: Job) -> Outcome:
 
 
 def budgets_of_rarer_class(job: Job, columns: Sequence[str]) -> Outcome:
-    """Tables 6, 7 and 10: higher budgets for the rarer class of Adult alone."""
+    """Tables 6, 7 and 10: higher budgets for the rarer class of Adult only."""
     found = _find("adult", job.folder, job.quick, len(job.seeds))
     figures = []
     for pair, published in paper.SKEWED.items():
@@ -141,7 +141,7 @@ def _percent(*shares: float) -> tuple[float, ...]:
 
 
 def parameters(job: Job) -> Outcome:
-    """Table 2: the parameters that the benchmark takes."""
+    """Table 2: the benchmark's parameters."""
     published = {
         "mnist": {"teachers": 250, "threshold": 200, "sigma1": 150, "sigma2": 40},
         "adult": {"teachers": 250, "threshold": 300, "sigma1": 200, "sigma2": 40},

@@ -1,4 +1,4 @@
-"""Which ensembles the tables of Mühl and Boenisch 2022 are made of."""
+"""The ensembles for the tables of Mühl and Boenisch 2022."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,11 +7,11 @@ from benchmarks.personalized.cells import Cell, cells
 from benchmarks.personalized.data import SMALL
 
 QUICK_EPOCHS = 5
-"""Of teachers in small."""
+"""Epochs of teachers in quick runs."""
 
 
 def ensembles_of(dataset: str, *, quick: bool) -> Sequence[Cell]:
-    """Return the ensembles of a dataset's tables, first the one without copies; in small few."""
+    """Return the ensembles of a dataset's tables, starting with the plain one; only a few in quick runs."""
     if not quick:
         return [one for one in cells(dataset) if one.epochs is None]
     plain = Cell(f"{dataset}{SMALL}", "plain", epochs=QUICK_EPOCHS)

@@ -1,4 +1,4 @@
-"""Papernot et al. 2018 on the votes of 250 teachers that were published: SVHN's in place of Glyph's."""
+"""Papernot et al. 2018 on published votes of 250 teachers: SVHN's in place of Glyph's."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,18 +13,18 @@ from ostraka.guardian.accounting import confident_rdp, gnmax_rdp, lnmax_rdp
 from ostraka.guardian.accounting.numerics.arguments import Floats
 
 DELTA = 1e-6
-"""Of SVHN's votes, Figure 5."""
+"""Delta of SVHN's votes, Figure 5."""
 TEACHERS = 250  # of SVHN's published votes
 PLAN = (300.0, 200.0, 40.0)
 """Threshold, noise of the check and of the label: SVHN's row of Figure 5."""
 ANSWERED = 3464  # of Figure 5
 SIGMAS = (5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 40.0, 60.0, 80.0, 120.0, 160.0, 240.0)
 QUERIES = 4000
-"""Of Figure 2."""
+"""Number of queries in Figure 2."""
 DROP = 0.01
-"""What noise may take from the accuracy of the plurality, where mechanisms are compared."""
+"""Accuracy that noise may cost, relative to the plurality, when mechanisms are compared."""
 CHECKS = {"moderate": (0.7, 0.3), "aggressive": (1.0, 0.3)}
-"""Threshold and noise of Figure 6's checks, by the number of teachers."""
+"""Threshold and noise of Figure 6's checks, relative to the number of teachers."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class Drawn:
     random: np.random.Generator
 
     def accuracy(self, noise: Floats) -> float:
-        """How often the class with most votes and noise (Q, k) is right."""
+        """Return how often the class with most votes plus noise (Q, k) is right."""
         return float(((self.counts + noise).argmax(axis=1) == self.y).mean())
 
 
 def svhn(seed: int, queries: int | None = None) -> Drawn:
-    """Return the first `queries` of a random order, all without."""
+    """Return the first `queries` of a random order; by default all."""
     random = np.random.default_rng(seed)
     counts = np.load(DATA / "votes" / "svhn_250_teachers_counts.npy").astype(np.float64)
     y = np.load(DATA / "votes" / "svhn_test_labels.npy").astype(np.int64)
@@ -50,7 +50,7 @@ def svhn(seed: int, queries: int | None = None) -> Drawn:
 
 
 def svhn_row(job: Job) -> Outcome:
-    """Asks until as many labels are there as in Figure 5, and charges them."""
+    """Ask until there are as many labels as in Figure 5, and charge them."""
     wanted = ANSWERED // (10 if job.quick else 1)
     costs = np.array([_svhn_row(seed, wanted) for seed in job.seeds])
     named = (
@@ -84,7 +84,7 @@ def _svhn_row(seed: int, wanted: int) -> list[float]:
 
 
 def laplace_and_gauss(job: Job) -> Outcome:
-    """Figure 2: the least epsilon at which labels are nearly as right as the plurality's."""
+    """Figure 2: the smallest epsilon at which labels are almost as accurate as the plurality's."""
     found = np.array([_laplace_and_gauss(seed, QUERIES // (10 if job.quick else 1)) for seed in job.seeds])
     names = ("epsilon of GNMax, theorem6", "epsilon of LNMax, theorem6", "of GNMax, exact", "of LNMax, exact")
     gauss, laplace = found.mean(axis=0)[:2]
@@ -109,7 +109,7 @@ def _laplace_and_gauss(seed: int, queries: int) -> list[float]:
 
 
 def regimes(job: Job) -> Outcome:
-    """Figure 3: how the bound by the votes falls, rises and is overtaken while noise grows."""
+    """Figure 3: how the data-dependent bound falls, rises and is overtaken with more noise."""
     drawn = svhn(job.seeds[0], QUERIES // (10 if job.quick else 1))
     by_votes, whatever = (
         [classic(gnmax_rdp(drawn.counts, s, AT, bound=bound).sum(axis=0), AT, DELTA) for s in SIGMAS]
@@ -139,7 +139,7 @@ def regimes(job: Job) -> Outcome:
 
 
 def all_or_confident(job: Job) -> Outcome:
-    """Figure 4: what as many labels cost with a check before them and without."""
+    """Figure 4: cost of the same number of labels with and without a check."""
     wanted = (100, 200) if job.quick else (1000, 2000, 4000)
     costs = np.array([[_all_or_confident(seed, labels) for labels in wanted] for seed in job.seeds])
     figures = [

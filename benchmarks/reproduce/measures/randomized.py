@@ -1,4 +1,5 @@
-"""Tables 2 and 8 of Tang et al. 2022, their rows of RandRes: how many labels stay true, how long it takes."""
+"""Tables 2 and 8 of Tang et al. 2022, the rows of RandRes: how many labels stay true, and how long it
+takes."""
 
 import numpy as np
 
@@ -11,11 +12,11 @@ ROWS = {
     "CIFAR100": (100, 50_000, {1.0: 2.7, 2.0: 6.9, 4.0: 35.8, 6.0: 80.4}),
     "CINIC10": (10, 90_000, {0.5: 15.4, 1.0: 23.2, 2.0: 45.0, 4.0: 85.9}),
 }
-"""Classes, training labels and the published percentages. Which labels they are does not matter."""
+"""Classes, training labels and the published percentages. The labels' values do not matter."""
 
 
 def private_labels(job: Job) -> Outcome:
-    """Randomize as many labels as each data set has, with the code that parties run."""
+    """Randomize as many labels as each data set has, with the code of parties."""
     figures = []
     for name, (classes, labels, published) in ROWS.items():
         y = np.arange(labels // (10 if job.quick else 1)) % classes

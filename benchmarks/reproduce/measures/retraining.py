@@ -12,7 +12,7 @@ YEAST = SETTINGS[1]
 GAIN = 0.02
 """In balanced accuracy, on CheXpert: the mean of Figure 2."""
 LARGER = 20.0
-"""Of the budgets."""
+"""The larger budget."""
 
 
 def _setting(job: Job) -> Setting:
@@ -20,7 +20,7 @@ def _setting(job: Job) -> Setting:
 
 
 def querying_parties(job: Job, mechanism: str) -> Outcome:
-    """Tables 1, 11 and 12: the weakest parties before and after they ask, mean over these by seed."""
+    """Tables 1, 11 and 12: the weakest parties before and after they ask, averaged by seed."""
     bench = Bench(_setting(job), job.folder / "capc_multilabel")
     by: dict[str, list[float]] = defaultdict(list)
     for seed in job.seeds:
@@ -42,7 +42,7 @@ def querying_parties(job: Job, mechanism: str) -> Outcome:
 
 
 def gains(job: Job) -> Outcome:
-    """Figures 2, 16 and 18: how much balanced accuracy querying parties gain."""
+    """Figures 2, 16 and 18: querying parties' gain in balanced accuracy."""
     bench = Bench(_setting(job), job.folder / "capc_multilabel")
     points = defaultdict(list)
     for seed in job.seeds:
@@ -64,7 +64,7 @@ def gains(job: Job) -> Outcome:
 
 
 def one_place(job: Job) -> Outcome:
-    """Table 2: records in one place, learned without privacy, by DP-SGD and from votes."""
+    """Table 2: central learning without privacy, by DP-SGD and from votes."""
     bench = Bench(_setting(job), job.folder / "capc_multilabel")
     by: dict[tuple[str, float | None], list[Measure]] = defaultdict(list)
     for method, epsilon in CENTRAL:

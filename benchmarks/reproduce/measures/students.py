@@ -1,4 +1,4 @@
-"""Students of MNIST's labels, in place of SVHN's, whose images are not in the data folder."""
+"""Students of MNIST's labels, instead of SVHN's, whose images are not in the data folder."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ BY_VOTES = "charged by the votes, exact"
 WHATEVER = "charged whatever the votes"
 TRUE = "true labels of all"
 NOISE = 0.24
-"""For each teacher, where charges are the same whatever the votes: the usual gap of votes still decides."""
+"""Noise per teacher with worst-case charges: the usual gap of votes still decides."""
 LOSS = 1.1
-"""Points that privacy takes from SVHN's student in the paper."""
+"""Points that privacy costs SVHN's student in the paper."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Labels:
 
     Attributes:
         told: what paid for them.
-        rows: which records, int64 (n,).
-        labels: theirs, int64 (n,).
+        rows: the records, int64 (n,).
+        labels: their labels, int64 (n,).
     """
 
     told: str
@@ -41,7 +41,7 @@ class Labels:
 
 
 def papernot(job: Job) -> Outcome:
-    """Train students of labels that epsilon 1.97 pays for, and of all true labels."""
+    """Train students on labels that epsilon 1.97 pays for, and on all true labels."""
     setting = QUICK if job.quick else FULL
     division = divide(setting)
     folder = job.folder / "students"

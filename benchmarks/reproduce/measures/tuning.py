@@ -1,4 +1,4 @@
-"""Figures of Dziedzic et al. 2023 that choose noise, tau and mechanisms, on votes about yeast's labels."""
+"""Figures of Dziedzic et al. 2023 for choosing noise, tau and mechanisms, on votes about yeast's labels."""
 
 import numpy as np
 
@@ -21,11 +21,11 @@ TAUS = (1.0, 1.4, 1.8, 2.2, 2.8)
 TAUS_L1 = (1.0, 2.0, 3.4, 5.0, 8.0)
 BUDGETS = (2.0, 5.0, 10.0, 20.0)
 QUERIES = 200
-"""That costs are averaged over."""
+"""Number of queries that costs are averaged over."""
 
 
 def noise(job: Job) -> Outcome:
-    """Figures 8, 14 and 19: how right released labels are while noise grows, by label and by set."""
+    """Figures 8, 14 and 19: accuracy of released labels with more noise, by label and by set."""
     yes, true = yeast.load_votes(job)
     few = min(8, yes.shape[2])
 
@@ -55,7 +55,7 @@ def noise(job: Job) -> Outcome:
 
 
 def clipping(job: Job, norm: str) -> Outcome:
-    """Figures 12 and 13: how right labels are while ballots are clipped to less."""
+    """Figures 12 and 13: accuracy of labels with stronger clipping of ballots."""
     yes, true = yeast.load_votes(job)
     taus = TAUS if norm == "L2" else TAUS_L1
     whole = yeast.bac(true, yeast.by_label(yes, Binary(sigma=SIGMA), np.random.default_rng(0)))
@@ -80,7 +80,7 @@ def clipping(job: Job, norm: str) -> Outcome:
 
 
 def mechanisms(job: Job) -> Outcome:
-    """Figures 1 and 15: queries that one budget pays for while noise grows, by mechanism."""
+    """Figures 1 and 15: queries that one budget pays for with more noise, by mechanism."""
     yes, _ = yeast.load_votes(job)
     some = yes[:, :QUERIES]
     found = {sigma: _pay(some, sigma) for sigma in SIGMAS}
@@ -136,7 +136,7 @@ def labels(job: Job) -> Outcome:
 
 
 def most_labels(job: Job) -> Outcome:
-    """Table 8: queries by Powerset where a ballot has at most tau labels, of five."""
+    """Table 8: queries by Powerset if a ballot has at most tau of five labels."""
     yes, _ = yeast.load_votes(job)
     some = yes[:, :QUERIES, :5]
     found = {most: queries_for_budget(sets(some, SIGMA, "theorem6", most), EPSILON) for most in range(1, 6)}
@@ -147,7 +147,7 @@ def most_labels(job: Job) -> Outcome:
 
 
 def gaps(job: Job) -> Outcome:
-    """Figure 9: how far ahead the winner is, by label and by set, as a share of the voters."""
+    """Figure 9: the winner's lead, by label and by set, as a share of the voters."""
     yes, _ = yeast.load_votes(job)
     by_bit = np.abs(2 * yes.sum(axis=0) - len(yes)).ravel() / len(yes)
     ordered = np.sort(set_counts(yes), axis=1)

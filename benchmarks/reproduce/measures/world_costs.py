@@ -1,4 +1,4 @@
-"""Costs beside dp_accounting's, and beside loops over formulas written down as published."""
+"""Costs compared with dp_accounting's, and with loops over the published formulas."""
 
 from collections.abc import Callable, Mapping, Sequence
 from time import process_time
@@ -15,16 +15,16 @@ from ostraka.guardian.accounting.numerics.arguments import Bound, Floats
 
 CLASSES = 10  # MNIST's
 SIGMA = 40.0  # of MNIST's plan (Papernot et al. 2018)
-DELTA = 1e-5  # of all benchmarks where no paper says one
+DELTA = 1e-5  # of all benchmarks if the paper states none
 ANSWERS = (100, 1000)
 NEAR_TIES: Mapping[Bound, float] = {"theorem6": 0.3, "exact": 1.0}
-"""Concentration of the histograms: the larger, the more of them are near ties."""
+"""Concentration of the histograms: with a larger one, more of them are near ties."""
 Loop = Callable[[Floats, float, Floats], Floats]
 """Takes one histogram (k,), sigma and orders (R,), and returns its rdp (R,)."""
 
 
 def worst_case(job: Job) -> Outcome:
-    """Compare the cost of answers whatever the votes are with dp_accounting's of the same noise."""
+    """Compare worst-case costs of answers with dp_accounting's for the same noise."""
     from dp_accounting.pld import PLDAccountant
     from dp_accounting.rdp import RdpAccountant
 
@@ -60,7 +60,7 @@ def worst_case(job: Job) -> Outcome:
 
 
 def formulas(job: Job) -> Outcome:
-    """Compare bounds with loops that are written down as published: the same numbers, and how fast."""
+    """Compare bounds with loops over the published formulas: equal numbers, and the speed-up."""
     few, many = (20, 2000) if job.quick else (accounting.LOOPED, accounting.HISTOGRAMS)
     return Outcome(
         (

@@ -1,4 +1,4 @@
-"""Noise beside OpenDP's own measurements, and beside the law that it is to have."""
+"""Noise compared with OpenDP's own measurements, and with its theoretical distribution."""
 
 from collections.abc import Callable
 from time import process_time
@@ -14,17 +14,17 @@ from ostraka.guardian.noise import LATTICE, ExactNoise
 from ostraka.guardian.noise.opendp_noise import OpenDpNoise
 
 SIGMA = 40.0  # of MNIST's plan (Papernot et al. 2018)
-DRAWS = 20_000  # enough that a call's fixed part does not show
+DRAWS = 20_000  # enough that a call's fixed overhead is negligible
 SCALE = 3.0
-"""In steps of the lattice: so few that every value has a probability of its own, which can be tested."""
+"""In lattice steps: so small that the probability of every value can be tested."""
 MIN_P = 1e-4
-"""That a sound sampler falls below once in ten thousand runs."""
+"""A correct sampler falls below it once in ten thousand runs."""
 MIN_EXPECTED = 5.0
-"""Draws that a value is to have, for chi-square; rarer ones are counted with their neighbour."""
+"""Minimum expected draws of a value for chi-square; rarer values are merged with their neighbour."""
 
 
 def noise(job: Job) -> Outcome:
-    """Compare draws a processor second with OpenDP's, and test that draws have the law that is published."""
+    """Compare draws per processor second with OpenDP's, and test the distribution of the draws."""
     draws = DRAWS // (10 if job.quick else 1)
     own = ExactNoise()
     opendp = OpenDpNoise()
@@ -44,7 +44,7 @@ def noise(job: Job) -> Outcome:
 
 
 def p_value(drawn: NDArray[np.int64], weight: Callable[[Floats], Floats]) -> float:
-    """Return the p-value of draws against a law, known but for its sum, that is symmetric about 0."""
+    """Return the p-value of draws for a distribution, symmetric about 0, given up to a constant factor."""
     support = np.arange(-60, 61)
     law = weight(support.astype(np.float64))
     expected = len(drawn) * law / law.sum()

@@ -1,4 +1,4 @@
-"""Votes and DP-SGD beside Opacus at the same epsilon."""
+"""Votes and DP-SGD compared with Opacus at the same epsilon."""
 
 import warnings
 from statistics import fmean
@@ -9,11 +9,11 @@ from benchmarks.reproduce.cell import Figure, Job, Outcome
 from ostraka.client.students.dp_sgd.guarantee import calibrate
 
 TRAININGS = ((1.0, 0.02, 500), (8.0, 0.05, 400))
-"""Epsilon, probability of a record to be in a batch, and batches."""
+"""Epsilon, probability that a record is in a batch, and number of batches."""
 
 
 def training_noise(job: Job) -> Outcome:
-    """Compare the noise that DP-SGD takes here with that which Opacus finds for the same epsilon."""
+    """Compare the noise of DP-SGD here with the noise that Opacus finds for the same epsilon."""
     from opacus.accountants.utils import get_noise_multiplier
 
     figures = []
@@ -35,7 +35,7 @@ def training_noise(job: Job) -> Outcome:
 
 
 def votes_and_dp_sgd(job: Job) -> Outcome:
-    """Compare votes with Opacus's DP-SGD at the same epsilon, where all records are in one place."""
+    """Compare votes with Opacus's central DP-SGD at the same epsilon."""
     setting = QUICK if job.quick else SETTINGS[1]
     bench = Bench(setting, job.folder / "capc_multilabel")
     figures = []

@@ -1,4 +1,4 @@
-"""Votes about yeast's labels, which stand in for images', and how right what is released of them is."""
+"""Votes about yeast's labels, a substitute for images', and the accuracy of releases."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ def by_label(yes: Votes, mechanism: ByLabel, random: np.random.Generator) -> Flo
 
 
 def by_set(yes: Votes, sigma: float, random: np.random.Generator) -> Floats:
-    """Release the set of labels with most votes and noise, of all sets."""
+    """Release the set of labels with most votes plus noise, of all sets."""
     labels = yes.shape[2]
     bits = 1 << np.arange(labels)
     names = yes.astype(np.int64) @ bits

@@ -41,7 +41,7 @@ def describe(
 
 
 def _confirm(planned: "Description", *, yes: bool) -> None:
-    """Say what statistics cost, and ask on a terminal whether to go on; end the command where not."""
+    """Show what statistics cost, and ask on a terminal whether to continue; abort if not."""
     from ostraka.client.cli.label import is_terminal
     from ostraka.client.describing import tables
 

@@ -83,7 +83,7 @@ def fit(
 
 
 def _confirm(planned: "FitState", *, yes: bool) -> None:
-    """Say what a new fit tells and costs, and ask on a terminal whether to go on; end it where not."""
+    """Show what a new fit reveals and costs, and ask on a terminal whether to continue; abort if not."""
     from ostraka.client.cli.label import is_terminal
     from ostraka.client.fitting import tables
     from ostraka.client.fitting.fit_state import fit_figures

@@ -97,7 +97,7 @@ def label(
 
 
 def _confirm_cost(planned: "PlanResult", *, yes: bool) -> None:
-    """Say what a new run costs, and ask on a terminal whether to go on; end the command where not."""
+    """Show what a new run costs, and ask on a terminal whether to continue; abort if not."""
     from ostraka.client.cli.plan import show_plan
     from ostraka.client.run.planning import as_json
 

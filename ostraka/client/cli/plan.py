@@ -106,7 +106,7 @@ def _search(asking: "Asking", plot: Path | None, json: str | None) -> None:
 
 
 def show_plan(figures: Mapping[str, Any], console: Console) -> None:
-    """Show what a plan costs every party, and what is likely a mistake in it."""
+    """Show a plan's cost for every party, with warnings."""
     from ostraka.client.report import tables
 
     shown = figures["enforce"] == "worst_case"
@@ -143,7 +143,7 @@ def show_plan(figures: Mapping[str, Any], console: Console) -> None:
 
 
 def _noise_text(figures: Mapping[str, Any]) -> str:
-    """Return what noise from the parties costs."""
+    """Return a text on the cost of noise from the parties."""
     fits = figures["guardian_fits"]
     otherwise = "" if fits is None else f"; with the guardian's noise {fits:,} queries would fit"
     return (

@@ -1,1 +1,1 @@
-"""Runs of one pool that ask about some labels each: parents before children, or groups with own settings."""
+"""Runs of one pool that each ask about some labels: parents before children, or groups with own settings."""

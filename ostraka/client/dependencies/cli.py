@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from ostraka.client.run.dependency_rules import Dependencies
 
 DEFAULT_CONFIDENCE = 0.95
-"""Of a rule, by convention; docs/dependencies.md measures 0.9 beside it."""
+"""Minimum confidence of a rule, by convention; docs/dependencies.md also measures 0.9."""
 DEFAULT_SUPPORT = 20
-"""Records that a rule rests on: with fewer, one record changes its share by more than a twentieth."""
+"""Minimum records for a rule: with fewer, one record changes its share by more than a twentieth."""
 MAX_SHOWN = 12
-"""Labels of which the matrix is printed; the JSON has all."""
+"""Maximum number of labels in the printed matrix; the JSON has all."""
 
 File = Annotated[
     Path | None,
@@ -82,7 +82,7 @@ def dependencies(
 
 
 def tell(result: "PartedResult") -> str:
-    """Return what runs of some labels each left out, as readable text."""
+    """Return a text on the labels that combined runs left out."""
     return (
         f"{result.implied} labels were not asked because the label on which they depend "
         f"implies them; {result.partly} queries still wait for some labels."
@@ -90,7 +90,7 @@ def tell(result: "PartedResult") -> str:
 
 
 def _matrix(labels: Sequence[str], confidence: "NDArray[np.float64]") -> Table:
-    """Tabulate the share of records without the row's label that lack the column's too.
+    """Return a table of the share of records without the row's label that also lack the column's.
 
     Dziedzic et al. 2023, Table 3.
     """

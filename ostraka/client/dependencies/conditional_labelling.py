@@ -1,4 +1,4 @@
-"""Labels for a pool, asked as dependencies suggest: parents first, children where nothing implies them."""
+"""Labels for a pool, asked by dependencies: parents first, then children that nothing implies."""
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -34,11 +34,12 @@ def label_by_dependencies(
 ) -> PartedResult:
     """Label the records of `pool` as `labelling.label` does, but do not ask about implied labels.
 
-    A batch of the labels that are no child is asked first, then one of the children of every parent for the
-    queries so far whose released answers do not imply them, and so on, level by level. Each of these
-    questions is a run of its own in a sub-folder of `folder`, and all together make its labels.csv. Calling
-    again goes on, wherever it stopped. Raises as `labelling.label`, and `config.invalid`, `task.mismatch` or
-    `run.mismatch` for dependencies that are damaged, or not of the task or the folder.
+    First comes a batch about the labels that are not children. Then, for every parent, comes a batch about
+    its children for the queries so far whose released answers do not imply them, and so on, level by level.
+    Each of these questions is a run of its own in a sub-folder of `folder`; together they make its
+    labels.csv. Calling again resumes at any point. Raises as `labelling.label`, and `config.invalid`,
+    `task.mismatch` or `run.mismatch` for dependencies that are damaged, or do not belong to the task or the
+    folder.
     """
     rules = load_dependencies(dependencies)
     rules.check(load_class_task("labelling", site_folder, task_file))
@@ -51,10 +52,10 @@ def label_by_dependencies(
 
 
 class ConditionalLabelling(SeveralRuns):
-    """Asks parents and independent labels first, and children where their parent does not imply them."""
+    """Asks parents and independent labels first, and children if their parent does not imply them."""
 
     def __init__(self, rules: Dependencies, pool: Pool) -> None:
-        """Take what to ask about; runs found in the pool's folder go on."""
+        """Take what to ask; runs in the pool's folder are resumed."""
         self._rules = rules
         task = pool.planner.task
         children = {rule.child for rule in rules.dependencies}
@@ -68,9 +69,9 @@ class ConditionalLabelling(SeveralRuns):
         self._labels = len(task.classes)
 
     def due(self) -> Iterator[tuple[PartialRun, Collection[int]]]:
-        """Every run with the rows that it is to ask: children where their parent does not imply them.
+        """Yield every run with the rows that it should ask: children if their parent does not imply them.
 
-        What died in a batch of children is so asked again together with children of further rows.
+        So queries of a dead batch of children are asked again together with further rows.
         """
         yield self.first, range(self.plan.queries)
         for place, part in self._after.items():
@@ -85,17 +86,17 @@ class ConditionalLabelling(SeveralRuns):
             )
 
     def parts(self) -> list[PartialRun]:
-        """Return the runs that exist: one is made when it is first asked something."""
+        """Return the existing runs: a run is created when it is first asked something."""
         return [self.first, *(part for part in self._after.values() if part.made)]
 
     def combine(self) -> Combined:
-        """Return what is known."""
+        """Return the combined answers so far."""
         states = {part.name: part.store.state for part in self.parts()}
         return combine(self._rules, states)
 
 
 def _keep(rules: Dependencies, folder: Path) -> None:
-    """Write the dependencies into a new folder; raise `run.mismatch` where it holds another kind of run."""
+    """Write the dependencies into a new folder; raise `run.mismatch` if it contains another kind of run."""
     kept = folder / RULES_FILE
     check_kept(folder, RULES_FILE, same=not kept.exists() or load_dependencies(kept) == rules)
     write_dependencies(rules, kept)

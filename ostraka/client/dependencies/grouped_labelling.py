@@ -1,4 +1,4 @@
-"""Labels for a pool, asked in groups that have settings of their own."""
+"""Labels for a pool, asked in groups with settings of their own."""
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -29,12 +29,12 @@ def label_by_settings(
     task_file: Path | None = None,
     run: LabellingRun = UNWATCHED,
 ) -> PartedResult:
-    """Label the records of `pool` as `labelling.label` does, each label with the settings that it has.
+    """Label the records of `pool` as `labelling.label` does, each label with its own settings.
 
-    Labels of equal settings are one run in a sub-folder of `folder`; every batch of the first is followed by
-    one of each other about the same queries. All make its labels.csv. Calling again goes on, wherever it
-    stopped. Raises as `labelling.label`, `config.invalid` or `plan.invalid` for settings that are damaged or
-    do not fit, and `run.mismatch` for others than the folder's.
+    Labels with equal settings are one run in a sub-folder of `folder`; after every batch of the first run,
+    each other run asks about the same queries. Together they make its labels.csv. Calling again resumes at
+    any point. Raises as `labelling.label`, `config.invalid` or `plan.invalid` for settings that are damaged
+    or do not fit, and `run.mismatch` if they differ from the folder's.
     """
     groups = _groups(
         load_label_settings(settings), load_class_task("labelling", site_folder, task_file), options
@@ -53,7 +53,7 @@ class GroupedLabelling(SeveralRuns):
     """Asks about a batch of queries group by group."""
 
     def __init__(self, groups: LabelSettings, pool: Pool) -> None:
-        """Take what to ask about; runs found in the pool's folder go on."""
+        """Take what to ask; runs in the pool's folder are resumed."""
         usual = pool.planner.options.mechanism
         self._runs = [
             PartialRun(pool, f"{GROUP}-{number}", group.labels, group.change(usual))
@@ -62,13 +62,13 @@ class GroupedLabelling(SeveralRuns):
         super().__init__(pool, self._runs[0])
 
     def check(self) -> None:
-        """Raise `plan.invalid` where a group's plan is impossible, and what the first is refused with."""
+        """Raise `plan.invalid` if a group's plan is impossible, and what the first group's check raises."""
         for part in self._runs:
             part.planner.plan(UNUSED_NONCE, None)
         super().check()
 
     def due(self) -> Iterator[tuple[PartialRun, Collection[int]]]:
-        """Every run with the rows that it asks: all rows for the first run, else those that the first has
+        """Yield every run with its rows: all rows for the first run, else those that the first has
         settled."""
         yield self.first, range(self.plan.queries)
         for part in self._runs[1:]:
@@ -79,12 +79,12 @@ class GroupedLabelling(SeveralRuns):
         return self._runs
 
     def combine(self) -> Combined:
-        """Return what is known."""
+        """Return the combined answers so far."""
         return combine_groups({part.name: part.store.state for part in self._runs})
 
 
 def _groups(settings: LabelSettings, task: Task, options: PlanOptions) -> LabelSettings:
-    """Return the labels to ask about in groups of equal settings; raise `plan.invalid` where none fits."""
+    """Return the labels to ask, in groups of equal settings; raise `plan.invalid` for unsuitable settings."""
     if not task.multi_label:
         raise invalid_plan(
             f"a record of the task '{task.name}' has one class, and --label-settings is for tasks of "

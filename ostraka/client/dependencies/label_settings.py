@@ -1,4 +1,4 @@
-"""Settings that some labels have of their own, in a file of the querying party."""
+"""Settings of single labels, in a file of the querying party."""
 
 import json
 from collections.abc import Sequence
@@ -16,23 +16,23 @@ from ostraka.common.task.columns import Name
 from ostraka.common.validation import FrozenModel, first_problem
 
 CHECK_KEYS = {"sigma1": "check.sigma", "threshold": "check.threshold"}
-"""Keys that give the check which mechanisms of several labels may have."""
+"""Keys for the check that multi-label mechanisms may have."""
 
 
 class LabelGroup(FrozenModel):
-    """Labels that are asked alike, by parameters of their own; None stands for those of the command.
+    """Labels that are asked with the same parameters; None stands for the command's parameter.
 
-    Either `mechanism` gives them, or a key each does.
+    Parameters are given either in `mechanism`, or by separate keys.
 
     Attributes:
         labels: their names.
-        mechanism: the command's with these parameters, such as tau:sigma=9.
+        mechanism: the command's mechanism with these parameters, such as tau:sigma=9.
         sigma: noise of the answer, in votes.
         sigma1: noise of the check, in votes.
         threshold: votes required by the check.
         tau: L2 norm to which tau clips a ballot.
         tau1: L1 norm to which l1 clips a ballot.
-        max_positives: most positive labels in a set of powerset.
+        max_positives: maximum number of positive labels in a set of powerset.
     """
 
     labels: Annotated[tuple[Name, ...], Field(min_length=1)]
@@ -52,7 +52,7 @@ class LabelGroup(FrozenModel):
 
     @model_serializer(mode="wrap")
     def _without_absent_mechanism(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out a `mechanism` that nobody gave: rounds compare this with what older ones kept."""
+        """Omit an absent `mechanism`: rounds compare this with what earlier versions stored."""
         values: dict[str, Any] = handler(self)
         if self.mechanism is None:
             values.pop("mechanism", None)
@@ -61,8 +61,7 @@ class LabelGroup(FrozenModel):
     def change(self, usual: Mechanism) -> Mechanism:
         """Return the run's mechanism with the parameters of this group.
 
-        Raises `plan.invalid` for one that it does not take, or that is out of range, and for another
-        mechanism.
+        Raises `plan.invalid` for an unknown or invalid parameter, and for another mechanism.
         """
         try:
             return make_mechanism(usual.kind, **parameters_of(usual) | self._own(usual))
@@ -70,7 +69,7 @@ class LabelGroup(FrozenModel):
             raise OstrakaError(exc.code, f"Settings of label '{self.labels[0]}': {exc.message}") from exc
 
     def _own(self, usual: Mechanism) -> dict[str, Any]:
-        """Return the parameters that are given here, by the names that the usual mechanism has for them."""
+        """Return this group's parameters, by their names in the usual mechanism."""
         if self.mechanism is None:
             takes = [name for names in parameter_names(type(usual)) for name in names]
             return {
@@ -87,9 +86,9 @@ class LabelGroup(FrozenModel):
 
 
 class LabelSettings(FrozenModel):
-    """Groups of labels; a label is in one of them, or has the command's settings.
+    """Groups of labels; a label is in one group, or has the command's settings.
 
-    Raises ValueError, as pydantic says it, for a label that is named twice.
+    Raises ValueError, in pydantic's format, for a label that is named twice.
     """
 
     group: Annotated[tuple[LabelGroup, ...], Field(min_length=1)]
@@ -103,8 +102,7 @@ class LabelSettings(FrozenModel):
         return self
 
     def of(self, labels: Sequence[str], usual: Mechanism) -> "LabelSettings":
-        """Return the groups of labels that are asked with equal settings, in the order of their first
-        labels."""
+        """Return the groups of labels with equal settings, in the order of their first labels."""
         found: dict[Mechanism, LabelGroup] = {}
         for name in labels:
             own = next((group for group in self.group if name in group.labels), LabelGroup(labels=(name,)))
@@ -123,7 +121,7 @@ class LabelSettings(FrozenModel):
 
 
 def load_label_settings(path: Path) -> LabelSettings:
-    """Read a file of settings; raise `config.invalid` with the reason where it is damaged."""
+    """Read a file of settings; raise `config.invalid` with the reason if it is damaged."""
     try:
         stated = read_toml(path)
         return LabelSettings.model_validate(stated)
@@ -136,7 +134,7 @@ def load_label_settings(path: Path) -> LabelSettings:
 
 
 def write_label_settings(settings: LabelSettings, path: Path) -> None:
-    """Write a file that `load_label_settings` reads back the same."""
+    """Write a file that `load_label_settings` reads back unchanged."""
     lines: list[str] = []
     for group in settings.group:
         given = group.model_dump(mode="json", exclude_none=True)

@@ -1,6 +1,6 @@
-"""Dependencies between labels, learned on own labelled records.
+"""Dependencies between labels, learned from own labelled records.
 
-Dziedzic et al. 2023, Appendix D, of absence; of presence they are those of the labels' complements.
+Dziedzic et al. 2023, Appendix D, describe absence; presence uses the complements of the labels.
 """
 
 from collections.abc import Mapping
@@ -17,24 +17,25 @@ from ostraka.common.task import Task
 
 Floats = NDArray[np.float64]
 CONFIDENCE = 0.95
-"""A rule may fail on one in twenty records without the parent; `Absences.gains` weighs what that loses."""
+"""Default confidence: a rule may fail for one in twenty records without the parent; `Absences.gains` accounts
+for the loss."""
 SUPPORT = 20
-"""The fewest records of which one exception still leaves `CONFIDENCE`."""
+"""Default support: the minimum number of records at which one exception still leaves `CONFIDENCE`."""
 CERTAINTY = 0.95
-"""Of the limit on labels that a rule loses: more certainty would cost rare labels every rule."""
+"""Confidence of the limit on lost labels: a higher one would exclude every rule for rare labels."""
 
 
 @dataclass(frozen=True)
 class Absences:
-    """How labels go missing together, parents in rows and children in columns.
+    """How labels are absent together, parents in rows and children in columns.
 
     Attributes:
-        confidence: share of the records without the parent that are without the child, (k, k); NaN on the
-            diagonal and where no record is without the parent. Table 3 of Dziedzic et al. 2023.
-        missed: the share of the records with the child that are without the parent is at most this, (k, k),
-            with `CERTAINTY` (Clopper and Pearson); 1 where no record has the child.
-        absent: share of the records on which a label is known that are without it, (k,).
-        support: how many records are without it, int64 (k,).
+        confidence: fraction of the records without the parent that are without the child, (k, k); NaN on the
+            diagonal and if no record is without the parent. Table 3 of Dziedzic et al. 2023.
+        missed: upper bound, with confidence `CERTAINTY` (Clopper and Pearson), on the fraction of the records
+            with the child that are without the parent, (k, k); 1 if no record has the child.
+        absent: fraction of the records with a known label that are without it, (k,).
+        support: number of records without it, int64 (k,).
     """
 
     confidence: Floats = field(repr=False)
@@ -44,7 +45,7 @@ class Absences:
 
     @classmethod
     def of(cls, y: NDArray[np.int64]) -> "Absences":
-        """Count labels y (N, k) of 0, 1 and UNKNOWN; a pair counts where both are known."""
+        """Count labels y (N, k) of 0, 1 and UNKNOWN; a pair counts if both are known."""
         without, having = ((y == value).astype(np.int64) for value in (0, 1))
         support = without.sum(axis=0)
         known = (without + having).sum(axis=0)
@@ -57,17 +58,17 @@ class Absences:
         return cls(confidence, missed, support / np.maximum(1, known), support)
 
     def gains(self, confidence: float, support: int) -> Floats:
-        """Return a child's gain by asking a parent first, (k, k); 0 where the rule is not good enough.
+        """Return the gain of asking a child only after its parent, (k, k); 0 if the rule is not good enough.
 
-        That is the share of queries that are not asked about the child, less the share of the child's
-        records that may be lost by it: below 0 where labels have nothing to do with each other, however rare.
+        The gain is the fraction of queries that are not asked about the child, minus the fraction of the
+        child's records that may be lost by that. It is negative for unrelated labels, however rare they are.
         """
         good = (self.confidence >= confidence) & (self.support[:, None] >= support)
         return np.where(good, np.maximum(self.absent[:, None] - self.missed, 0.0), 0.0)
 
 
 def _at_most(lost: NDArray[np.int64], of: NDArray[np.int64]) -> Floats:
-    """Upper limits of shares of which `lost` were counted among `of`."""
+    """Return upper limits of fractions of which `lost` were counted among `of`."""
     limits = np.ones(lost.shape)
     some = np.broadcast_to(lost < of, lost.shape)
     limits[some] = beta.ppf(CERTAINTY, lost + 1, np.maximum(of - lost, 1))[some]
@@ -75,17 +76,17 @@ def _at_most(lost: NDArray[np.int64], of: NDArray[np.int64]) -> Floats:
 
 
 def complement(y: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return labels with 0 for 1 and 1 for 0; what is unknown stays so."""
+    """Return labels with 0 and 1 swapped; unknown labels stay unknown."""
     return np.where(y == UNKNOWN, UNKNOWN, 1 - y)
 
 
 def choose_rules(gains: Floats) -> dict[int, tuple[int, int]]:
-    """Choose the parent of each child, and with which value it implies it, so that gains are large.
+    """Choose the parent of each child, and the value that implies it, for large gains.
 
-    The rule that gains most is taken first, of absence or of presence, then the next that leaves trees: its
-    child has no parent yet, and is no ancestor of its own. What a rule saves does not depend on whether its
-    parent was asked or implied, so that gains add up over all levels; the sum is at least half of the largest
-    there is (own derivation, docs/dependencies.md).
+    Greedy: the rule with the largest gain is taken first, for absence or presence, then the next one that
+    leaves trees: its child has no parent yet, and is not its own ancestor. A rule's savings do not depend on
+    whether its parent was asked or implied, so gains add up over all levels; the sum is at least half of the
+    maximum (own derivation, docs/dependencies.md).
 
     Args:
         gains: (2, k, k), of parents in rows that imply children in columns, by absence and by presence.
@@ -101,7 +102,7 @@ def choose_rules(gains: Floats) -> dict[int, tuple[int, int]]:
 
 
 def _line_of(label: int, chosen: Mapping[int, tuple[int, int]]) -> list[int]:
-    """Return a label, its parent, the parent of that, and so on."""
+    """Return a label, its parent, the parent's parent, and so on."""
     line = [label]
     while line[-1] in chosen:
         line.append(chosen[line[-1]][0])
@@ -111,10 +112,10 @@ def _line_of(label: int, chosen: Mapping[int, tuple[int, int]]) -> list[int]:
 def learn(
     y: NDArray[np.int64], task: Task, *, confidence: float = CONFIDENCE, support: int = SUPPORT
 ) -> Dependencies:
-    """Learn the dependencies of labels y (N, k) that hold for `confidence` of at least `support` records.
+    """Learn the dependencies of labels y (N, k) with this `confidence` and at least `support` records.
 
-    Raises `task.mismatch` for a task whose records have one class, `config.invalid` for a confidence outside
-    (0, 1] or a support below 1, and `data.too_few` where no dependency holds.
+    Raises `task.mismatch` for a single-label task, `config.invalid` for a confidence outside (0, 1] or a
+    support below 1, and `data.too_few` if there is no dependency.
     """
     if not task.multi_label:
         raise OstrakaError(

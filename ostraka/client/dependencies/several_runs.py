@@ -41,9 +41,9 @@ class Pool:
 
     Attributes:
         folder: with a sub-folder for each run.
-        asked: the records, and the queries that stand for them.
+        asked: the records, and the queries that represent them.
         planner: makes the plan of all labels.
-        switches: how sessions have queries voted on and votes tallied.
+        switches: how sessions vote and tally.
     """
 
     folder: Path
@@ -62,7 +62,7 @@ class Pool:
         task_file: Path | None,
         run: LabellingRun,
     ) -> Self:
-        """Read a pool, and plan the runs over it, the `first` of which has this name, as a site's task says.
+        """Read a pool, and plan the runs on it, the `first` of which has this name, for a site's task.
 
         Raises as `labelling.label`.
         """
@@ -74,19 +74,19 @@ class Pool:
 
     @cached_property
     def sent(self) -> NDArray[np.float32]:
-        """What is sent of the queries, made once."""
+        """The queries' features as they are sent, computed once."""
         return self.planner.encode(self.asked.queries)
 
 
 class PartialRun:
-    """One run, made when it is first asked something."""
+    """One run, created when it is first asked something."""
 
     def __init__(
         self, pool: Pool, name: str, labels: tuple[str, ...], mechanism: Mechanism | None = None
     ) -> None:
-        """Take the sub-folder's `name`, the `labels` that are asked about, and their own mechanism, if any.
+        """Take the sub-folder's `name`, the `labels` to ask, and their own mechanism, if any.
 
-        A run found there goes on; raises `run.mismatch` where it is for another pool, task or plan.
+        A run in that folder is resumed; raises `run.mismatch` if it is for another pool, task or plan.
         """
         self.name = name
         self._pool = pool
@@ -97,12 +97,12 @@ class PartialRun:
 
     @property
     def made(self) -> bool:
-        """Whether there is a run yet."""
+        """Whether the run exists yet."""
         return self._store is not None
 
     @property
     def store(self) -> RunStore:
-        """The run's store, made if there was none."""
+        """The run's store, created if there was none."""
         self._store = self._store or self._open()
         return self._store
 
@@ -118,18 +118,18 @@ class PartialRun:
 
     @property
     def planner(self) -> RunPlanner:
-        """Planner of only the labels of this run."""
+        """The planner for this run's labels only."""
         planner = self._pool.planner
         mechanism = self._mechanism.narrowed(len(self._labels))
         chosen = {"mechanism": mechanism, "labels": self._labels}
         return replace(planner, options=planner.options.model_copy(update=chosen))
 
     def pending(self, rows: Iterable[int]) -> set[int]:
-        """Which of the given queries are not settled."""
+        """Return which of the given queries are not settled."""
         return set(rows) - self.answers.keys()
 
     def advance(self, rows: Iterable[int], peers: Peers, on_progress: Callable[[RunState], None]) -> bool:
-        """Ask one batch of the given rows that are pending; return False where a public limit ended it."""
+        """Ask one batch of the given rows that are pending; return False if a public limit ended it."""
         pending = self.pending(rows)
         if not pending:
             return True
@@ -139,7 +139,7 @@ class PartialRun:
         return self._session.advance(pending)
 
     def close(self, peers: Peers) -> None:
-        """End the session unless it has ended."""
+        """Close the session unless it is closed."""
         if not self.store.state.closed:
             close(peers.guardian, self.store.state.session_id)
             self.store.close()
@@ -156,11 +156,11 @@ class PartialRun:
 
 @dataclass(frozen=True)
 class PartedResult(LabelResult):
-    """What the runs have come to; a query counts as asked once nothing of it is left to ask.
+    """The state of the runs; a query counts as asked once all its labels are settled.
 
     Attributes:
-        implied: labels that have the value of their parent, and that nobody was asked about.
-        partly: queries of which some labels were asked and others are still to be.
+        implied: number of labels that were not asked because they have their parent's value.
+        partly: number of queries with some labels asked and others still pending.
     """
 
     implied: int = 0
@@ -168,24 +168,24 @@ class PartedResult(LabelResult):
 
 
 class SeveralRuns(ABC):
-    """Drives several runs over one pool and asks the run `first` before the other runs."""
+    """Drives several runs on one pool and asks the run `first` before the other runs."""
 
     def __init__(self, pool: Pool, first: PartialRun) -> None:
-        """Take the pool and the run that leads; runs found in the pool's folder go on."""
+        """Take the pool and the leading run; runs in the pool's folder are resumed."""
         self.pool = pool
         self.first = first
 
     @abstractmethod
     def due(self) -> Iterator[tuple[PartialRun, Collection[int]]]:
-        """Every run with the rows that it is to ask, in their order."""
+        """Yield every run with the rows that it should ask, in order."""
 
     @abstractmethod
     def parts(self) -> list[PartialRun]:
-        """Return the runs that exist, the leading run first."""
+        """Return the existing runs, the leading run first."""
 
     @abstractmethod
     def combine(self) -> Combined:
-        """Return what is known."""
+        """Return the combined answers so far."""
 
     @property
     def plan(self) -> Plan:
@@ -193,12 +193,12 @@ class SeveralRuns(ABC):
         return self.first.store.state.parse_plan()
 
     def check(self) -> None:
-        """Raise `budget.too_small`, before anything is asked, where budgets pay for no query."""
+        """Raise `budget.too_small`, before any party is asked, if budgets pay for no query."""
         if not self.first.made:
             self.first.planner.check()
 
     def label(self, on_progress: Callable[[PartedResult], None]) -> PartedResult:
-        """Ask what is left to ask; labels.csv is brought up to date however this ends."""
+        """Ask everything pending; labels.csv is updated however this ends."""
         planner = self.pool.planner
         try:
             with connect(planner.site, self.plan.parties, planner.clock, planner.retry) as peers:
@@ -208,9 +208,9 @@ class SeveralRuns(ABC):
         return self.result()
 
     def run(self, peers: Peers, on_progress: Callable[[], None]) -> None:
-        """Ask until every query is settled or a public limit ends it, and close what is done."""
+        """Ask until every query is settled or a public limit ends it, then close all sessions."""
         on_progress()
-        # Answers of the first run decide what is due in the others, so that this is asked anew each time.
+        # The first run's answers determine what is due in the others, so this is evaluated each time.
         while any(part.pending(rows) for part, rows in self.due()):
             for part, rows in self.due():
                 if not part.advance(rows, peers, lambda _: on_progress()):
@@ -219,11 +219,11 @@ class SeveralRuns(ABC):
             part.close(peers)
 
     def result(self) -> PartedResult:
-        """Return the outcome of the runs."""
+        """Return the state of the runs."""
         combined = self.combine()
         states = list(combined.parts.values())
         plan = states[0].parse_plan()
-        # Rows that repeat another are not queries of their own.
+        # Rows that repeat another one are not queries of their own.
         first = states[0].first_rows()
         whole = (combined.answers.keys() - combined.partly) & first
         return PartedResult(
@@ -252,9 +252,9 @@ class SeveralRuns(ABC):
 
 
 def check_kept(folder: Path, own: str, *, same: bool) -> None:
-    """Raise `run.mismatch` where a folder holds a run of another kind than the file `own` stands for.
+    """Raise `run.mismatch` if a folder contains a run of another kind than that of the file `own`.
 
-    `same` is whether that file, if it is there, says what is asked for now.
+    `same` is whether that file, if it exists, matches the current request.
     """
     others = {STATE_FILE, RULES_FILE, SETTINGS_FILE} - {own}
     if not same or any((folder / other).exists() for other in others):
@@ -266,7 +266,7 @@ def check_kept(folder: Path, own: str, *, same: bool) -> None:
 
 
 def as_json(result: PartedResult) -> dict[str, Any]:
-    """Return the result in JSON's types."""
+    """Return the result as JSON types."""
     return labelling.as_json(result) | {"implied": result.implied, "partly": result.partly}
 
 
@@ -276,10 +276,10 @@ SEPARATOR = ";"
 
 
 def write_combined(folder: Path, combined: Combined, ids: PoolIds) -> None:
-    """Write labels.csv: for every row of the pool its id, its labels, its status, and which were implied.
+    """Write labels.csv: for every row of the pool its id, labels, status, and which labels were implied.
 
-    A label is 1, 0, or empty where there is no answer. The status is "implied" where some have the
-    value of their parent, and "partly" where some were not asked that may be present.
+    A label is 1, 0, or empty if there is no answer. The status is "implied" if some labels have the value of
+    their parent, and "partly" if some labels that may be present were not asked.
     """
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
@@ -289,7 +289,7 @@ def write_combined(folder: Path, combined: Combined, ids: PoolIds) -> None:
 
 
 def status(combined: Combined, row: int) -> str:
-    """Return what became of a query."""
+    """Return a query's status."""
     if row not in combined.answers:
         return UNASKED
     if row in combined.partly:

@@ -1,4 +1,4 @@
-"""Which columns are counted, in which bins of the task's public ranges, and which records are meant."""
+"""The columns that are counted, their bins in the task's public ranges, and conditions on records."""
 
 import datetime
 import re
@@ -17,28 +17,29 @@ from ostraka.common.task.columns import OTHER, BooleanColumn, DateColumn
 from ostraka.common.task.input import TableInput
 
 MAX_VALUES = 50
-"""Whole values of a column that are counted one by one: more are put into bins, which noise hides less."""
+"""Maximum number of integers in a column that are counted individually: more are binned, which noise affects
+less."""
 BINS = 20
-"""Of a number: ranges are often twice as wide as what occurs, and ten bins show how it is distributed."""
+"""Bins of a number: ranges are often twice as wide as the data, and ten bins show a distribution."""
 EDGE_DIGITS = 6
-"""Digits after the point of a bin's edge that are meant."""
+"""Significant decimals of a bin's edge."""
 TRUTHS = ("no", "yes")
 """Truth values, in the order of their codes."""
 MAX_COLUMNS = 64
-"""Of a question: each costs noise in all others."""
+"""Maximum number of columns in a question: each one adds noise to all others."""
 
 
 @dataclass(frozen=True)
 class CountedColumn:
-    """A column, how it is counted, and what its bins are called.
+    """A column, how it is counted, and the names of its bins.
 
     Attributes:
-        name: as the task has it.
-        counted: what is asked.
-        values: of each bin in words.
-        numeric: whether its values are numbers or days, of which a mean means something.
-        whole: whether they are whole numbers.
-        first_day: of a date, whose numbers are days since then; None for all else.
+        name: as in the task.
+        counted: the statistic that is asked for.
+        values: name of each bin.
+        numeric: whether its values are numbers or days, which have a mean.
+        whole: whether they are integers.
+        first_day: for a date, day 0 of its numbers; None for other columns.
     """
 
     name: str
@@ -50,14 +51,14 @@ class CountedColumn:
 
     @property
     def ends(self) -> tuple[Floats, Floats]:
-        """The least and the largest number that each bin may hold."""
+        """The smallest and the largest number that each bin may contain."""
         return _ends(self.counted, whole=self.whole)
 
 
 def choose_columns(task: Task, named: Sequence[str]) -> tuple[CountedColumn, ...]:
-    """Return the named columns, or else all of a table's with the label; of arrays the label alone.
+    """Return the named columns; default: all of a table's columns and the label, or for arrays the label.
 
-    Raises `config.invalid` for a column that there is none of, for one that is named twice, and for too many.
+    Raises `config.invalid` for an unknown column, for one that is named twice, and for too many.
     """
     names = tuple(named) or _all_columns(task)
     known = {*task.columns, *_labels(task)}
@@ -72,7 +73,7 @@ def choose_columns(task: Task, named: Sequence[str]) -> tuple[CountedColumn, ...
 
 
 def ask_counts(columns: Sequence[CountedColumn], conditions: Sequence[Condition]) -> StatisticsQuestion:
-    """Return the question of these columns over the records that satisfy all conditions."""
+    """Return the question for these columns over the records that satisfy all conditions."""
     return StatisticsQuestion(tuple(column.counted for column in columns), tuple(conditions))
 
 
@@ -80,9 +81,10 @@ _CONDITION = re.compile(r"(?P<name>.+?)\s*(?P<sign><=|>=|=|<|>)\s*(?P<value>.+)"
 
 
 def read_condition(task: Task, text: str) -> Condition:
-    """Read a condition such as age>=60 or sex=female, a value as the task's column writes it.
+    """Parse a condition such as age>=60 or sex=female, with a value in the column's format.
 
-    Raises `config.invalid` for text that says none, an unknown column, and a value that the column has not.
+    Raises `config.invalid` for text that is not a condition, an unknown column, and a value that the column
+    does not have.
     """
     found = _CONDITION.fullmatch(text.strip())
     if found is None:
@@ -100,7 +102,7 @@ def read_condition(task: Task, text: str) -> Condition:
         low, high = (float(ends[column]) for ends in task.input.bounds())
     else:
         raise _config(f"the task '{task.name}' has no column '{name}'")
-    # Records hold float32: the next one beyond a value is the first that is not equal to it.
+    # Records are float32: strict comparisons use the next float32 after a value.
     exact = np.float32(code)
     match sign:
         case "=":
@@ -122,7 +124,7 @@ def _all_columns(task: Task) -> tuple[str, ...]:
 
 
 def _labels(task: Task) -> tuple[str, ...]:
-    """Return the column that counts as the label: a task of several has none."""
+    """Return the name of the label column, if any: a multi-label task has none."""
     return () if task.multi_label else (task.label,)
 
 
@@ -171,7 +173,7 @@ def _ends(counted: ColumnStatistic, *, whole: bool) -> tuple[Floats, Floats]:
     edges = np.linspace(counted.low, counted.high, counted.bins + 1)
     if not whole:
         return edges[:-1], edges[1:]
-    # An edge belongs to the bin above it, but for the last; sums of steps miss whole numbers by rounding.
+    # An edge belongs to the bin above it, except the last; sums of steps miss integers by rounding errors.
     starts = np.ceil(np.round(edges, EDGE_DIGITS))
     return starts[:-1], np.append(starts[1:-1] - 1, np.floor(counted.high))
 
@@ -194,7 +196,7 @@ def _label_code(task: Task, value: str) -> float:
 
 
 def _column_code(task: Task, column: int, value: str) -> float:
-    """Return the code of a value as a table's column reads it, or a number of an array."""
+    """Return the code of a value in a table's column, or a number in an array."""
     if not isinstance(task.input, TableInput):
         return _number(task.columns[column], value)
     part = task.input.parts[column]
@@ -206,7 +208,7 @@ def _column_code(task: Task, column: int, value: str) -> float:
         raise _config(
             f"'{value}' is not a value of column '{part.name}'{_list_values(part.categories)}"
         ) from exc
-    # What no category is called would count as "other", and be taken for an answer about itself.
+    # An unknown category would be counted as "other", and the result taken for its own.
     unlisted = bool(part.categories) and part.categories[int(code)] == OTHER != value
     if np.isnan(code) or unlisted:
         raise _config(f"'{value}' is not a value of column '{part.name}'{_list_values(part.categories)}")
@@ -217,7 +219,7 @@ _QUOTED = re.compile(r"""(?P<mark>["'])(?P<text>.*)(?P=mark)""")
 
 
 def _unquote(value: str) -> str:
-    """Return what stands between quotes, as shells and SQL have taught people to write words."""
+    """Remove surrounding quotes, which people write as in shells and SQL."""
     found = _QUOTED.fullmatch(value)
     return found["text"] if found else value
 

@@ -1,4 +1,4 @@
-"""Options of statistics: which columns of which records, how much of budgets, and who takes part."""
+"""Options of statistics: columns, conditions, epsilon, and parties."""
 
 from typing import Annotated, Any
 
@@ -11,20 +11,20 @@ from ostraka.common.plan.choices import BALLOTS, VARIANT
 from ostraka.common.validation import FrozenModel
 
 MAX_EPSILON = 1e6
-"""As of a fit."""
+"""The same as for a fit."""
 
 
 def _conditions(value: Any) -> Any:
-    """`a>=1 and b=c` as conditions; anything but text as it is."""
+    """Split `a>=1 and b=c` into conditions; return other types unchanged."""
     return tuple(part.strip() for part in value.split(" and ")) if isinstance(value, str) else value
 
 
 Conditions = Annotated[tuple[str, ...], BeforeValidator(_conditions)]
-"""Conditions that all hold, or text like a>=1 and b=c."""
+"""Conditions that must all be true, or text such as a>=1 and b=c."""
 
 
 class DescribeOptions(FrozenModel):
-    """What statistics are asked for."""
+    """Options of statistics."""
 
     columns: Annotated[
         Names | None,

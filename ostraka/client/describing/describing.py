@@ -1,4 +1,4 @@
-"""Statistics from columns to figures: planned, told, asked once, and kept."""
+"""Statistics from columns to figures: plan, report, ask once, and store."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,18 +33,19 @@ FILE = "describe.json"
 
 
 class Description(FrozenModel):
-    """What was asked, what it costs, and what came back.
+    """The question, its cost, and its result.
 
     Attributes:
-        version: of the file that keeps it.
-        task: its name, and `task_sha256` its digest in hex.
+        version: of the file's format.
+        task: the task's name.
+        task_sha256: the task's digest in hex.
         options: as they were given.
-        declared_records: labelled ones of all parties.
+        declared_records: total number of labelled records of all parties.
         sigma: of the noise on each count.
-        costs: by party, at worst.
-        records: how many are meant, with the interval of the noise; None as long as nothing came back.
-        parties: whose records were counted.
-        columns: figures of each, in JSON's types.
+        costs: worst case, by party.
+        records: number of matching records, with the noise's interval; None before there is a result.
+        parties: the parties whose records were counted.
+        columns: figures of each column, as JSON types.
     """
 
     version: Literal[1] = 1
@@ -59,24 +60,24 @@ class Description(FrozenModel):
     columns: tuple[ColumnFigures, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Return it in JSON's types."""
+        """Return the description as JSON types."""
         made: dict[str, Any] = self.model_dump(mode="json", exclude={"version"})
         return made
 
 
 @dataclass(frozen=True)
 class DescribingRun(SumRun):
-    """How statistics are asked for.
+    """Settings of asking for statistics.
 
     Attributes:
-        before: given what will be asked and what it costs before anybody is; may raise to ask nobody.
+        before: called with the question and its cost before any party is asked; may raise to cancel.
     """
 
     before: Callable[[Description], object] = lambda _: None
 
 
 UNWATCHED = DescribingRun()
-"""Nobody is told, and the machine's clock and randomness are used."""
+"""No callbacks, and the machine's clock and randomness."""
 
 
 def describe(
@@ -87,13 +88,13 @@ def describe(
     task_file: Path | None = None,
     run: DescribingRun = UNWATCHED,
 ) -> Description:
-    """Count all parties' records by the values of columns; what was released is kept in `run_folder`.
+    """Count all parties' records by the values of columns; store the released counts in `run_folder`.
 
-    Calling again asks nobody for what was released.
+    Calling again does not ask for released counts.
 
     Raises:
-        OstrakaError: `config.invalid` for columns and values that the task has not, `budget.too_small`,
-            `policy.refused`, `run.mismatch` for a folder of something else, and what needs somebody.
+        OstrakaError: `config.invalid` for unknown columns and values, `budget.too_small`, `policy.refused`,
+            `run.mismatch` for a folder of something else, and errors after which somebody has to act.
     """
     site = load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
@@ -134,7 +135,7 @@ def _plan(
     guardian: GuardianPeer,
     run: DescribingRun,
 ) -> tuple[Description, SumStore]:
-    """Plan the question, tell what it costs, and keep both."""
+    """Plan the question, report its cost, and store both."""
     planned = plan_counts(question, options.epsilon, asking, guardian)
     require_affordable(planned)
     mechanism = planned.plan.mechanism
@@ -156,7 +157,7 @@ def _plan(
 def plan_counts(
     question: StatisticsQuestion, epsilon: float, asking: SumAsking, guardian: GuardianPeer
 ) -> PlannedSums:
-    """Return the plan of a question of counts, and what the guardian says that it costs."""
+    """Return the plan of a question of counts, with its cost by the guardian."""
     cells = sum(question.widths)
     moved = move_on_lattice(move_of_statistics(len(question.columns)), cells, FRACTION_BITS)
 
@@ -172,7 +173,7 @@ def _keep(folder: Path, described: Description) -> None:
 
 
 def load_description(folder: Path) -> Description | None:
-    """Return the statistics in a folder, None where there are none.
+    """Return the statistics in a folder, or None.
 
     Raises:
         OstrakaError: `data.newer` for a later version's, `run.mismatch` for a damaged file.
@@ -191,7 +192,7 @@ def load_description(folder: Path) -> Description | None:
 def find_own(
     folder: Path, task: Task, options: DescribeOptions
 ) -> tuple[Description | None, SumStore | None]:
-    """Return the statistics that a folder holds; raise `run.mismatch` for sums of other statistics."""
+    """Return the statistics in a folder; raise `run.mismatch` if they are from another command."""
     kept = load_description(folder)
     if kept is not None and (kept.task_sha256 != task.digest.hex() or kept.options != options):
         raise OstrakaError(

@@ -1,4 +1,4 @@
-"""What noisy counts say of a column: a mean, quartiles, each with the interval that the noise leaves."""
+"""Figures from a column's noisy counts: mean and quartiles, each with the interval due to noise."""
 
 import datetime
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ from ostraka.common.learning.gain import Interval, interval
 from ostraka.common.sums.feature_map import Floats
 
 REDRAWS = 1000
-"""Draws of noise by which intervals are told: 25 lie beyond each end."""
+"""Draws of noise for an interval: 25 are beyond each end."""
 SEED = 0
-"""The same counts have the same intervals."""
+"""Constant, so the same counts have the same intervals."""
 DEVIATIONS = 1.959964
-"""Of a normal distribution, within which 95% of it lie."""
+"""Standard deviations of a normal distribution that contain 95% of it."""
 CERTAIN = 4.0
-"""Deviations of the noise above which so many records have a value that a mean of them is no mere noise."""
+"""Minimum number of records, in standard deviations of the noise, for a mean that is more than noise."""
 QUANTILES = (0.25, 0.5, 0.75)
 """The quartiles."""
 
@@ -32,17 +32,18 @@ class CountFigure:
 
 @dataclass(frozen=True)
 class ColumnFigures:
-    """What the records that are meant have in a column; intervals of counts are of the noise alone.
+    """Figures of the matching records in a column; intervals of counts are due to noise only.
 
     Attributes:
         name: of the column.
-        records: how many have a value there.
-        missing: how many have none.
+        records: number of records with a value.
+        missing: number of records without one.
         counts: by value, or by bin.
-        mean: of numbers, as if each stood in the middle of its bin; the interval holds it wherever in the
-            bins they stand. None for categories, and where the noise leaves no records.
-        quantiles: of numbers, `QUANTILES` by turns, as if each bin were even, and intervals likewise.
-        first_day: of dates, whose mean and quantiles are days since then.
+        mean: of numbers, as if each were at the centre of its bin; the interval is valid wherever they are in
+            the bins. None for categories, and if noise leaves no records.
+        quantiles: of numbers, the `QUANTILES` in order, as if numbers were uniform in each bin; intervals as
+            for the mean.
+        first_day: for dates, day 0 of the mean and the quantiles.
     """
 
     name: str
@@ -55,7 +56,7 @@ class ColumnFigures:
 
 
 def read_figures(columns: Sequence[CountedColumn], counts: Floats, sigma: float) -> tuple[ColumnFigures, ...]:
-    """Return the figures of counts of all columns, flat, with Gaussian noise of `sigma` on each."""
+    """Return the figures of all columns' counts, flat, with Gaussian noise of `sigma` on each."""
     random = np.random.default_rng(SEED)
     ends = np.cumsum([column.counted.width for column in columns])[:-1]
     parts = np.split(counts, ends)
@@ -63,7 +64,7 @@ def read_figures(columns: Sequence[CountedColumn], counts: Floats, sigma: float)
 
 
 def count_records(columns: Sequence[ColumnFigures], bins: Sequence[int], sigma: float) -> Interval:
-    """Return how many records are meant: every column counts them all, those of few bins with less noise."""
+    """Return the number of matching records: each column counts all, with less noise if it has few bins."""
     totals = np.array([column.records.estimate + column.missing.estimate for column in columns])
     variances = sigma**2 * np.array(bins, np.float64)
     worth = 1 / variances
@@ -74,7 +75,7 @@ def _read(column: CountedColumn, counts: Floats, sigma: float, random: np.random
     bins = column.counted.bins
     values = counts[:bins]
     named = zip(column.values, values.tolist(), strict=True)
-    # First as they came, then with noise once more: what is told of them varies as much.
+    # First the counts as released, then with additional noise, whose spread is that of the released counts.
     drawn = np.vstack([values, values + random.normal(0, sigma, (REDRAWS, bins))])
     numbers = column.numeric and float(values.sum()) > CERTAIN * sigma * np.sqrt(bins)
     return ColumnFigures(
@@ -93,14 +94,14 @@ def _normal(estimate: float, deviation: float) -> Interval:
 
 
 def _mean(column: CountedColumn, drawn: Floats) -> Interval:
-    """Return the mean: noise that makes a count negative stays in all draws, or it would lean."""
+    """Return the mean: negative counts due to noise stay in all draws, because dropping them causes bias."""
     lows, highs = column.ends
     shares = drawn / drawn.sum(axis=1, keepdims=True)
     return _between(shares @ lows, shares @ ((lows + highs) / 2), shares @ highs)
 
 
 def _quantile(column: CountedColumn, drawn: Floats, share: float) -> Interval:
-    """Return a quantile of shares that only rise in each draw, by the bin in which it lies."""
+    """Return a quantile by the bin that contains it; cumulative shares are made monotonic in each draw."""
     lows, highs = column.ends
     reached = np.maximum.accumulate(np.cumsum(drawn, axis=1), axis=1) / drawn.sum(axis=1, keepdims=True)
     place = np.minimum((reached < share).sum(axis=1), len(lows) - 1)
@@ -111,5 +112,5 @@ def _quantile(column: CountedColumn, drawn: Floats, share: float) -> Interval:
 
 
 def _between(lows: Floats, middles: Floats, highs: Floats) -> Interval:
-    """Return an interval over draws (S,) of a figure that lies somewhere from `lows` to `highs`."""
+    """Return an interval over draws (S,) of a figure that is between `lows` and `highs`."""
     return Interval(float(middles[0]), interval(lows).low, interval(highs).high)

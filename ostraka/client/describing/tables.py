@@ -1,4 +1,4 @@
-"""Statistics as people read them."""
+"""Printed view of statistics."""
 
 import datetime
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from ostraka.common.console.texts import list_words
 
 
 def show_plan(figures: Mapping[str, Any], console: Console) -> None:
-    """Print what statistics cost every party, and how much noise they will have."""
+    """Print what statistics cost every party, and their noise."""
     costs = table_of(*cost_rows(figures["costs"]), "Worst case")
     told = Text(
         f"Every count will have noise of standard deviation {figures['sigma']:.3g}; parties declare "
@@ -23,7 +23,7 @@ def show_plan(figures: Mapping[str, Any], console: Console) -> None:
 
 
 def show(figures: Mapping[str, Any], console: Console) -> None:
-    """Print what was counted."""
+    """Print the counts."""
     console.print(Group(*_parts(figures)), soft_wrap=True)
 
 
@@ -58,7 +58,7 @@ def _count(interval: Mapping[str, float]) -> str:
 
 
 def _number(interval: Mapping[str, float], first_day: str | None) -> str:
-    """Return a figure and its interval, as days of the calendar where numbers are days since the first."""
+    """Return a figure and its interval, as calendar days if numbers are days since the first."""
 
     def text(value: float) -> str:
         if first_day is None:

@@ -20,7 +20,7 @@ BY_TEST = "test records"
 BY_OWN = "own records, which joined the model"
 UNMEASURED = "records: none given"
 RIDGE = 1.0
-"""Penalty of a regression on own numbers alone: as scikit-learn's, for features from 0 to 1."""
+"""Penalty of a regression on own numbers alone: scikit-learn's default, for features from 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,12 @@ class NumberFigures:
     """Figures of predicted numbers, each with its interval.
 
     Attributes:
-        r2: share of the variance that is explained: 1 less squared errors over those of the mean.
+        r2: explained share of the variance: 1 minus the ratio of squared errors to those of the mean.
         mean_absolute_error: in the units of the target.
-        r2_over_own: how much more is explained than by own records alone, on the same resampled records;
-            None where there is nothing to compare with.
-        covered: share of records whose number lies within the interval that is predicted for nine of ten;
-            None where there is no interval.
+        r2_over_own: how much more is explained than by own records alone, on the same resampled records; None
+            if there is no comparison.
+        covered: share of records whose number is within the predicted 90% interval; None if there is no
+            interval.
     """
 
     r2: Interval
@@ -44,13 +44,15 @@ class NumberFigures:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How good a model is.
+    """Accuracy of a model.
 
     Attributes:
-        measured_on: which records, in words; `measured` is their number.
-        own: figures of the model of own records alone, None where there is none.
-        model: of the model; None where it was not measured.
-        gain: of classes and labels, how much better than the most frequent, and than own records alone.
+        measured_on: which records, in words.
+        measured: number of these records.
+        own: figures of the model of own records alone, None if there is none.
+        model: figures of the model; None if it was not measured.
+        gain: for classes and labels, the improvement over the most frequent class, and over own records
+            alone.
     """
 
     measured_on: str
@@ -60,13 +62,15 @@ class Accuracy:
     gain: Gain | None
 
     def as_json(self) -> dict[str, Any]:
-        """Return it in JSON's types."""
+        """Return the accuracy as JSON types."""
         return asdict(self)
 
 
 def measure_model(model: Model, task: Task, own: OwnRecords | None, test: OwnRecords | None) -> Accuracy:
-    """Measure a model on test records, else on own records, on which a model of them alone is
-    cross-validated."""
+    """Measure a model on test records, else on own records.
+
+    The model of own records alone is measured on the same records, in the second case by cross-validation.
+    """
     shown = test if test is not None and len(test) else own
     if shown is None or not len(shown):
         return Accuracy(UNMEASURED, 0, None, None, None)
@@ -95,7 +99,7 @@ def measure_numbers(
 ) -> NumberFigures:
     """Return the figures of predicted numbers (n,), with a bootstrap over records.
 
-    `alone` is what own records alone predict.
+    `alone` are the predictions of own records alone.
     """
     r2, error = _resample(y, predicted)
     over_own = None if alone is None else interval(r2 - _resample(y, alone)[0])
@@ -147,7 +151,7 @@ def _measure_alone(task: Task, own: OwnRecords | None, test: OwnRecords | None) 
 
 
 def _predict_alone(own: OwnRecords | None, test: OwnRecords | None) -> NDArray[np.float64] | None:
-    """Return what a ridge regression on own records alone predicts: of test records, else cross-validated."""
+    """Predict by a ridge regression on own records alone: for test records, else by cross-validation."""
     from sklearn.model_selection import KFold, cross_val_predict
 
     from ostraka.client.students.evaluation import FOLDS
@@ -163,7 +167,7 @@ def _predict_alone(own: OwnRecords | None, test: OwnRecords | None) -> NDArray[n
 
 
 def plain_regression() -> Any:
-    """Return an untrained regression on numbers without privacy, of scikit-learn."""
+    """Return an untrained scikit-learn regression on numbers, without privacy."""
     from sklearn.linear_model import Ridge
 
     return Ridge(RIDGE)

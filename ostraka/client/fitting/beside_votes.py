@@ -1,4 +1,4 @@
-"""What sums would ask and cost at several epsilons, shown with a search for votes; nothing is charged."""
+"""The sums and costs of a fit at several epsilons, for comparison with votes; nothing is charged."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,19 +24,19 @@ from ostraka.common.task import Source
 from ostraka.common.validation import FrozenModel
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
-"""Of a fit: from where little is learned to where noise hardly matters."""
+"""Epsilons of a fit: from little learning to negligible noise."""
 
 
 class SumOffer(FrozenModel):
     """What a fit would ask for an epsilon.
 
     Attributes:
-        epsilon: of every party's budget, at most, of this fit alone.
-        learner: that suits it without own labelled records, which may make another suit better.
-        sums: one after the other.
-        values: of each.
-        share: the largest of a party's whole budget that they take, as its filter adds up.
-        fits: sums that what is left of budgets pays for; None where the guardian does not tell.
+        epsilon: maximum for every party, of this fit alone.
+        learner: the one that suits it without own labelled records, which may make another one better.
+        sums: number of consecutive sums.
+        values: number of values of each.
+        share: largest fraction of a party's whole budget that they use, as its filter adds up.
+        fits: number of sums that remaining budgets pay for; None if the guardian does not reveal it.
     """
 
     epsilon: float
@@ -63,10 +63,9 @@ def offer_sums(
     retry: Retry | None = None,
     clock: Clock | None = None,
 ) -> SumOffers:
-    """Return the questions and costs of a fit with the parties that `options` name, by the guardian's
-    accounting.
+    """Return the sums and costs of a fit with the parties in `options`, by the guardian's accounting.
 
-    Whatever refuses it, a policy above all, is the `problem`: votes may be had all the same.
+    An error, such as a policy's refusal, becomes the `problem`: votes may still be possible.
     """
     site = load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)

@@ -1,4 +1,4 @@
-"""Options of a fit: which learner, how much of every party's budget, and who takes part."""
+"""Options of a fit: the learner, its epsilon, and the parties."""
 
 from typing import Annotated, Literal
 
@@ -11,11 +11,11 @@ from ostraka.common.validation import FrozenModel
 
 LEARNERS = Literal["auto", "moments", "bins", "boost", "gradients", "network"]
 MAX_EPSILON = 1e6
-"""Of a fit: far beyond what promises anything, and far below where sums have no noise at all."""
+"""Maximum epsilon of a fit: far beyond any meaningful guarantee, and far below sums without any noise."""
 
 
 class FitOptions(FrozenModel):
-    """What a fit asks for; an `encoder` of "" is none, None that of the site's configuration."""
+    """Options of a fit; an `encoder` of "" means none, None the one in the site's configuration."""
 
     learner: LEARNERS = Field(
         default="auto",

@@ -1,4 +1,4 @@
-"""What a fit was asked for, and what it came to: fit.json in its run folder."""
+"""State of a fit, what was asked and what resulted: fit.json in its run folder."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -24,21 +24,25 @@ class FitState(FrozenModel):
     """A fit in a folder.
 
     Attributes:
-        task: its name, and `task_sha256` its digest in hex.
+        task: the task's name.
+        task_sha256: the task's digest in hex.
         options: as they were given.
-        pool: records of it, and `pool_sha256` their digest as models take them; 0 and empty: none.
-        labelled: own labelled records, and `own_sha256` their digest, likewise.
-        records: that parties declared when it was planned.
-        mu: of mu-Gaussian differential privacy for one record replaced.
-        learner: which, and the `reason` for it.
-        rounds: questions that are asked, one after the other.
-        tells: what parties are told of the querying party's own records.
-        tells_pool: whether questions may tell the parties of the pool.
-        warnings: what it was told before it asked.
-        costs: of all rounds, by party, at worst.
-        report: what the model was made of; None as long as there is none.
+        pool: number of the pool's records; 0 without a pool.
+        pool_sha256: digest of them as models take them; empty without a pool.
+        labelled: number of own labelled records; 0 if there are none.
+        own_sha256: digest of them; empty if there are none.
+        records: total that parties declared when it was planned.
+        mu: of mu-Gaussian differential privacy for one replaced record.
+        learner: the learner's name.
+        reason: why it was chosen.
+        rounds: number of consecutive questions.
+        tells: what parties learn about the querying party's own records.
+        tells_pool: whether questions may reveal the pool's statistics to the parties.
+        warnings: the warnings before it asked.
+        costs: worst case of all rounds, by party.
+        report: what the model was fitted to; None until there is a model.
         left_out: why parties were left out of the last sum, by site.
-        accuracy: how good the model is, as `Accuracy.as_json` says it.
+        accuracy: the model's accuracy, as in `Accuracy.as_json`.
     """
 
     version: Literal[1] = 1
@@ -73,7 +77,7 @@ class FitState(FrozenModel):
         return NETWORK_FILE if self.learner == "network" else MODEL_FILE
 
     def keep(self, folder: Path) -> None:
-        """Write it, durably."""
+        """Write the state, durably."""
         replace_durably(folder / FIT_FILE, self.model_dump_json(indent=1).encode())
 
 
@@ -83,14 +87,14 @@ ASKED = {
     "pool_sha256": "pool",
     "own_sha256": "labelled records",
 }
-"""What a fit that goes on must have the same, and what people call it."""
+"""Fields that a resumed fit must have in common with its request, and their names in messages."""
 
 
 def load_fit(folder: Path) -> FitState | None:
-    """Return the fit in a folder, None where there is none.
+    """Return the fit in a folder, or None.
 
     Raises:
-        OstrakaError: `data.newer` for a later version's, `run.mismatch` where it cannot be read.
+        OstrakaError: `data.newer` for a later version's, `run.mismatch` if it cannot be read.
     """
     path = folder / FIT_FILE
     try:
@@ -105,7 +109,7 @@ def load_fit(folder: Path) -> FitState | None:
 
 
 def require_same(folder: Path, kept: FitState, asked: FitState) -> None:
-    """Raise `run.mismatch`, naming what differs, unless a folder's fit is of what is asked now."""
+    """Raise `run.mismatch`, naming the differences, unless a folder's fit matches the request."""
     different = [words for name, words in ASKED.items() if getattr(kept, name) != getattr(asked, name)]
     if "options" in different:
         options = zip(FitOptions.model_fields, kept.options, asked.options, strict=True)
@@ -120,7 +124,7 @@ def require_same(folder: Path, kept: FitState, asked: FitState) -> None:
 
 
 def fit_figures(folder: Path, state: FitState) -> dict[str, Any]:
-    """Return what a fit asked, got and cost every party at worst, in JSON's types."""
+    """Return what a fit asked, its result and every party's worst-case cost, as JSON types."""
     report = {} if state.report is None else asdict(state.report)
     notes = report.pop("notes", ())
     return {

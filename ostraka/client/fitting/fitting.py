@@ -1,4 +1,4 @@
-"""A fit from its records to its model: planned, told, asked, learned, measured, and kept."""
+"""A fit from its records to its model: plan, report, ask, learn, measure, and store."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -41,17 +41,17 @@ from ostraka.common.task import Source
 
 @dataclass(frozen=True)
 class FittingRun(SumRun):
-    """How a fit is run, which its sums are asked by: nothing of it changes the plan.
+    """Settings of a fit and its sums that do not change the plan.
 
     Attributes:
-        before: given what a new fit will ask and cost before anybody is asked; may raise to ask nobody.
+        before: called with a new fit's questions and costs before any party is asked; may raise to cancel.
     """
 
     before: Callable[[FitState], object] = lambda _: None
 
 
 UNWATCHED = FittingRun()
-"""Nobody is told, and the machine's clock and randomness are used."""
+"""No callbacks, and the machine's clock and randomness."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ class FitResult:
     Attributes:
         run: the folder, with model.skops and fit.json.
         model: an estimator of scikit-learn.
-        state: what was asked, what it costs, and what the learner reports.
-        accuracy: how good the model is.
+        state: the questions, their cost, and the learner's report.
+        accuracy: the model's accuracy.
     """
 
     run: Path
@@ -72,11 +72,11 @@ class FitResult:
 
     @property
     def path(self) -> Path:
-        """Of the model's file."""
+        """The model's file."""
         return self.run / self.state.model_file
 
     def as_json(self) -> dict[str, Any]:
-        """Return it in JSON's types."""
+        """Return the result as JSON types."""
         return fit_figures(self.run, self.state)
 
 
@@ -94,25 +94,25 @@ def fit(
 ) -> FitResult:
     """Learn a model of all parties' records from noisy sums, and save it as RUN/model.skops.
 
-    Everything is kept in `run_folder`; calling again goes on where an earlier call stopped, and asks nobody
-    for a sum that was released.
+    Everything is stored in `run_folder`; calling again resumes an interrupted fit, and asks for no released
+    sum twice.
 
     Args:
         site_folder: of the querying party.
-        pool: unlabelled records like those of the parties, if any.
-        own: own labelled ones, if any.
-        options: learner, epsilon and who takes part.
-        run_folder: made if need be.
-        test: labelled records to measure on; else own ones, which joined the model.
-        task_file: the task; by default task.toml of the site.
-        label_pool: whether to write labels.csv, what the model says of the pool.
-        run: how it is run.
+        pool: unlabelled records like the parties', if any.
+        own: own labelled records, if any.
+        options: learner, epsilon and parties.
+        run_folder: created if needed.
+        test: labelled records to measure on; None: own records, which the model used.
+        task_file: the task; by default the site's task.toml.
+        label_pool: whether to write labels.csv, the model's predictions for the pool.
+        run: settings that do not change the plan.
 
     Raises:
-        OstrakaError: `data.*` and `task.mismatch` for records, `config.invalid` where nothing says how far
-            features range, `budget.too_small` where budgets pay for no sum, `policy.refused` where no such
-            sum is allowed, `run.mismatch` for a folder of another fit, and what needs somebody
-            (`server.unreachable`, `quorum.lost`, ...): calling again goes on.
+        OstrakaError: `data.*` and `task.mismatch` for records, `config.invalid` if nothing determines the
+            range of features, `budget.too_small` if budgets pay for no sum, `policy.refused` if such sums are
+            not allowed, `run.mismatch` for a folder of another fit, and errors after which somebody has to
+            act (`server.unreachable`, `quorum.lost`, ...): calling again resumes.
     """
     site = load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
@@ -145,7 +145,7 @@ def _fit(
     run_folder: Path,
     run: FittingRun,
 ) -> FitResult:
-    """Return the model of a run whose folder is held: the one that is there, or what sums make."""
+    """Return the model of a run whose folder is locked: the existing one, or a new one from sums."""
     kept = load_fit(run_folder)
     if kept is not None and kept.is_done:
         require_same(run_folder, kept, _state_of(known, options, kept.mu, kept.records, kept.tells_pool))
@@ -173,7 +173,7 @@ def _open_fit(
     guardian: GuardianPeer,
     run: FittingRun,
 ) -> tuple[FitState, SumStore]:
-    """Return the fit in a folder and its sums, resumed if there is one, else planned and told."""
+    """Return the fit in a folder and its sums: resumed if there is one, else planned and reported."""
     kept = load_fit(folder)
     store = SumStore.load_own(folder, known=kept is not None)
     if kept is not None and store is not None:
@@ -185,19 +185,19 @@ def _open_fit(
     state = _state_of(known, options, sums.mu, sums.records, planned.tells_pool, planned)
     run.before(state)
     state.keep(folder)
-    # Under a nonce of its own: the one that was planned with is no secret of a session.
+    # With a nonce of its own: the nonce of the planning request is not secret.
     plan = sums.plan.model_copy(update={"nonce": run.random(NONCE_BYTES)})
     return state, SumStore.create(folder, plan.serialize())
 
 
 @dataclass(frozen=True)
 class PlannedFit:
-    """The sums of a fit, and why they may not depend on the pool.
+    """The sums of a fit, and whether they may depend on the pool.
 
     Attributes:
-        sums: with what the guardian says that they cost.
-        tells_pool: whether parties may be told of the pool.
-        hidden: why they may not, other than that it was asked for; empty: no such reason.
+        sums: with their costs by the guardian.
+        tells_pool: whether parties may learn the pool's statistics.
+        hidden: why they may not, besides the options; empty if there is no such reason.
     """
 
     sums: PlannedSums
@@ -210,8 +210,8 @@ def plan_fit(
 ) -> PlannedFit:
     """Return the plan of a fit; nothing is opened or charged.
 
-    Where the site's configuration or the guardian's policy has queries encrypted, parties are told nothing of
-    the pool, whatever was asked for.
+    If the site's configuration or the guardian's policy requires encrypted queries, parties learn nothing
+    about the pool, whatever the options say.
     """
     tells_pool = options.tell_pool and not known.hidden
     sums = _plan_sums(known, options, asking, guardian, tells_pool=tells_pool)
@@ -247,7 +247,7 @@ def _state_of(
     tells_pool: bool,
     planned: PlannedFit | None = None,
 ) -> FitState:
-    """Return what a fit is asked for, as its folder keeps it."""
+    """Return the state of a fit, as its folder stores it."""
     problem = known.problem(records, tell_pool=tells_pool)
     chosen = ChosenPlan.make(options.learner, problem, mu)
     return FitState(
@@ -287,7 +287,7 @@ def _warn(rounds: int, planned: PlannedFit | None) -> Iterator[str]:
 
 
 def _load_model(path: Path) -> Model:
-    """Return the model that was saved; raise `data.missing` or `model.invalid` where there is no such one."""
+    """Return the saved model; raise `data.missing` or `model.invalid` if there is none."""
     from ostraka.client.students.files import load_student, unusable
     from ostraka.client.students.neural import Neural
 
@@ -298,7 +298,7 @@ def _load_model(path: Path) -> Model:
 
 
 def _keep(folder: Path, state: FitState, known: KnownRecords, model: Model) -> FitResult:
-    """Save a model, then what it was made of: a folder that tells of a model has it."""
+    """Save a model, then its state: a folder whose state has a model also has its file."""
     from ostraka.client.students.files import save_student
 
     accuracy = measure_model(model, known.task, known.own, known.test)

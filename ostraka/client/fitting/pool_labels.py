@@ -1,4 +1,4 @@
-"""What a model says of a pool: labels.csv in the run folder, with how sure it is."""
+"""A model's predictions for a pool: labels.csv in the run folder, with probabilities or intervals."""
 
 import csv
 import io
@@ -23,14 +23,15 @@ PROBABILITY = "probability"
 ENDS = ("low", "high")
 """Columns of a number's interval."""
 DIGITS = 4
-"""Of a probability behind the point: more would promise what calibration does not keep."""
+"""Decimals of a probability: more would exceed the precision of the calibration."""
 
 
 def write_labels(folder: Path, known: KnownRecords, model: Model) -> Path:
-    """Write labels.csv for the pool and return its path: of each record id, label, and how sure it is.
+    """Write labels.csv for the pool and return its path: id, label, and certainty of each record.
 
-    A class has its probability, each of several labels 0 or 1 and the least probability of any of them; a
-    number has the ends between which nine of ten lie. Every record's status is "by model". There is a pool.
+    A class has its probability. A multi-label record has 0 or 1 per label, and the smallest probability of
+    any of them. A number has the ends of its 90% interval. Every record's status is "by model". There must be
+    a pool.
     """
     assert known.pool is not None and known.ids is not None  # noqa: S101, PT018 - they come together
     text = io.StringIO()
@@ -51,7 +52,7 @@ Rows = Iterator[tuple[object, ...]]
 
 
 def _rows(task: Task, model: "SumClassifier | Neural", pool: Features) -> tuple[tuple[str, ...], Rows]:
-    """Return the columns of classes or labels, and a row for each record of the pool."""
+    """Return the columns for classes or labels, and a row for each record of the pool."""
     probabilities = model.predict_proba(pool)
     if task.multi_label:
         said = model.predict(pool)
@@ -64,6 +65,7 @@ def _rows(task: Task, model: "SumClassifier | Neural", pool: Features) -> tuple[
 
 
 def _number_rows(task: Task, model: SumRegressor, pool: Features) -> tuple[tuple[str, ...], Rows]:
-    """Return the columns of numbers and of their intervals' ends, and a row for each record of the pool."""
+    """Return the columns for numbers and the ends of their intervals, and a row for each record of the
+    pool."""
     numbers = np.column_stack([model.predict(pool), model.predict_interval(pool)])
     return (task.label, *ENDS), (tuple(f"{number:.6g}" for number in row) for row in numbers.tolist())

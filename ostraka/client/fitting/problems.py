@@ -1,4 +1,4 @@
-"""What is to be learned, from a task, a pool and own labelled records."""
+"""The problem to learn, from a task, a pool and own labelled records."""
 
 import hashlib
 from dataclasses import dataclass, field, replace
@@ -23,15 +23,16 @@ Features = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class KnownRecords:
-    """What the querying party has of a task: everything that models take, behind the encoder.
+    """The querying party's records for a task, as models take them, after the encoder.
 
     Attributes:
-        task: of all of it.
-        pool: unlabelled records (m, F), None where there are none; `ids` tell them apart.
-        own: labelled ones, None where there are none.
-        test: labelled ones to measure on, None where there are none.
+        task: the task of all records.
+        pool: unlabelled records (m, F), or None.
+        ids: identifiers of the pool's records.
+        own: labelled records, or None.
+        test: labelled records to measure on, or None.
         encoded: whether there is an encoder.
-        hidden: why parties may not be told of the pool, in a sentence; empty: they may.
+        hidden: why parties may not learn the pool's statistics, as a sentence; empty if they may.
     """
 
     task: Task
@@ -54,8 +55,8 @@ class KnownRecords:
         """Read the records.
 
         Raises:
-            OstrakaError: as `Task.pool` and `Task.records`, `data.missing` or `data.shape` for ids that do
-                not tell the pool's records apart, and `model.invalid` where the encoder takes others.
+            OstrakaError: as `Task.pool` and `Task.records`, `data.missing` or `data.shape` if the pool's ids
+                are missing or repeated, and `model.invalid` if the records do not fit the encoder.
         """
         features: Features | None = None
         ids: PoolIds | None = None
@@ -75,16 +76,16 @@ class KnownRecords:
 
     @property
     def features(self) -> int:
-        """Of a record, as models take it."""
+        """Number of features of a record, as models take it."""
         if self.pool is not None:
             return int(self.pool.shape[1])
         return len(self.task.features) if self.own is None else int(self.own.X.shape[1])
 
     def problem(self, records: int, *, tell_pool: bool) -> Problem:
-        """Return what is to be learned of so many records; `tell_pool` as `Problem.tells_pool`.
+        """Return the problem of learning from `records` records; `tell_pool` as `Problem.tells_pool`.
 
         Raises:
-            OstrakaError: `config.invalid` where nothing says how far features range, `data.too_few` for an
+            OstrakaError: `config.invalid` if nothing determines the range of features, `data.too_few` for an
                 encoder without any record here.
         """
         if self.pool is None or not tell_pool:
@@ -106,7 +107,7 @@ class KnownRecords:
         )
 
     def digests(self) -> dict[str, str]:
-        """Return SHA-256 in hex of pool and own records, empty where there are none."""
+        """Return the SHA-256 in hex of pool and own records, empty if there are none."""
         own = None if self.own is None else [self.own.X, self.own.y]
         return {
             "pool_sha256": _digest(None if self.pool is None else [self.pool]),
@@ -114,7 +115,7 @@ class KnownRecords:
         }
 
     def _require_ranges(self) -> None:
-        """Raise unless the task's ranges alone say where features lie: from 0 to 1."""
+        """Raise unless the task's ranges put all features between 0 and 1."""
         task = self.task
         if self.encoded:
             raise OstrakaError(
@@ -140,20 +141,20 @@ HIDDEN_BY_POLICY = (
 
 
 def find_hidden(site: SiteConfig) -> str:
-    """Return why parties may not be told of a pool, by the site's configuration; empty: they may."""
+    """Return why the site's configuration hides the pool from parties; empty if it does not."""
     section = load_section(site.folder, "query", QuerySection)
     return "" if section.tell_pool else HIDDEN_BY_SITE
 
 
 def kind_of(task: Task) -> Kind:
-    """Return what a task's target is."""
+    """Return the kind of a task's target."""
     if task.target is not None:
         return "number"
     return "labels" if task.multi_label else "classes"
 
 
 def categories_of(task: Task) -> tuple[Category, ...]:
-    """Return which features of a task's are the indicators of one column: a missing value's is among them."""
+    """Return the groups of features that encode one category each, including a missing value's feature."""
     if not isinstance(task.input, TableInput):
         return ()
     found = []
@@ -167,7 +168,7 @@ def categories_of(task: Task) -> tuple[Category, ...]:
 
 
 def _read_labelled(task: Task, encoder: SiteEncoder, source: Source) -> OwnRecords:
-    """Return labelled records; of several labels those of which all are known."""
+    """Return labelled records; for multi-label tasks, those whose labels are all known."""
     data = task.records(source)
     y: NDArray[Any] = data.labels() if task.target is None else data.numbers()
     records = OwnRecords(encoder.encode(task.prepare(data.X)), y)

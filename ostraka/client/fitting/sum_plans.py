@@ -1,4 +1,4 @@
-"""A learner and its plan for the records at hand, and the mechanism that the plan is released by."""
+"""A learner, its plan for the given records, and the mechanism that releases the plan's sums."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ ASKED_FOR = "It was asked for."
 
 @dataclass(frozen=True)
 class ChosenPlan:
-    """A learner, why it was chosen, and what it will ask."""
+    """A learner, why it was chosen, and its plan."""
 
     choice: Choice
     plan: SumPlan
@@ -26,7 +26,7 @@ class ChosenPlan:
 
     @property
     def mechanism(self) -> Mechanism:
-        """The mechanism that releases what is asked."""
+        """The mechanism that releases the sums."""
         plan = self.plan
         match plan.learner:
             case "moments":

@@ -1,4 +1,4 @@
-"""A fit as people read it: what it will ask and cost, and what it came to."""
+"""Printed view of a fit: its questions and costs, and its result."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -18,17 +18,17 @@ MODEL = "the model is"
 
 
 def show_plan(figures: Mapping[str, Any], console: Console) -> None:
-    """Print what a fit will ask, tell and cost, and what is likely a mistake in it."""
+    """Print what a fit will ask, reveal and cost, with warnings."""
     console.print(Group(*_plan_parts(figures)), soft_wrap=True)
 
 
 def show_fit(figures: Mapping[str, Any], console: Console) -> None:
-    """Print what a fit asked, cost and came to."""
+    """Print what a fit asked, its cost and its result."""
     console.print(Group(*_plan_parts(figures), *_result_parts(figures)), soft_wrap=True)
 
 
 def show_result(figures: Mapping[str, Any], console: Console) -> None:
-    """Print what a fit came to."""
+    """Print a fit's result."""
     console.print(Group(*_result_parts(figures)), soft_wrap=True)
 
 
@@ -60,7 +60,7 @@ Rows = list[tuple[str, ...]]
 
 
 def cost_rows(costs: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, ...], Rows]:
-    """Return a head and a row for each party: what sums cost it, and how many its budget pays for."""
+    """Return a head and a row for each party: the cost of sums, and how many its budget pays for."""
     rows: Rows = [
         (
             cost["site"],
@@ -117,7 +117,7 @@ NUMBER_HEAD = (
 
 
 def accuracy_rows(accuracy: Mapping[str, Any]) -> tuple[tuple[str, ...], Rows]:
-    """Return a head, and rows of a model's figures, of own records alone, and of what knows no features."""
+    """Return a head, and rows for the model, own records alone, and the most frequent class."""
     whose = (("own", "own records alone"), ("model", "the model"))
     if accuracy["gain"] is None:
         rows = [

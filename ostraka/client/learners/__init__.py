@@ -1,1 +1,1 @@
-"""Learners of noisy sums: their questions, and the models that they fit to the answers (docs/sums.md)."""
+"""Learners from noisy sums: their questions, and the models that they fit to the answers (docs/sums.md)."""

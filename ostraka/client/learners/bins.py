@@ -1,4 +1,4 @@
-"""Numbers put into bins, and least squares of the binned columns from one noisy sum."""
+"""Binned numbers, and least squares on the binned columns from one noisy sum."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ from ostraka.client.sums.source import SumSource
 from ostraka.common.sums.feature_map import UNBINNED, Floats
 
 BINS = 8
-"""Of a number: enough for a bend, few enough that each holds an eighth of the records."""
+"""Bins per number: enough for a curve, few enough that each contains an eighth of the records."""
 TOLD_CUTS = "quantiles of your pool's columns, which are the bounds of the bins"
 TWO_VALUES = 2
-"""A feature with no more than these is its own bins."""
+"""A feature with at most this many values needs no bins."""
 
 
 @dataclass(frozen=True)
@@ -22,20 +22,20 @@ class BinsLearner:
     """Asks once, for the moments of binned columns."""
 
     def plan(self, problem: Problem, mu: float) -> SumPlan:
-        """As `Learner.plan`."""
+        """Return the plan, see `Learner.plan`."""
         told = () if problem.told_pool is None else (TOLD_CUTS,)
         return plan_moments(problem, mu, "bins", make_cuts(problem), told)
 
     def fit(self, problem: Problem, plan: SumPlan, source: SumSource) -> Fit:
-        """As `Learner.fit`."""
+        """Return the model, see `Learner.fit`."""
         return fit_moments(problem, plan, source, make_cuts(problem))
 
 
 def make_cuts(problem: Problem) -> tuple[Floats, ...]:
     """Return the cut points of each feature; truth values and indicators have none.
 
-    They are quantiles of the pool and of its distinct values: a value that most records share leaves cuts to
-    the others. Without a pool that parties may be told of, bins are equally wide.
+    The cuts are quantiles of the pool and of its distinct values, so a value that most records share still
+    leaves cuts for the others. Without a pool whose statistics parties may learn, bins have equal width.
     """
     indicators = {
         place

@@ -30,15 +30,18 @@ from ostraka.common.sums.questions import (
 from ostraka.common.sums.sensitivity import MOVED_HISTOGRAM
 
 EPOCHS = 3
-"""Times that each feature is asked about: once leaves what features share unseparated, more adds noise."""
+"""How often each feature is asked about: once does not separate correlated features, more often adds
+noise."""
 RADIUS = 0.5
-"""Of a residual, to which it is clipped: half of what a quite wrong record has, at half the noise."""
+"""Clipping radius of a residual: half of a completely wrong record's, for half the noise."""
 EVEN_SHARE = 0.02
-"""Of an even bin's records, by which every bin's curvature is raised: a nearly empty one makes no leaps."""
+"""Raises each bin's curvature by this fraction of an average bin's records, so an almost empty bin does not
+jump."""
 NOISE_WEIGHT = 2.0
-"""Deviations of the noise by which it is raised as well: noise alone moves no score far."""
+"""Raises the curvature by this many standard deviations of the noise too, so noise alone changes no score
+much."""
 HALF_CUT = np.array([0.5])
-"""Of a truth value."""
+"""The cut of a truth value."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class BoostLearner:
     """Asks about each feature, or category, in turn, `EPOCHS` times."""
 
     def plan(self, problem: Problem, mu: float) -> SumPlan:
-        """As `Learner.plan`; raise `data.too_few` without own records, by which bins are counted."""
+        """Return the plan, see `Learner.plan`; raise `data.too_few` without own records to count in bins."""
         _own_features(problem)
         terms = empty_terms(problem)
         if not terms:
@@ -61,7 +64,7 @@ class BoostLearner:
         )
 
     def fit(self, problem: Problem, plan: SumPlan, source: SumSource) -> Fit:
-        """As `Learner.fit`; raise as `plan` does. A source that stops early leaves the model so far."""
+        """Return the model, see `Learner.fit` and `plan`. If the source stops early, the model so far."""
         counted = _own_features(problem)
         target = target_of(problem)
         model = AdditiveModel(start_scores(problem), empty_terms(problem))
@@ -79,7 +82,7 @@ class BoostLearner:
             changed = replace(term, values=term.values + change)
             model = replace(model, terms=(*model.terms[:place], changed, *model.terms[place + 1 :]))
         own = problem.labelled
-        # Nothing of their labels but the shares at which it starts, or mean and deviation, is in the model.
+        # From their labels, the model only has the class shares at its start, or mean and deviation.
         held_out = None if own is None else model.scores(own.X)
         scores = AdditiveScores.of(model)
         finished = finish_model(problem, scores, units_of(problem, target), held_out)
@@ -97,9 +100,9 @@ class BoostLearner:
 
 
 def empty_terms(problem: Problem) -> tuple[AdditiveTerm, ...]:
-    """Return a term for each category and for each other feature that differs, all 0.
+    """Return a zero term for each category and for each other feature that varies.
 
-    Cuts are `make_cuts`'; a feature that is the same in the whole pool is left out.
+    Cuts are from `make_cuts`; a feature that is constant in the pool is left out.
     """
     k = problem.scores
     none = np.empty(0)
@@ -122,7 +125,7 @@ def _is_constant(problem: Problem, feature: int) -> bool:
 
 
 def _own_features(problem: Problem) -> NDArray[np.floating]:
-    """Return the records by which bins are counted."""
+    """Return the records that are counted in bins."""
     if problem.told_features is not None:
         return problem.told_features
     raise OstrakaError(
@@ -135,7 +138,7 @@ def _own_features(problem: Problem) -> NDArray[np.floating]:
 def _step(
     noisy: NoisySum, model: AdditiveModel, term: AdditiveTerm, target: Target, counted: NDArray[np.floating]
 ) -> Floats:
-    """Return what a Newton step in each bin adds to a term's values, by the curvature of counted records."""
+    """Return the Newton step of a term's values in each bin, with the curvature of the counted records."""
     bins, k = term.values.shape
     slopes = RADIUS * noisy.blocks[0].reshape(-1, k)[:bins]
     curvatures = np.zeros((bins, k))

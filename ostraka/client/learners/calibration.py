@@ -1,4 +1,4 @@
-"""Probabilities from a regression's scores, fitted on own labelled records (Platt 1999)."""
+"""Probabilities from a regression's scores, calibrated on own labelled records (Platt 1999)."""
 
 from dataclasses import dataclass, field
 
@@ -9,19 +9,20 @@ from ostraka.common.sums.feature_map import Floats
 from ostraka.common.sums.questions import Target, sigmoid, softmax
 
 SLOPE = 4.0
-"""Of a logit by a regression's score s, without own records: of two classes sigmoid(4 s) is about 1/2 + s."""
+"""Slope of a logit by a regression's score s, without own records: for two classes sigmoid(4 s) is about 1/2
++ s."""
 MIN_RECORDS = 10
-"""Own records without which the usual slope is better than a fitted one: with fewer it follows chance."""
+"""Minimum of own records for fitting a slope: with fewer, the fit follows chance."""
 WORTH = 5.0
-"""Own records that the belief in the usual slope, and in intercepts of 0, is worth."""
+"""Weight, in own records, of the prior for the usual slope and for intercepts of 0."""
 WIDEST = 7.0
-"""Of the logarithm of the slope, by how much it may differ from the usual one: a thousand times, as noise can
-make the scores of a network that much too large."""
+"""Bound on the change of the slope's logarithm: a factor of a thousand, because noise can make a network's
+scores that much too large."""
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Logits are `slope` times scores, plus `intercepts` (k,); of so many `records`."""
+    """Logits are `slope` times scores, plus `intercepts` (k,); fitted to `records` records."""
 
     slope: float
     intercepts: Floats = field(repr=False)
@@ -29,15 +30,15 @@ class Calibration:
 
 
 def plain_calibration(outputs: int, slope: float) -> Calibration:
-    """Return the calibration without own records: the default slope of such scores."""
+    """Return the calibration without own records, which has the default slope."""
     return Calibration(slope, np.zeros(outputs))
 
 
 def calibrate(scores: Floats, y: NDArray[np.number], target: Target, usual: float) -> Calibration:
-    """Return the likeliest calibration of scores (n, k) of records that the model has not seen.
+    """Return the most likely calibration of scores (n, k) of records that the model has not used.
 
-    Scores whose logits are the `usual` slope times them may turn out surer, or less sure, than they ought to.
-    Of several labels each gets an intercept; of classes the scores' order stays as it is.
+    Without calibration, logits are `usual` times the scores, and may be too confident, or not enough. With
+    several labels, each one gets an intercept; with classes, the order of the scores does not change.
     """
     from scipy.optimize import minimize
 
@@ -57,7 +58,7 @@ def calibrate(scores: Floats, y: NDArray[np.number], target: Target, usual: floa
 
 
 def _loss(logits: Floats, y: NDArray[np.number], target: Target) -> float:
-    """Return the negative logarithm of the likelihood of labels."""
+    """Return the negative log-likelihood of labels."""
     if target.loss == "softmax":
         shares = softmax(logits)[np.arange(len(y)), y.astype(np.int64)]
         return -float(np.log(np.maximum(shares, np.finfo(np.float64).tiny)).sum())

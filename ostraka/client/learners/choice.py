@@ -1,4 +1,5 @@
-"""Which learner suits a problem and a budget, by what is public and what is the querying party's own."""
+"""Choice of the learner for a problem and a budget, from public facts and the querying party's own
+records."""
 
 import math
 from collections.abc import Mapping
@@ -18,31 +19,31 @@ LEARNERS: Mapping[LearnerName, Learner] = {
     "boost": BoostLearner(),
     "gradients": GradientsLearner(),
 }
-"""Of linear and additive models; a network is learned only where it is asked for."""
+"""Learners of linear and additive models; a network is used only on request."""
 BOOSTED_RECORDS = 10_000
-"""Of a table from which bins show more than lines do."""
+"""Records of a table from which bins are better than lines."""
 BOOSTED_SIGNAL = 500
-"""Records times mu, by the root of the rounds: with less the noise hides what bins show."""
+"""Minimum of records times mu over the root of the rounds: below it, noise hides the advantage of bins."""
 LITTLE_SIGNAL = 3_000
-"""Records times mu below which gradients beat least squares, whose sums take more noise."""
+"""Records times mu below which gradients beat least squares, whose sums have more noise."""
 RARE_LABELS = 0.05
-"""Mean share of own records that have a label, below which a logistic loss ranks them better than squares."""
+"""Mean share of own records per label below which a logistic loss ranks them better than least squares."""
 FEW_POSITIVES = 1_000
-"""Records of a rare class."""
+"""Number of records below which a rare class has few."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A learner by name, and why it was chosen, in a sentence."""
+    """A learner by name, and the reason for the choice, as a sentence."""
 
     name: LearnerName
     reason: str
 
     @property
     def learner(self) -> Learner:
-        """The learner."""
+        """The chosen learner."""
         if self.name == "network":
-            # Here: the others learn where no torch is loaded.
+            # Imported here, because the other learners need no torch.
             from ostraka.client.learners.networks import NetworkLearner
 
             return NetworkLearner()
@@ -96,7 +97,7 @@ def _choose_for_rare(mu: float) -> Choice:
 
 
 def _suits_boost(problem: Problem, mu: float) -> bool:
-    """Whether a table with one score a record has enough of them; bins are counted on the asker's own."""
+    """Whether a table with one score per record has enough records; bins are counted on the asker's own."""
     if problem.image or problem.scores > 1 or problem.records < BOOSTED_RECORDS:
         return False
     if problem.told_features is None:

@@ -1,4 +1,4 @@
-"""Which codes labels get in a sum, and how sums of codes read as scores."""
+"""Codes of labels in a sum, and how sums of codes are converted to scores."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -10,29 +10,29 @@ from ostraka.common.sums.codes import ClassCodes, Codes, LabelCodes, NumberCodes
 from ostraka.common.sums.feature_map import Floats
 
 RARE = 0.25
-"""Share of the rarer of two classes among own records below which the code is y - p0: no noise is spent on
-what is known beforehand."""
+"""Share of the rarer of two classes among own records below which the code is y - p0, so no noise is spent on
+what is already known."""
 WITHIN_LABELS = 1.5
-"""Norm to which the labels of a record are clipped without own records: two labels, and most of a third."""
+"""Norm to which a record's labels are clipped without own records: two labels, and most of a third."""
 WITHIN = 0.75
-"""Share of own records whose labels, less the shares of each, are not clipped."""
+"""Fraction of own records whose labels, minus the mean of each, are not clipped."""
 DEVIATIONS = 2.5
-"""Of own numbers, beyond which a number is clipped: of a normal one 1%."""
+"""Numbers are clipped at this many standard deviations of own numbers: 1% if they are normal."""
 TOLD_SHARES = "the share of each class or label among your own labelled records"
 TOLD_NUMBERS = "mean and deviation of the numbers of your own labelled records"
 
 
 @dataclass(frozen=True)
 class Coding:
-    """Codes, and what is added to `scale` times a sum's regression to get scores.
+    """Codes of labels; scores are `scale` times a sum's regression, plus `shift`.
 
     Attributes:
         codes: of norm at most 1.
         scale: of a code, in the units of labels.
         shift: (k,), of the scores.
-        second_moment: mean square of a value of a code, by own records, or at most.
-        tells: what codes tell the parties of own records.
-        rare: whether they are those of two classes of which one is rare.
+        second_moment: mean square of an entry of a code: of own records, or an upper bound.
+        tells: what codes reveal to the parties about own records.
+        rare: whether they are of two classes of which one is rare.
     """
 
     codes: Codes
@@ -44,10 +44,10 @@ class Coding:
 
 
 def make_coding(problem: Problem) -> Coding:
-    """Return the codes of a problem, chosen by own records where there are any.
+    """Return the codes of a problem, selected by own records if there are any.
 
-    Scores are, of a number, itself; of classes, how far each is from 1/k; else how far a class or label is
-    from a half.
+    The score of a number is the number; for more than two classes, it is relative to 1/k; for two classes or
+    a label, relative to one half.
     """
     own = problem.labelled
     if problem.kind == "number":

@@ -1,4 +1,4 @@
-"""Whether the records that parties declare are in a sum: the constant of mapped records counts them."""
+"""Check that a sum contains the declared records: the constant feature of mapped records counts them."""
 
 import math
 
@@ -7,12 +7,12 @@ from ostraka.client.learners.regression import NoisyGram
 
 
 def tell_count(gram: NoisyGram, constant: float, records: float) -> tuple[str, ...]:
-    """Say that a sum holds more or fewer records than parties declare; nothing where noise explains it.
+    """Report that a sum contains more or fewer records than declared; nothing if noise explains it.
 
     Args:
         gram: mean of x x' over the declared records, with noise.
-        constant: of every mapped record, its last value.
-        records: that parties declare.
+        constant: the last value of every mapped record.
+        records: number of records that parties declare.
     """
     share = float(gram.values[-1, -1]) / constant**2
     deviation = gram.deviation / constant**2

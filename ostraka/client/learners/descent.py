@@ -1,4 +1,4 @@
-"""Gradient descent with momentum on noisy gradients, and its variants that leave out parts of own records."""
+"""Gradient descent with momentum on noisy gradients, and variants that each hold out some own records."""
 
 from dataclasses import dataclass, field, replace
 
@@ -12,9 +12,9 @@ from ostraka.common.sums.feature_map import FeatureMap, Floats
 from ostraka.common.sums.questions import GradientQuestion, Target, sigmoid, softmax
 
 MOMENTUM = 0.9
-"""Of the steps: noise of about ten rounds is averaged in each."""
+"""Momentum: each step averages the noise of about ten rounds."""
 MAX_SHOWN = 1000
-"""Records by which a slope at one model is told from that at another near it: enough for a mean."""
+"""Maximum number of records for converting a slope at one model to a nearby model: enough for a mean."""
 
 
 @dataclass
@@ -22,10 +22,10 @@ class Descent:
     """Weights (d, k) during a descent.
 
     Attributes:
-        step: what slopes with momentum are multiplied by.
-        weights: where it is.
-        speed: of the last step, before it is multiplied.
-        path: where it was after each step.
+        step: step size.
+        weights: current weights.
+        speed: the last step, before it is multiplied by the step size.
+        path: the weights after each step.
     """
 
     step: float
@@ -34,7 +34,7 @@ class Descent:
     path: list[Floats] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
-        """Begin at rest."""
+        """Start without speed."""
         self.speed = np.zeros_like(self.weights)
 
     def move(self, slope: Floats) -> None:
@@ -51,12 +51,11 @@ class Descent:
 
 @dataclass(frozen=True)
 class HeldOutDescents:
-    """Descents that each leave out a part of own records, whose scores then estimate the model on new
-    records.
+    """Descents that each hold out a part of own records, to estimate the model's scores on new records.
 
-    No further sum is bought for them. Labels do not depend on the model: the mean slope x (p - y) at another
-    model is that at the asked one, plus the difference of the means of x p over records `shown`, which need
-    no labels. That gradients are clipped is left out.
+    They need no further sums. Labels do not depend on the model, so the mean slope x (p - y) at another model
+    is the slope at the asked model plus the difference of the means of x p over the records `shown`, which
+    need no labels. The clipping of gradients is neglected.
     """
 
     own: OwnRecords = field(repr=False)
@@ -67,7 +66,7 @@ class HeldOutDescents:
     def of(
         cls, problem: Problem, feature_map: FeatureMap, rounds: int, begin: Descent
     ) -> "HeldOutDescents | None":
-        """Return the descents of a problem that all begin as `begin`; None without own labelled records."""
+        """Return the descents of a problem, all starting at `begin`; None without own labelled records."""
         own = problem.labelled
         shown = problem.own_features
         if own is None or shown is None:
@@ -81,7 +80,7 @@ class HeldOutDescents:
         return cls(own, tuple(folds), feature_map(shown[:MAX_SHOWN]))
 
     def move(self, slope: Floats, question: GradientQuestion, noisy: NoisySum) -> None:
-        """Make a step of each descent, by the noisy mean gradient at the asked model."""
+        """Make a step of each descent, from the noisy mean gradient at the asked model."""
         asked = _expect(self.shown @ question.weights, question.target)
         for _, own, descent in self.folds:
             differing = _expect(self.shown @ descent.weights, question.target) - asked
@@ -89,13 +88,13 @@ class HeldOutDescents:
             descent.move(own.join(here, replace(question, weights=descent.weights), noisy))
 
     def score(self, feature_map: FeatureMap) -> Floats:
-        """Return scores (n, k) of own records, each by the descent that left it out."""
+        """Return scores (n, k) of own records, each by the descent that held it out."""
         parts = [feature_map(held_out.X) @ descent.average() for held_out, _, descent in self.folds]
         return gather(self.own, parts)
 
 
 def _expect(scores: Floats, target: Target) -> Floats:
-    """Return what a residual of a model with these scores holds besides the label."""
+    """Return the part of a residual that does not depend on the label, for these scores."""
     if target.loss == "squared":
         return scores
     return softmax(scores) if target.loss == "softmax" else sigmoid(scores)

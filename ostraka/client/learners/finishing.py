@@ -1,4 +1,4 @@
-"""From scores to a model: probabilities calibrated, and numbers given intervals, on own records."""
+"""From scores to a model: own records calibrate probabilities and give numbers intervals."""
 
 import math
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from ostraka.common.sums.questions import Target
 
 @dataclass(frozen=True)
 class Units:
-    """What scores s are: numbers are `scale` s + `shift`, and logits usually `slope` times that.
+    """Conversion of scores s: numbers are `scale` s + `shift`, and logits by default `slope` times that.
 
     Attributes:
         scale: of the scores.
@@ -30,18 +30,18 @@ class Units:
 
 
 def units_of(problem: Problem, target: Target) -> Units:
-    """Return the units of scores that were held against a target: logits, or numbers divided by its scale."""
+    """Return the units of scores that were fitted to a target: logits, or numbers divided by its scale."""
     return Units(target.scale, np.full(problem.scores, target.center))
 
 
 @dataclass(frozen=True)
 class Finished:
-    """A model, and how own records calibrated it.
+    """A model, and its calibration on own records.
 
     Attributes:
-        calibrated_on: own records by which probabilities were calibrated.
-        half_width: of the interval of a number; None where there is none.
-        notes: what must be known of probabilities or intervals, in sentences.
+        calibrated_on: number of own records that calibrated the probabilities.
+        half_width: of a number's interval; None if there is none.
+        notes: what users must know about probabilities or intervals, as sentences.
     """
 
     model: Model = field(repr=False)
@@ -51,9 +51,10 @@ class Finished:
 
 
 def finish_model(problem: Problem, scores: Scores, units: Units, held_out: Floats | None) -> Finished:
-    """Return the model of these scores.
+    """Return the model with these scores.
 
-    `held_out` are scores (n, k) of own labelled records, each by a model that it did not join; None: none.
+    `held_out` are scores (n, k) of own labelled records, each by a model that did not use it; None if there
+    are none.
     """
     own = problem.labelled
     if problem.kind == "number":
@@ -72,7 +73,7 @@ UNCALIBRATED = "probabilities are not calibrated; only their order is meaningful
 
 
 def tell_uncalibrated(own: OwnRecords | None) -> tuple[str, ...]:
-    """Return why own records cannot calibrate probabilities; empty where they can."""
+    """Return why own records cannot calibrate probabilities; empty if they can."""
     if own is None:
         return (f"There are no labelled records of your own: {UNCALIBRATED}",)
     if len(own) < MIN_RECORDS:

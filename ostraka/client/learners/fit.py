@@ -1,4 +1,4 @@
-"""The questions that a learner asks, and the model that it fits to the answers."""
+"""The questions of a learner, and the model that it fits to the answers."""
 
 import math
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ostraka.client.students.neural import Neural
 
 Model: TypeAlias = "SumClassifier | SumRegressor | Neural"
-"""What a learner makes: an estimator of scikit-learn, or a network."""
+"""A learner's result: an estimator of scikit-learn, or a network."""
 LearnerName = Literal["moments", "bins", "boost", "gradients", "network"]
 
 
@@ -28,14 +28,14 @@ class SumPlan:
     """The plan of a learner's questions, which is public.
 
     Attributes:
-        learner: whose it is.
-        rounds: questions, one after the other.
-        columns: of a mapped record; of boosting, the most bins of a question.
-        outputs: values of a code, or scores.
+        learner: the learner's name.
+        rounds: number of consecutive questions.
+        columns: of a mapped record; for boosting, the most bins of a question.
+        outputs: entries of a code, or scores.
         sigma: of the noise on each value of the first block, in units.
-        gram_sigma: on each of the packed Gram sum; None where it is not asked for.
-        tells: what of the querying party's own records the questions tell the parties, in words.
-        warnings: what the querying party should know before it buys, in sentences.
+        gram_sigma: of the noise on each value of the packed Gram sum; None if that is not asked for.
+        tells: what the questions reveal to the parties about the querying party's own records, in words.
+        warnings: what the querying party should know before it pays, as sentences.
     """
 
     learner: LearnerName
@@ -49,12 +49,12 @@ class SumPlan:
 
     @property
     def sigmas(self) -> tuple[float, ...]:
-        """Of each block of a question."""
+        """The sigma of each block of a question."""
         return (self.sigma,) if self.gram_sigma is None else (self.sigma, self.gram_sigma)
 
     @property
     def mu(self) -> float:
-        """Of mu-Gaussian differential privacy, which all rounds together are for one record replaced."""
+        """The mu of mu-Gaussian differential privacy of all rounds together, for one replaced record."""
         spent = (move_on_lattice(MOVED_CODES, self.columns * self.outputs, FRACTION_BITS) / self.sigma) ** 2
         if self.gram_sigma is not None:
             width = self.columns * (self.columns + 1) // 2
@@ -63,7 +63,7 @@ class SumPlan:
 
 
 def block_sigma(moved: float, width: int, mu: float) -> float:
-    """Return the noise at which a block of so many values is mu-Gaussian differentially private."""
+    """Return the noise that makes a block of `width` values mu-Gaussian differentially private."""
     return move_on_lattice(moved, width, FRACTION_BITS) / mu
 
 
@@ -72,18 +72,18 @@ class FitReport:
     """The sums and records that a model was fitted to.
 
     Attributes:
-        learner: which made it.
-        records: in the sums, each counted with its weight.
-        parties: whose they are.
-        rounds: that were answered, of `rounds_planned`.
-        rounds_planned: as the plan says.
-        pool_gram: whether the pool's covariance was used; None where the learner uses none.
-        pool_check: the probability of a pool so unlike the parties' records by chance; None where it was not
-            checked.
-        penalty: of the regression, in the units of its matrix; None where it has none.
-        calibrated_on: own records by which probabilities were calibrated.
-        half_width: of the interval of a predicted number, in its units; None where there is none.
-        notes: whatever else the querying party must know, in sentences.
+        learner: the learner's name.
+        records: number of records in the sums, each counted with its weight.
+        parties: the parties of these records.
+        rounds: number of answered rounds, of `rounds_planned`.
+        rounds_planned: number of rounds in the plan.
+        pool_gram: whether the pool's covariance was used; None if the learner uses none.
+        pool_check: the probability that a pool differs this much from the parties' records by chance; None if
+            it was not checked.
+        penalty: of the regression, in the units of its matrix; None if it has none.
+        calibrated_on: number of own records that calibrated the probabilities.
+        half_width: of a predicted number's interval, in its units; None if there is none.
+        notes: other things that the querying party must know, as sentences.
     """
 
     learner: LearnerName
@@ -111,18 +111,18 @@ class Learner(Protocol):
     """Asks for noisy sums and learns from them."""
 
     def plan(self, problem: Problem, mu: float) -> SumPlan:
-        """Return what it will ask, which is mu-Gaussian differentially private for one record replaced."""
+        """Return the questions' plan, which is mu-Gaussian differentially private for one replaced record."""
 
     def fit(self, problem: Problem, plan: SumPlan, source: SumSource) -> Fit:
-        """Ask, and return the model.
+        """Ask the questions, and return the model.
 
-        Raises `message.invalid` for a sum that holds no numbers, `data.too_few` where it is over no records,
-        and whatever the source raises before there is any model.
+        Raises `message.invalid` for a sum with invalid numbers, `data.too_few` if it contains no records, and
+        the source's errors if they come before there is any model.
         """
 
 
 def ask_numbers(source: SumSource, question: AnyQuestion) -> NoisySum:
-    """Return the answer to a question; raise as `Learner.fit` says where no model can be made of it."""
+    """Return the answer to a question; raise as `Learner.fit` does if no model can be made from it."""
     noisy = source.ask(question)
     widths = tuple(len(block) for block in noisy.blocks)
     if widths != question.widths or not all(np.isfinite(block).all() for block in noisy.blocks):
@@ -143,7 +143,7 @@ def make_model(
 ) -> SumClassifier | SumRegressor:
     """Return the model whose logits, or number, are `slope` times scores plus `intercepts` (k,).
 
-    `half_width` is that of a number's interval; infinite: nobody knows one.
+    `half_width` is that of a number's interval; infinity if it is unknown.
     """
     if problem.kind == "number":
         return SumRegressor().take(

@@ -21,19 +21,20 @@ from ostraka.common.sums.questions import GradientQuestion, Target
 from ostraka.common.sums.sensitivity import MOVED_GRADIENT
 
 FEW_ROUNDS = 20
-"""With a small budget: each round more makes the noise of all larger."""
+"""Rounds for a small budget: each additional round increases the noise of all."""
 MANY_ROUNDS = 50
-"""With a larger one: the model is near its best by then."""
+"""Rounds for a larger budget: the model has nearly converged by then."""
 LITTLE_MU = 0.3
-"""Of a budget that pays for few rounds: epsilon 1 at delta 1e-5 is mu 0.27, epsilon 2 is 0.5."""
+"""The mu below which a budget pays for few rounds: epsilon 1 at delta 1e-5 is mu 0.27, epsilon 2 is 0.5."""
 RADIUS = 0.5
-"""To which gradients are clipped, of norm 1 where a record is quite wrong: half the noise for little bias."""
+"""Clipping radius of gradients, whose norm is 1 for a completely wrong record: half the noise for little
+bias."""
 LABELS_RADIUS = 1.0
-"""The same of several labels, whose residuals add up."""
+"""The same for several labels, whose residuals add up."""
 CURVATURE = {"softmax": 0.5, "logistic": 0.25, "squared": 1.0}
-"""Largest of a loss by its scores (Böhning 1992)."""
+"""Upper bound of a loss's second derivative by its scores (Böhning 1992)."""
 LONE_EIGENVALUE = 0.5
-"""In place of the largest of records' second moments, where there are none to look at: it is at most 1."""
+"""Used as the largest eigenvalue of records' second moments if there are no records: it is at most 1."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class GradientsLearner:
     """Asks for the gradient at one model after another."""
 
     def plan(self, problem: Problem, mu: float) -> SumPlan:
-        """As `Learner.plan`."""
+        """Return the plan, see `Learner.plan`."""
         rounds = count_rounds(problem, mu)
         feature_map = make_map(problem)
         d = feature_map.columns
@@ -58,7 +59,7 @@ class GradientsLearner:
         )
 
     def fit(self, problem: Problem, plan: SumPlan, source: SumSource) -> Fit:
-        """As `Learner.fit`. A source that stops early leaves the model so far."""
+        """Return the model, see `Learner.fit`. If the source stops early, the model so far."""
         feature_map = make_map(problem)
         target = target_of(problem)
         radius = LABELS_RADIUS if problem.kind == "labels" else RADIUS
@@ -94,13 +95,12 @@ class GradientsLearner:
 
 
 def count_rounds(problem: Problem, mu: float) -> int:
-    """Return the best number of rounds for a budget; own labelled records reduce the noise of later
-    rounds."""
+    """Return the best number of rounds for a budget; own labelled records reduce noise in later rounds."""
     return FEW_ROUNDS if problem.labelled is None and mu <= LITTLE_MU else MANY_ROUNDS
 
 
 def step_size(problem: Problem, feature_map: FeatureMap, target: Target) -> float:
-    """Return what slopes with momentum are multiplied by: 2 (1 - momentum) over the largest curvature."""
+    """Return the step size of slopes with momentum: 2 (1 - momentum) over the largest curvature."""
     shown = problem.told_pool
     if shown is None:
         largest = LONE_EIGENVALUE

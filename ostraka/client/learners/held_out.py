@@ -10,25 +10,25 @@ from ostraka.client.learners.problem import OwnRecords
 from ostraka.common.sums.feature_map import Floats
 
 OWN_FOLDS = 5
-"""Parts: four fifths of own records carry a model nearly as far as all of them."""
+"""Number of folds: a model of four fifths of own records is nearly as good as one of all."""
 
 
 @dataclass(frozen=True)
 class OwnFold:
-    """A fold of own records: the part that is held out, and the rest."""
+    """A fold of own records: the held-out part, and the rest."""
 
     held_out: OwnRecords
     rest: OwnRecords
 
 
 def own_folds(own: OwnRecords) -> Iterator[OwnFold]:
-    """Yield every part of own records in turn; of one record alone the others are none."""
+    """Yield every fold of own records; with a single record, the rest is empty."""
     for there in _parts(own):
         yield OwnFold(OwnRecords(own.X[there], own.y[there]), OwnRecords(own.X[~there], own.y[~there]))
 
 
 def gather(own: OwnRecords, parts: Sequence[Floats]) -> Floats:
-    """Return values (n, k) in the order of own records, of the values of every part in turn."""
+    """Return the values of all parts, (n, k), in the order of own records."""
     gathered = np.empty((len(own), parts[0].shape[1]))
     for there, values in zip(_parts(own), parts, strict=True):
         gathered[there] = values

@@ -7,16 +7,16 @@ import numpy as np
 from ostraka.common.sums.feature_map import Floats
 
 LEVEL = 0.9
-"""Share of records whose number lies within the interval: nine of ten, which few own records can tell."""
+"""Share of records whose number is within the interval: nine of ten, which few own records can estimate."""
 MIN_DISTANCES = math.ceil(LEVEL / (1 - LEVEL) - 1e-9)
-"""Own records without which no distance is exceeded by so few: the largest of 9 is by one in ten."""
+"""Minimum of own records: the largest of 9 errors is exceeded by one in ten."""
 
 
 def conformal_half_width(errors: Floats) -> float:
     """Return the half-width that covers `LEVEL` of further records (split conformal: Lei et al. 2018).
 
     Args:
-        errors: (n,), how far records lie from a prediction that they had no part in.
+        errors: (n,), differences between records and predictions that did not use them.
 
     Returns:
         The ceil((n + 1) LEVEL)-th smallest error; infinity for fewer than `MIN_DISTANCES` records.

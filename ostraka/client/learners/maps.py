@@ -1,4 +1,4 @@
-"""Public maps from records to vectors of norm at most 1, from the pool or from the task's ranges alone."""
+"""Public maps from records to vectors of norm at most 1, from the pool or only from the task's ranges."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,19 +8,19 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sums.feature_map import UNBINNED, FeatureMap, Floats
 
 CONSTANT = 0.3
-"""Of every mapped record: an intercept. More of it leaves less of the norm to the features."""
+"""The intercept feature of every mapped record. A larger one leaves less of the norm to the features."""
 WITHIN = 0.75
-"""Share of the pool that is not clipped: a shorter radius clips more, a longer one adds noise."""
+"""Fraction of the pool that is not clipped: a smaller radius clips more, a larger one adds noise."""
 ENDS = (0.02, 0.98)
-"""Quantiles of the pool that a column is stretched between: what is rarer counts as them."""
+"""Quantiles of the pool between which a column is scaled; values outside are clipped."""
 EVEN_VARIANCE = 1 / 12
-"""Of a feature that is spread evenly from 0 to 1."""
+"""Variance of a feature that is uniform between 0 and 1."""
 
 
 def make_map(problem: Problem, cuts: tuple[Floats, ...] = ()) -> FeatureMap:
-    """Return the map, its center and scale from the pool where parties may be told, else from the ranges.
+    """Return the map, its center and scale from the pool if parties may learn them, else from the ranges.
 
-    Raises `data.too_few` for a pool whose records are all the same.
+    Raises `data.too_few` for a pool whose records are all equal.
     """
     if problem.told_pool is None:
         return _map_of_ranges(problem, cuts)
@@ -43,9 +43,9 @@ def all_the_same() -> OstrakaError:
 
 
 def find_ends(problem: Problem) -> tuple[Floats, Floats]:
-    """Return for each feature of a table the ends between which nearly all of the pool lies; of images none.
+    """Return for each feature of a table the range of nearly all of the pool; for images empty.
 
-    Ranges of a task say what can occur, and a column with a few huge values would fill little of its own.
+    A task's range covers everything possible, and a column with a few huge values would use little of it.
     """
     assert problem.told_pool is not None  # noqa: S101 - a map of the pool
     if problem.image:
@@ -55,12 +55,12 @@ def find_ends(problem: Problem) -> tuple[Floats, Floats]:
     same = low >= high
     low = np.where(same, pool.min(axis=0), low)
     high = np.where(same, pool.max(axis=0), high)
-    # A column of one value stays apart from others: it becomes 0, whatever the width.
+    # A constant column stays separate: it becomes 0, whatever the width.
     return low, np.where(low >= high, low + 1.0, high)
 
 
 def _map_of_ranges(problem: Problem, cuts: tuple[Floats, ...]) -> FeatureMap:
-    """Return the map for records that are spread evenly over the ranges and over the values of categories."""
+    """Return the map for records that are uniform over the ranges and over the values of categories."""
     center = np.full(problem.features, 0.5)
     variance = np.full(problem.features, EVEN_VARIANCE)
     for category in problem.categories:
@@ -77,6 +77,6 @@ def _map_of_ranges(problem: Problem, cuts: tuple[Floats, ...]) -> FeatureMap:
 
 
 def share_beyond(feature_map: FeatureMap, X: NDArray[np.floating]) -> float:
-    """Return the share of records (n, F) that a map clips."""
+    """Return the fraction of records (n, F) that a map clips."""
     centred = feature_map.spread(X) - feature_map.center
     return float((np.linalg.norm(centred, axis=1) > feature_map.scale * (1 + 1e-9)).mean())

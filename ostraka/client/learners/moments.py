@@ -1,4 +1,4 @@
-"""Least squares of one noisy sum, whitened by the pool: the default learner."""
+"""Least squares from one noisy sum, whitened by the pool: the default learner."""
 
 import math
 from collections.abc import Callable
@@ -45,11 +45,11 @@ from ostraka.common.sums.questions import MomentsQuestion
 from ostraka.common.sums.sensitivity import MOVED_CODES, MOVED_GRAM
 
 GRAM_SHARE = 0.15
-"""Of mu^2 for the Gram sum, where the pool knows most of it."""
+"""Share of mu^2 for the Gram sum if the pool provides most of it."""
 LONE_GRAM_SHARE = 0.3
-"""Of mu^2 for the Gram sum, where there is no pool, or enough of mu for both."""
+"""Share of mu^2 for the Gram sum if there is no pool, or if mu is large enough for both."""
 ENOUGH = 20_000
-"""Records times mu from which the noise on codes hardly matters, and that on the Gram sum does."""
+"""Records times mu from which noise on the codes hardly matters, but noise on the Gram sum does."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ class MomentsLearner:
     """Asks once, for the sums of x c' and of x x'."""
 
     def plan(self, problem: Problem, mu: float) -> SumPlan:
-        """As `Learner.plan`."""
+        """Return the plan, see `Learner.plan`."""
         return plan_moments(problem, mu, "moments")
 
     def fit(self, problem: Problem, plan: SumPlan, source: SumSource) -> Fit:
-        """As `Learner.fit`."""
+        """Return the model, see `Learner.fit`."""
         return fit_moments(problem, plan, source)
 
 
@@ -72,7 +72,7 @@ def plan_moments(
     cuts: tuple[Floats, ...] = (),
     told: tuple[str, ...] = (),
 ) -> SumPlan:
-    """Return the plan of a sum of moments whose map has these cuts, of which `told` says what they tell."""
+    """Return the plan of a sum of moments with these cuts; `told` says what the cuts reveal."""
     feature_map = make_map(problem, cuts)
     d = feature_map.columns
     coding = make_coding(problem)
@@ -96,7 +96,7 @@ def _has_folds(problem: Problem) -> bool:
 
 @dataclass(frozen=True)
 class _Regression:
-    """What moments are regressed by: the matrix, the penalty, and whether own records' moments join."""
+    """The regression's matrix and penalty, and whether own records' moments are included."""
 
     matrix: Floats = field(repr=False)
     penalty: float
@@ -183,7 +183,7 @@ def _alarm(check: float) -> str:
 def _score_held_out(
     own: OwnRecords | None, feature_map: FeatureMap, weights_with: Callable[[OwnRecords | None], Floats]
 ) -> Floats | None:
-    """Return scores (n, k) of own records, each by a model that it did not join; None without any."""
+    """Return scores (n, k) of own records, each by a model that did not use it; None without own records."""
     if own is None:
         return None
     parts = [feature_map(fold.held_out.X) @ weights_with(fold.rest) for fold in own_folds(own)]

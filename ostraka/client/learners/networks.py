@@ -26,13 +26,13 @@ from ostraka.common.sums.questions import NetworkQuestion, Target
 from ostraka.common.sums.sensitivity import MOVED_GRADIENT
 
 ROUNDS = 60
-"""Steps: fewer end before a hidden layer has learned, more share the budget among too many."""
+"""Number of steps: fewer do not train a hidden layer, more split the budget too much."""
 RADIUS = 0.5
-"""To which gradients are clipped, as those of linear models: half the noise for little bias."""
+"""Clipping radius of gradients, as for linear models: half the noise for little bias."""
 STEP = 1.0
-"""Of each step along the speed, which is the sum of about ten clipped slopes of length `RADIUS` at most."""
+"""Step size along the speed, which is at most the sum of about ten clipped slopes of length `RADIUS`."""
 MOMENTUM = 0.9
-"""Of the steps: noise of about ten rounds is averaged in each."""
+"""Momentum: each step averages the noise of about ten rounds."""
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,19 @@ class NetworkLearner:
     """Asks for the gradient at one network after another.
 
     Attributes:
-        seed: of its first weights.
+        seed: of the initial weights.
     """
 
     seed: int = 0
 
     def plan(self, problem: Problem, mu: float) -> SumPlan:
-        """As `Learner.plan`; raise `plan.invalid` for a number."""
+        """Return the plan, see `Learner.plan`; raise `plan.invalid` for a number."""
         parameters = len(self._first(problem))
         sigma = block_sigma(MOVED_GRADIENT, parameters, mu / math.sqrt(ROUNDS))
         return SumPlan("network", ROUNDS, parameters, 1, sigma)
 
     def fit(self, problem: Problem, plan: SumPlan, source: SumSource) -> Fit:
-        """As `Learner.fit`. A source that stops early leaves the model so far."""
+        """Return the model, see `Learner.fit`. If the source stops early, the model so far."""
         parameters = self._first(problem)
         speed = np.zeros(len(parameters))
         path: list[NDArray[np.float64]] = []
@@ -89,7 +89,7 @@ class NetworkLearner:
         return Target("logistic" if problem.kind == "labels" else "softmax", problem.outputs)
 
     def _first(self, problem: Problem) -> NDArray[np.float32]:
-        """Return the first parameters (p,)."""
+        """Return the initial parameters (p,)."""
         if problem.kind == "number":
             raise OstrakaError(
                 ErrorCode.PLAN_INVALID,
@@ -114,7 +114,7 @@ class NetworkLearner:
 
 
 def _calibrate(net: nn.Module, own: OwnRecords, target: Target) -> Calibration:
-    """Calibrate a network on own records, of which it saw none: its last layer gives calibrated logits."""
+    """Calibrate a network on own records, which it did not use, by changing its last layer."""
     with torch.no_grad():
         logits = net(torch.from_numpy(np.asarray(own.X, np.float32))).numpy().astype(np.float64)
         calibration = calibrate(logits, own.y, target, 1.0)
@@ -132,5 +132,5 @@ def shape_of(problem: Problem) -> tuple[int, ...]:
 
 
 def kind_of(problem: Problem) -> Kind:
-    """Return the kind of network that suits records: "small-cnn" for images, "small-mlp" for all else."""
+    """Return the kind of network that suits records: "small-cnn" for images, else "small-mlp"."""
     return "small-mlp" if picture_axes(shape_of(problem)) is None else "small-cnn"

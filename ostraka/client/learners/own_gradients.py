@@ -1,4 +1,4 @@
-"""Gradients of own labelled records, which are combined with those of the parties."""
+"""Gradients of own labelled records, which are combined with the parties' gradients."""
 
 from dataclasses import dataclass, field
 
@@ -12,12 +12,13 @@ from ostraka.common.sums.questions import GradientQuestion, Rows, sigmoid, softm
 
 @dataclass(frozen=True)
 class OwnGradients:
-    """Mean gradients of own labelled records, which join by the inverse of their variance.
+    """Mean gradients of own labelled records, weighted by the inverse of their variance.
 
     Attributes:
         rows: the records.
-        shown: mapped records (m, d) of the pool, or the same records': what gradients vary over.
-        rounds: that average the noise.
+        shown: mapped records (m, d) of the pool, or of the same records, to estimate the variance of
+            gradients.
+        rounds: number of rounds over which noise averages out.
     """
 
     rows: Rows = field(repr=False)
@@ -26,7 +27,7 @@ class OwnGradients:
 
     @classmethod
     def of(cls, problem: Problem, feature_map: FeatureMap, rounds: int) -> "OwnGradients | None":
-        """Return the gradients of a problem's own records, None without labelled records."""
+        """Return the gradients of a problem's own records; None without labelled records."""
         own = problem.labelled
         if own is None:
             return None
@@ -35,16 +36,16 @@ class OwnGradients:
         return cls(rows, feature_map(own.X if shown is None else shown), rounds)
 
     def join(self, slope: Floats, question: GradientQuestion, noisy: NoisySum) -> Floats:
-        """Return a noisy mean gradient combined with the own gradient at the same model.
+        """Combine a noisy mean gradient with the own gradient at the same model.
 
-        How far a gradient is off is told by the probabilities that the model itself gives: residuals of the
+        The variance of a gradient is estimated by the model's own probabilities, because the residuals of the
         few records that it was fitted to are too small.
         """
         (total,) = question.blocks(self.rows)
         own_slope = question.radius * total.reshape(slope.shape) / len(self.rows)
         square = self._mean_square(question)
-        # Noise is new in every round, and these records are the same: momentum and the average of the last
-        # half take about half of the rounds together.
+        # Noise is independent in every round, but these records are the same: momentum and the average of the
+        # last half average about half of the rounds.
         noise = (question.radius * noisy.sigmas[0] / noisy.records) ** 2 * 2 / self.rounds
         own_variance = square / len(self.rows)
         share = own_variance / (own_variance + noise + square / noisy.records)
@@ -52,7 +53,7 @@ class OwnGradients:
         return joined
 
     def _mean_square(self, question: GradientQuestion) -> float:
-        """Return the mean square of a value of a gradient, as the model expects it."""
+        """Return the expected mean square of a gradient's value under the model."""
         scores = self.shown @ question.weights
         if question.target.loss == "squared":
             residuals = question.target.residuals(question.map(self.rows.X) @ question.weights, self.rows.y)

@@ -1,4 +1,4 @@
-"""The penalty of a ridge regression by Stein's unbiased estimate of its risk (docs/sums.md)."""
+"""The penalty of a ridge regression by Stein's unbiased risk estimate (docs/sums.md)."""
 
 import math
 from collections.abc import Callable
@@ -13,16 +13,16 @@ from ostraka.common.sums.feature_map import Floats
 NDArrayBool = NDArray[np.bool_]
 
 PENALTIES: Floats = np.geomspace(1e-6, 10, 29)
-"""Tried, as parts of the largest eigenvalue: four a factor of ten."""
+"""Candidate penalties, as fractions of the largest eigenvalue: four per decade."""
 FOLDS = 4
-"""Parts of the pool: three quarters of it make a covariance nearly as good as the whole one's."""
+"""Number of folds: the covariance of three quarters of the pool is nearly as good as that of all."""
 SEED = 0
-"""Of the folds: the same pool gives the same model."""
+"""Seed of the folds: the same pool gives the same model."""
 
 
 @dataclass(frozen=True)
 class Fold:
-    """Covariances of mapped records: of all but a part of the pool, and of that part."""
+    """Covariances of mapped records: of all except one part of the pool, and of that part."""
 
     rest: Floats = field(repr=False)
     held_out: Floats = field(repr=False)
@@ -30,7 +30,7 @@ class Fold:
 
 @dataclass(frozen=True)
 class PoolCovariance:
-    """Second moments of the pool's mapped records, (d, d), of all `records` and fold by fold."""
+    """Second moments of the pool's mapped records, (d, d), of all `records` and by fold."""
 
     whole: Floats = field(repr=False)
     folds: tuple[Fold, ...] = field(repr=False)
@@ -38,7 +38,7 @@ class PoolCovariance:
 
 
 def pool_covariance(U: Floats) -> PoolCovariance:
-    """Return the second moments of mapped records (m, d), m at least `FOLDS`."""
+    """Return the second moments of mapped records (m, d), with m at least `FOLDS`."""
     order = np.random.default_rng(SEED).permutation(len(U))
     parts = [(U[part].T @ U[part], len(part)) for part in np.array_split(order, FOLDS)]
     total = np.sum([gram for gram, _ in parts], axis=0)
@@ -49,16 +49,16 @@ def pool_covariance(U: Floats) -> PoolCovariance:
 def choose_penalty_by_pool(
     moments: Moments, pool: PoolCovariance, blend: Callable[[Floats], Floats], *, rare: bool = False
 ) -> float:
-    """Return the penalty of least estimated risk, its quadratic term on pool records that no fit has seen.
+    """Return the penalty with the least estimated risk, whose quadratic term uses held-out pool records.
 
-    One penalty serves all columns: the best of each column by itself would follow its noise.
+    All columns share one penalty: choosing one per column would follow its noise.
 
     Args:
-        moments: what is regressed.
+        moments: the moments to regress.
         pool: covariances of the pool.
-        blend: makes the regression's matrix of a covariance of the pool.
-        rare: whether one of two classes is rare: then the largest penalty is taken whose risk may be the
-            least but for the noise, as most of that risk is of records that no score need tell apart.
+        blend: makes the regression's matrix from a covariance of the pool.
+        rare: whether one of two classes is rare: then the largest penalty within noise of the least risk is
+            taken, because most of that risk is in records whose scores need not differ.
     """
     top = float(np.linalg.eigvalsh(pool.whole)[-1])
     penalties = PENALTIES * top
@@ -72,9 +72,10 @@ def choose_penalty_by_pool(
 
 
 def _most_careful(moments: Moments, A: Floats, risks: Floats, best: int, penalties: Floats) -> int:
-    """Return the place of the largest penalty whose risk is within a deviation of noise of the best one's.
+    """Return the index of the largest penalty whose risk is within one noise deviation of the best.
 
-    The estimate's noise is that of -2 tr W'b: of a difference of two, 2 s times the distance of their W.
+    The estimate's noise is that of -2 tr W'b, so the difference of two has 2 s times the distance between
+    their W.
     """
     w, V = np.linalg.eigh(A)
     rotated = V.T @ moments.values
@@ -85,7 +86,7 @@ def _most_careful(moments: Moments, A: Floats, risks: Floats, best: int, penalti
 
 
 def choose_penalty(moments: Moments, A: Floats) -> float:
-    """Return the penalty of least estimated risk, where a matrix is all that is known of records."""
+    """Return the penalty with the least estimated risk, if a matrix is all that is known of the records."""
     penalties = PENALTIES * max(float(np.linalg.eigvalsh(A)[-1]), np.finfo(np.float64).tiny)
     risks = estimate_risks(moments, A, A, A, penalties)
     allowed = _explains_less_than_all(moments, A, penalties)
@@ -97,7 +98,8 @@ def estimate_risks(
 ) -> Floats:
     """Return W'SW - 2 tr W'b + 2 tr of b's error covariance times (A + l)^-1, for each penalty l.
 
-    It is the squared error on records of second moments S = `held_out`, up to a constant, without bias.
+    This is an unbiased estimate of the squared error, up to a constant, on records of second moments S =
+    `held_out`.
     """
     w, V = np.linalg.eigh(A)
     w = np.maximum(w, 0)
@@ -115,7 +117,7 @@ def estimate_risks(
 
 
 def _above_floors(moments: Moments, A: Floats, pool: PoolCovariance, penalties: Floats) -> NDArrayBool:
-    """Return which penalties are at least a pool record's worth, and let noise explain less than all of y."""
+    """Return which penalties are at least a pool record's weight, and do not let noise explain all of y."""
     worth = penalties >= np.trace(pool.whole) / pool.records
     allowed: NDArrayBool = worth & _explains_less_than_all(moments, A, penalties)
     allowed[-1] = True

@@ -8,9 +8,9 @@ from ostraka.client.learners.problem import Problem
 from ostraka.common.sums.feature_map import FeatureMap
 
 CLIPPED_HALF = 0.5
-"""Share of records from which a plan would clip more of them than it leaves as they are."""
+"""A plan that clips a larger fraction of records than this gets a warning."""
 TOLD_MODELS = "the models of earlier rounds, on which your own records have an influence"
-"""Steps follow own gradients and the pool's curvature, or how many own records lie in each bin."""
+"""Steps depend on own gradients and the pool's curvature, or on how many own records are in each bin."""
 
 
 def tell_map(problem: Problem) -> tuple[str, ...]:

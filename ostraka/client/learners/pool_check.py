@@ -1,25 +1,25 @@
-"""Whether the pool is like the parties' records: the mean of both compared (docs/sums.md)."""
+"""Check that the pool resembles the parties' records, by comparing their means (docs/sums.md)."""
 
 import numpy as np
 
 from ostraka.common.sums.feature_map import Floats
 
 ALARM = 1e-6
-"""Probability by chance below which a pool is not used: of a million pools that are like the records, one is
-left out for nothing, and a pool that spoils a model has less than 1e-15."""
+"""A pool with a smaller probability is not used: one in a million suitable pools is rejected, and a pool that
+would harm a model has less than 1e-15."""
 
 
 def pool_probability(U: Floats, gram: Floats, noise: float, records: float) -> float:
-    """Return the probability by chance of a pool whose mean is as far from that of the parties' records.
+    """Return the probability that a pool's mean differs this much from the parties' by chance.
 
-    The last column of a Gram matrix of mapped records is their mean, times the constant: what is compared was
-    bought with the matrix.
+    The last column of a Gram matrix of mapped records is their mean, times the constant, so the comparison
+    needs no further sum.
 
     Args:
         U: mapped records of the pool (m, d), the constant last.
         gram: mean of x x' over the parties' records, (d, d), with noise.
-        noise: deviation of that noise on the diagonal; beside it, it is sqrt 2 times less.
-        records: of the parties.
+        noise: standard deviation of the noise on the diagonal; elsewhere it is less by sqrt 2.
+        records: number of the parties' records.
     """
     from scipy.stats import chi2
 

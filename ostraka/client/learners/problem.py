@@ -15,11 +15,11 @@ Kind = Literal["classes", "labels", "number"]
 
 @dataclass(frozen=True)
 class Category:
-    """Features that are the indicators of one category: of a record at most one of them is 1.
+    """The indicator features of one category: at most one of them is 1 in a record.
 
     Attributes:
-        first: of these features.
-        width: how many there are, at least 2.
+        first: index of the first feature.
+        width: number of features, at least 2.
     """
 
     first: int
@@ -28,7 +28,7 @@ class Category:
 
 @dataclass(frozen=True)
 class OwnRecords:
-    """Labelled records of the querying party: X (n, F) prepared, y as `Rows` has them."""
+    """Labelled records of the querying party: X (n, F) prepared, y as in `Rows`."""
 
     X: NDArray[np.floating] = field(repr=False)
     y: NDArray[np.number] = field(repr=False)
@@ -39,20 +39,20 @@ class OwnRecords:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be learned, from how many records, and what the querying party has itself.
+    """The target to learn, the number of records, and the querying party's own records.
 
     Attributes:
         kind: of the target.
-        outputs: its classes, at least 2, or labels; 1 of a number.
-        features: of a prepared record, F, from 0 to 1 as a task's ranges have them.
-        records: that all parties declare together.
-        pool: unlabelled records (m, F), None where there are none.
-        own: labelled ones, None where there are none.
-        low: the least number of the target's range.
-        high: the largest.
-        categories: which features belong together, none of them to two.
-        tells_pool: whether parties may be told the mean of the pool and how far its records lie from it.
-        image: whether features are pixels, or an encoder's of images.
+        outputs: number of classes, at least 2, or of labels; 1 for a number.
+        features: of a prepared record, F, scaled to 0 to 1 by the task's ranges.
+        records: total that all parties declare.
+        pool: unlabelled records (m, F), or None.
+        own: labelled records, or None.
+        low: lower end of the target's range.
+        high: upper end.
+        categories: disjoint groups of features that belong together.
+        tells_pool: whether parties may learn the mean of the pool and how far its records are from it.
+        image: whether features are pixels, or an encoder's features of images.
         shape: of a record of pixels; empty: a row of features.
     """
 
@@ -70,7 +70,7 @@ class Problem:
     shape: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raise `data.shape` or `data.nan` for own records or a pool that are none of this problem."""
+        """Raise `data.shape` or `data.nan` if own records or the pool do not fit this problem."""
         if self.pool is not None:
             _require_features(self.pool, self.features, "pool")
         if self.own is not None:
@@ -90,35 +90,35 @@ class Problem:
 
     @property
     def binary(self) -> bool:
-        """Whether one score tells the class."""
+        """Whether there are two classes, so a single score is enough."""
         return self.kind == "classes" and self.outputs == 2
 
     @property
     def scores(self) -> int:
-        """Scores of a record: one of two classes, else one an output."""
+        """Number of scores per record: one for two classes, else one per output."""
         return 1 if self.binary else self.outputs
 
     @property
     def unlabelled(self) -> NDArray[np.floating] | None:
-        """The pool; None where there is none, or an empty one."""
+        """The pool; None if there is none, or it is empty."""
         return self.pool if self.pool is not None and len(self.pool) else None
 
     @property
     def told_pool(self) -> NDArray[np.floating] | None:
-        """The pool, if there is one and parties may be told its statistics; else None."""
+        """The pool, if there is one and parties may learn its statistics; else None."""
         return self.unlabelled if self.tells_pool else None
 
     @property
     def told_features(self) -> NDArray[np.floating] | None:
-        """Features on which questions may depend: of the pool if parties may be told of it, else of own
-        records."""
+        """Features that questions may depend on: the pool's if parties may learn about it, else own
+        records'."""
         if self.told_pool is not None:
             return self.told_pool
         return None if self.labelled is None else self.labelled.X
 
     @property
     def labelled(self) -> OwnRecords | None:
-        """Own records; None where there are none, or an empty set of them."""
+        """Own records; None if there are none."""
         return self.own if self.own is not None and len(self.own) else None
 
 
@@ -139,7 +139,7 @@ def _require_features(X: NDArray[np.floating], features: int, what: str) -> None
 def share_of_ones(own: OwnRecords) -> Floats:
     """Return the share of own records that have each label, or are of class 1 of two.
 
-    A record more is counted that is half of each, so that no share is 0 or 1.
+    One more record that is half of each is counted, so the share is never 0 or 1.
     """
     y = np.asarray(own.y, np.float64).reshape(len(own), -1)
     shares: Floats = (y.sum(axis=0) + 0.5) / (len(own) + 1)
@@ -147,7 +147,7 @@ def share_of_ones(own: OwnRecords) -> Floats:
 
 
 def loss_target(problem: Problem, center: float = 0.0, scale: float = 1.0) -> Target:
-    """Return the targets of scores in gradients and boosting."""
+    """Return the target of scores, for gradients and boosting."""
     if problem.kind == "number":
         return Target("squared", 1, center, scale)
     if problem.kind == "labels" or problem.binary:

@@ -1,4 +1,4 @@
-"""Moments with known errors: read, joined, and the matrix by which they are regressed (docs/sums.md)."""
+"""Moments with known errors: parsing, joining, and the matrix of their regression (docs/sums.md)."""
 
 import math
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from ostraka.common.sums.feature_map import FeatureMap, Floats
 from ostraka.common.sums.questions import unpack_symmetric
 
 EDGE_SHARE = 0.5
-"""Of the edge of the noise's spectrum: eigenvalues of a noisy Gram matrix below it are the noise's own."""
+"""Fraction of the edge of the noise's spectrum: smaller eigenvalues of a noisy Gram matrix are noise."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class Moments:
     Attributes:
         values: (d, k).
         noise: variance of the Gaussian noise on each value.
-        sampling: times a covariance of records: that of the error by which records were drawn.
-        second_moment: mean square of a value of a code.
+        sampling: times a covariance of records, the covariance of the sampling error.
+        second_moment: mean square of an entry of a code.
     """
 
     values: Floats = field(repr=False)
@@ -34,7 +34,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class NoisyGram:
-    """Mean of x x' (d, d), with noise of this deviation on the diagonal, sqrt 2 times less beside it."""
+    """Mean of x x' (d, d) with noise: `deviation` is that of the diagonal; elsewhere it is less by sqrt 2."""
 
     values: Floats = field(repr=False)
     deviation: float
@@ -64,7 +64,7 @@ def own_moments(own: OwnRecords, feature_map: FeatureMap, coding: Coding) -> Mom
 
 
 def join(bought: Moments, own: Moments, covariance: Floats) -> Moments:
-    """Return both moments, weighted by the inverse of their variances, for records of this covariance."""
+    """Average two moments, weighted by the inverse of their variances, for records of this covariance."""
     mean_square = float(np.trace(covariance)) / len(covariance)
     variance = bought.noise + bought.sampling * mean_square
     own_variance = own.sampling * mean_square
@@ -78,10 +78,10 @@ def join(bought: Moments, own: Moments, covariance: Floats) -> Moments:
 
 
 def blend_with_pool(gram: NoisyGram, covariance: Floats, records: int) -> Floats:
-    """Return a noisy Gram matrix and a pool's covariance, weighed entry by entry in the pool's eigenbasis.
+    """Average a noisy Gram matrix and a pool's covariance, entry by entry in the pool's eigenbasis.
 
-    Weights are the inverse of variances: of entry (i, j) of a covariance of so many `records`, about the
-    product of both eigenvalues by their number.
+    Weights are the inverse of variances: the variance of entry (i, j) of a covariance of `records` records is
+    about the product of both eigenvalues over their number.
     """
     w, V = np.linalg.eigh(covariance)
     w = np.maximum(w, 0)
@@ -92,7 +92,7 @@ def blend_with_pool(gram: NoisyGram, covariance: Floats, records: int) -> Floats
 
 
 def floor_spectrum(gram: NoisyGram) -> Floats:
-    """Return a noisy Gram matrix whose eigenvalues are raised to half the edge of its noise's spectrum."""
+    """Raise the eigenvalues of a noisy Gram matrix to half the edge of its noise's spectrum."""
     edge = gram.deviation * math.sqrt(2 * len(gram.values))
     return _raise_eigenvalues(gram.values, EDGE_SHARE * edge)
 

@@ -10,13 +10,13 @@ from ostraka.common.sums.questions import AnyQuestion
 
 @dataclass
 class Rounds:
-    """Counts answers; the first question must be answered, and after one that is not, none is asked.
+    """Counts answers; the first question must be answered, and the first unanswered one ends the rounds.
 
     Attributes:
-        source: of the answers.
-        answered: how many there were.
+        source: gives the answers.
+        answered: number of answers.
         last: the last answer.
-        stopped: why there was none, None as long as there was one.
+        stopped: why the last question was not answered; None if it was.
     """
 
     source: SumSource
@@ -26,19 +26,19 @@ class Rounds:
 
     @property
     def records(self) -> float:
-        """Of the last answer."""
+        """Number of records in the last answer."""
         return 0.0 if self.last is None else self.last.records
 
     @property
     def parties(self) -> tuple[str, ...]:
-        """Of the last answer."""
+        """Parties of the last answer."""
         return () if self.last is None else self.last.parties
 
     def ask(self, question: AnyQuestion) -> NoisySum | None:
-        """Return the answer, None where there are no more.
+        """Return the answer, or None if the source has stopped.
 
-        Raises OstrakaError as the first question does, and what needs somebody at any: asked again, the
-        source answers what it answered before.
+        Raises OstrakaError if the first question fails, or if somebody has to act; after that, the source
+        repeats its earlier answers.
         """
         try:
             noisy = ask_numbers(self.source, question)
@@ -52,7 +52,7 @@ class Rounds:
         return noisy
 
     def notes(self, planned: int) -> tuple[str, ...]:
-        """Return where the training ended, if it ended before its plan."""
+        """Return a note if the training ended before its plan."""
         if self.stopped is None:
             return ()
         return (

@@ -1,4 +1,4 @@
-"""Where trainings start: at the shares of classes or labels among own labelled records."""
+"""Initial scores of trainings: the shares of classes or labels among own labelled records."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ from ostraka.common.sums.questions import Target
 
 
 def target_of(problem: Problem) -> Target:
-    """Return the targets of a problem's scores; numbers are standardized by own labelled records."""
+    """Return the target of a problem's scores; numbers are standardized by own labelled records."""
     return loss_target(problem, *number_scale(problem)) if problem.kind == "number" else loss_target(problem)
 
 
 def start_scores(problem: Problem) -> Floats:
-    """Return scores (k,) at which each class or label is as likely as among own records; 0 without them."""
+    """Return scores (k,) that give each class or label its share among own records; 0 without them."""
     own = problem.labelled
     if own is None or problem.kind == "number":
         return np.zeros(problem.scores)

@@ -1,4 +1,4 @@
-"""An answering party on a channel whose calls no thread waits for."""
+"""An answering party on a channel with asynchronous calls, which need no threads."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -17,13 +17,13 @@ from ostraka.common.sharing.shares import SEED_BYTES
 from ostraka.protos.ostraka.v1 import party_pb2
 
 PROBE_S = 10.0
-"""Deadline of a probe: enough to connect over a far link that loses packets, or among many at once."""
+"""Deadline of a probe in seconds: enough to connect over a slow, lossy link, or among many at once."""
 
 T = TypeVar("T")
 
 
 class AsyncPeer:
-    """One party; its channel is kept until it is probed again, so that no old failure lingers.
+    """One party; its channel is replaced at every probe, so old failures do not persist.
 
     Its coroutines are run by `run_async`.
     """
@@ -31,7 +31,7 @@ class AsyncPeer:
     def __init__(
         self, target: Target, connect: Callable[[], CheckedAsyncChannel], retry: Retry, pool: Executor
     ) -> None:
-        """Take whom `connect` opens a channel to; `pool` looks into failed connections."""
+        """Take the party and how to connect; `pool` examines failed connections."""
         self._target = target
         self._connect = connect
         self._retry = retry
@@ -45,7 +45,7 @@ class AsyncPeer:
     async def probe(self) -> None:
         """Raise OstrakaError unless the party serves: `party.unreachable`, `server.*` or `identity.*`.
 
-        A connection that breaks off is tried again, one that stays silent is not.
+        A connection that breaks off is tried again, one that times out is not.
         """
         await self.close()
         health: Any = health_pb2_grpc.HealthStub(self._open())  # type: ignore[arg-type, unused-ignore]
@@ -54,7 +54,7 @@ class AsyncPeer:
         require_serving(self._site, reply)
 
     async def close(self) -> None:
-        """Close the channel, which ends calls that are under way."""
+        """Close the channel, which ends calls in progress."""
         if self._channel is not None:
             channel = self._channel
             self._channel = None
@@ -66,7 +66,7 @@ class AsyncPeer:
         return self._channel
 
     async def _call(self, call: Callable[[], Awaitable[T]], *, late: bool = True) -> T:
-        """Return a call's result; raise OstrakaError with the code that the party or the connection gave."""
+        """Return a call's result; raise OstrakaError with the code of the party or the connection."""
         try:
             return await self._retry.call_async(call, late=late)
         except grpc.RpcError as exc:
@@ -83,7 +83,7 @@ class AsyncPeer:
 
 
 def require_serving(site: str, reply: health_pb2.HealthCheckResponse) -> None:
-    """Raise `party.unreachable` for a party that does not serve, as it says itself."""
+    """Raise `party.unreachable` for a party that reports that it does not serve."""
     if reply.status != health_pb2.HealthCheckResponse.SERVING:
         raise OstrakaError(
             ErrorCode.PARTY_UNREACHABLE, f"Party {site} runs but does not serve: read its log."

@@ -1,4 +1,4 @@
-"""The thread of this process on which calls to many parties wait, without a thread for each."""
+"""An event loop in one thread of this process, for calls to many parties without a thread each."""
 
 import asyncio
 import threading
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """Do `work` on that thread, and return what it returns; where this is interrupted, so is the work."""
+    """Run `work` in the event loop, and return its result; an interruption here cancels it."""
     done = asyncio.run_coroutine_threadsafe(work, _loop())
     try:
         return done.result()

@@ -1,4 +1,4 @@
-"""Calls of a session's opener to the privacy guardian. Every call may be repeated at no cost."""
+"""Calls of a querying or leading party to the guardian. Every call may be repeated at no cost."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -25,23 +25,23 @@ RELEASE_S = 600.0
 TALLY_S = 600.0
 """Deadline of each streamed step of a blind tally, in seconds."""
 MIN_WAIT_MS = 10
-"""What is waited between two questions whether a set is frozen, whatever the guardian says: it cannot have a
-querying party call it without a pause."""
+"""Minimum wait between two polls for a frozen set, whatever the guardian asks for: it cannot make a querying
+party call without pauses."""
 MAX_WAIT_MS = 60_000
-"""The same: a guardian that is wrong about when a set is frozen delays a batch by so much at most."""
+"""Maximum wait: a guardian with a wrong estimate delays a batch by at most this much."""
 ANSWER_BYTES = 32
-"""What an answer takes beside its labels: two fields of one byte, a class, and the names of all fields."""
+"""Bytes of an answer besides its labels: two one-byte fields, a class, and all field tags."""
 STEP_BYTES = 8
-"""Of a number of an update, int64."""
+"""Bytes of a number in an update, int64."""
 UPDATE_PART_BYTES = 16
-"""What a part of an update takes beside its numbers."""
+"""Bytes of a part of an update besides its numbers."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Sum:
-    """What is sent to have a batch released.
+    """The request for the release of a batch.
 
     Attributes:
         total: this side's shares summed over the frozen set, ring bytes (rows x width).
@@ -55,20 +55,20 @@ class Sum:
 
     @property
     def data(self) -> bytes:
-        """The sum, then the scores, as the chunks carry them and the digest covers them."""
+        """The sum, then the scores, as in the chunks and the digest."""
         return self.total + (b"" if self.scores is None else self.scores.astype("<u4", copy=False).tobytes())
 
     @property
     def score_width(self) -> int:
-        """Scores of one row."""
+        """Number of scores per row."""
         return 0 if self.scores is None else int(self.scores.shape[1])
 
 
 class GuardianPeer:
-    """Calls to whichever replica has the session; each raises OstrakaError with the guardian's code."""
+    """Calls to the replica that has the session; each raises OstrakaError with the guardian's code."""
 
     def __init__(self, replicas: Replicas, retry: Retry) -> None:
-        """Take where the guardian is; the caller closes it."""
+        """Take the guardian's replicas; the caller closes them."""
         self._replicas = replicas
         self._retry = retry
         self._sender = ShareSender()
@@ -79,21 +79,21 @@ class GuardianPeer:
         return self._call(lambda stub: stub.Plan(request, timeout=CALL_S))
 
     def open_session(self, plan: bytes) -> guardian_pb2.OpenSessionReply:
-        """Return the signed grant for a serialized plan, and the terms of what pays for it."""
+        """Return the signed grant for a serialized plan, and the terms of the budgets that pay for it."""
         request = guardian_pb2.OpenSessionRequest(plan=plan)
         return self._call(lambda stub: stub.OpenSession(request, timeout=CALL_S))
 
     def open_batch(
         self, session_id: str, batch_id: int, size: int, unavailable: Sequence[str]
     ) -> common_pb2.SignedList:
-        """Return the signed ticket of a batch, without the parties that cannot be reached."""
+        """Return the signed ticket of a batch, without the unavailable parties."""
         request = guardian_pb2.OpenBatchRequest(
             session_id=session_id, batch_id=batch_id, size=size, unavailable=unavailable
         )
         return self._call(lambda stub: stub.OpenBatch(request, timeout=CALL_S), session_id).ticket
 
     def verify_ballots(self, verification: Verification) -> frozenset[str]:
-        """Send what this side has of the parties' proofs, and return whose ballots are refused."""
+        """Send this side's part of the parties' proofs, and return whose ballots are refused."""
         whole = verification.message()
 
         def verify(channel: grpc.Channel) -> guardian_pb2.VerifyBallotsReply:
@@ -110,7 +110,7 @@ class GuardianPeer:
     def prepare(
         self, session_id: str, batch_id: int, parties: Sequence[str], row_sums: RowSums | None = None
     ) -> tuple[tuple[str, ...], frozenset[str]]:
-        """Return the frozen party set, waiting for it as long as the guardian says, and who is refused."""
+        """Wait for the frozen set of parties as the guardian says; return it and the refused parties."""
         request = guardian_pb2.PrepareRequest(session_id=session_id, batch_id=batch_id, parties=parties)
         if row_sums is not None:
             request.row_sum_key = row_sums.key
@@ -122,18 +122,19 @@ class GuardianPeer:
             self._retry.sleep(min(max(reply.retry_after_ms, MIN_WAIT_MS), MAX_WAIT_MS) / 1000)
 
     def release(self, session_id: str, batch_id: int, total: Sum) -> list[guardian_pb2.Answer]:
-        """Return the answers to a batch for the one sum over its frozen set."""
+        """Return the answers of a batch for the sum over its frozen set."""
         most = total.rows * (ANSWER_BYTES + 2 * total.width)
         replies = self._release(session_id, batch_id, total, most)
         return [answer for reply in replies for answer in reply.answers]
 
     def release_update(self, session_id: str, batch_id: int, total: Sum) -> bytes:
-        """Return what a training round releases for the one sum over its frozen set: steps, int64."""
+        """Return the release of a training round for the sum over its frozen set: steps, int64."""
         most = _update_bytes(total.width)
         return b"".join(reply.update.data for reply in self._release(session_id, batch_id, total, most))
 
     def released_update(self, session_id: str, batch_id: int, parameters: int) -> bytes:
-        """Return what a round of a model with so many parameters released, once `settle` says that it did."""
+        """Return the release of a round of a model with `parameters` parameters, after `settle` confirmed
+        it."""
         request = guardian_pb2.SettleBatchRequest(session_id=session_id, batch_id=batch_id)
 
         def update(stub: GuardianStub) -> bytes:
@@ -145,7 +146,7 @@ class GuardianPeer:
     def _release(
         self, session_id: str, batch_id: int, total: Sum, most: int
     ) -> list[guardian_pb2.ReleaseReply]:
-        """Return the replies to a release, which have at most so many bytes."""
+        """Return the replies to a release, of at most `most` bytes."""
         data = total.data
         header = guardian_pb2.ReleaseHeader(
             session_id=session_id,
@@ -173,20 +174,20 @@ class GuardianPeer:
         return self._call_on(release, session_id)
 
     def begin_tally(self, request: guardian_pb2.BeginTallyRequest) -> bytes:
-        """Return the guardian's message of the base transfers of a stage."""
+        """Return the guardian's message of a stage's base oblivious transfers."""
         reply = self._call(lambda stub: stub.BeginTally(request, timeout=TALLY_S), request.session_id)
         return reply.points
 
     def garble_tally(self, call: StepCall) -> None:
-        """Send the extension of the transfers, and take the tables of a stage; it is charged from then on."""
+        """Send the extension of the transfers, and receive the garbled tables of a stage; this charges it."""
         self._call(lambda stub: call.exchange(stub.GarbleTally, TALLY_S), call.step.session_id)
 
     def compare_tally(self, call: StepCall) -> None:
-        """Send the correction, and take the labels of the guardian's words."""
+        """Send the correction, and receive the labels of the guardian's words."""
         self._call(lambda stub: call.exchange(stub.CompareTally, TALLY_S), call.step.session_id)
 
     def open_check(self, step: StepId, returned: bytes) -> bytes:
-        """Send the labels that the check's circuits gave; which checks passed, one bit each."""
+        """Send the output labels of the check's circuits; return which checks passed, one bit each."""
         reply = self._call(
             lambda stub: stub.OpenCheck(request_messages(step, returned), timeout=TALLY_S), step.session_id
         )
@@ -195,8 +196,8 @@ class GuardianPeer:
     def settle(self, session_id: str, batch_id: int) -> list[guardian_pb2.Answer] | None:
         """Return the stored answers of a batch, or None if it was not released; then it never will be.
 
-        Every batch that failed is settled, so this is where a guardian that died is waited for, or the one
-        that takes its session over.
+        Every failed batch is settled, so this call waits longer, for a guardian that crashed or for the one
+        that takes over its session.
         """
         request = guardian_pb2.SettleBatchRequest(session_id=session_id, batch_id=batch_id)
         reply = self._call(
@@ -205,7 +206,7 @@ class GuardianPeer:
         return list(reply.answers) if reply.released else None
 
     def close_session(self, session_id: str) -> None:
-        """End the session."""
+        """Close the session."""
         request = guardian_pb2.CloseSessionRequest(session_id=session_id)
         self._call(lambda stub: stub.CloseSession(request, timeout=CALL_S), session_id)
 
@@ -217,6 +218,6 @@ class GuardianPeer:
 
 
 def _update_bytes(parameters: int) -> int:
-    """Return the most bytes of a released update in its parts."""
+    """Return the maximum size in bytes of a released update in its parts."""
     numbers = parameters * STEP_BYTES
     return numbers + UPDATE_PART_BYTES * (numbers // CHUNK_BYTES + 1)

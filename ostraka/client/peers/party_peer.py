@@ -1,4 +1,4 @@
-"""An answering party as a querying party calls it: for votes in the clear, or on encrypted queries."""
+"""An answering party as a querying party calls it: for votes on plain or encrypted queries."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class PartyPeer:
-    """Calls to one party that votes on encrypted queries; a channel is opened by Begin, and kept."""
+    """Calls to one party that votes on encrypted queries; Begin opens a channel, which is reused."""
 
     def __init__(self, site: str, connect: Callable[[], grpc.Channel], retry: Retry) -> None:
         """Take how to open a channel to `site`; nothing is opened yet."""
@@ -41,32 +41,32 @@ class PartyPeer:
         self._channel: grpc.Channel | None = None
 
     def close(self) -> None:
-        """Close the channel, which ends calls that are under way; the next Begin opens another."""
+        """Close the channel, which ends calls in progress; the next Begin opens another one."""
         channel = self._channel
         self._channel = None
         if channel is not None:
             channel.close()
 
     def begin(self, request: party_pb2.BeginRequest) -> bytes:
-        """Return the party's message of the base transfers of an encrypted batch."""
+        """Return the party's message of an encrypted batch's base oblivious transfers."""
         if self._channel is None:
             self._channel = self._connect()
         return self._call(lambda stub: stub.Begin(request, timeout=BEGIN_S)).points
 
     def garble(self, call: StepCall) -> None:
-        """Send the extension of the transfers, and take the tables of the party's circuits."""
+        """Send the extension of the transfers, and receive the tables of the party's garbled circuits."""
         self._call(lambda stub: call.exchange(stub.Garble, STEP_S))
 
     def evaluate(self, call: StepCall) -> None:
-        """Send encrypted queries, and take encrypted masked logits."""
+        """Send encrypted queries, and receive encrypted masked logits."""
         self._call(lambda stub: call.exchange(stub.Evaluate, STEP_S))
 
     def compare(self, call: StepCall) -> None:
-        """Send the correction, and take the labels of the party's words; the last call of a batch."""
+        """Send the correction, and receive the labels of the party's words; the last call of a batch."""
         self._call(lambda stub: call.exchange(stub.Compare, STEP_S))
 
     def _call(self, call: Callable[[PartyStub], T]) -> T:
-        """Call on the channel that Begin opened; calls end with it and open no other."""
+        """Call on the channel that Begin opened; calls end with it and never open another one."""
         channel = self._channel
 
         def calling() -> T:
@@ -76,7 +76,7 @@ class PartyPeer:
 
         try:
             return self._retry.call(calling)
-        except ValueError as exc:  # gRPC's for a call on a channel that was closed
+        except ValueError as exc:  # gRPC's error for a call on a closed channel
             if channel is self._channel:
                 raise
             raise self._channel_closed() from exc
@@ -90,13 +90,13 @@ class PartyPeer:
 
 @dataclass(frozen=True)
 class Clusters:
-    """Clusters that are the queries: `count` of them, and `of` each record its own, from 0, int32 (N,)."""
+    """Clusters that are the queries: their `count`, and the cluster `of` each record, from 0, int32 (N,)."""
 
     count: int
     of: NDArray[np.int32] = field(repr=False)
 
     def arrange(self, order: Sequence[int]) -> "Clusters":
-        """Return the same clusters, all of them, numbered by their place in `order`."""
+        """Return the same clusters, renumbered by their position in `order`, which contains all of them."""
         places = np.empty(self.count, np.int32)
         places[list(order)] = np.arange(self.count)
         return Clusters(self.count, places[self.of])
@@ -108,10 +108,10 @@ VOTE_S = 600.0
 
 @dataclass(frozen=True)
 class VoteBatch:
-    """A batch as parties are sent it: each its own permissions, all the features, float32 (rows, columns).
+    """A batch for parties: each gets its own permissions, all get the features, float32 (rows, columns).
 
-    `width` is the ring values that a share has for each query. Where `clusters` are the queries, the features
-    are those of their records.
+    `width` is the number of ring values per query in a share. If `clusters` are the queries, the features are
+    those of their records.
     """
 
     plan: bytes
@@ -123,12 +123,12 @@ class VoteBatch:
 
     @property
     def queries(self) -> int:
-        """How many queries it has."""
+        """The number of queries."""
         return len(self.features) if self.clusters is None else self.clusters.count
 
     @cached_property
     def data(self) -> bytes:
-        """The features row by row, little endian, then the cluster of each where clusters are the queries."""
+        """The features row by row, little-endian; then each record's cluster, if clusters are the queries."""
         features = self.features.astype("<f4", copy=False).tobytes()
         return features if self.clusters is None else features + self.clusters.of.astype("<i4").tobytes()
 
@@ -139,11 +139,11 @@ class VoteBatch:
 
     @cached_property
     def chunks(self) -> tuple[bytes, ...]:
-        """What follows the header, serialized once for all parties."""
+        """The messages after the header, serialized once for all parties."""
         return tuple(party_pb2.VoteRequest(chunk=chunk).SerializeToString() for chunk in split(self.data))
 
     def header(self, site: str, *, whole: bool) -> party_pb2.VoteHeader:
-        """Return what precedes the features for `site`; it names plan and grant where it is not `whole`."""
+        """Return the header for `site`; unless `whole`, it refers to plan and grant by digest."""
         records, columns = self.features.shape
         header = party_pb2.VoteHeader(
             ticket=self.ticket.of(site),
@@ -168,8 +168,7 @@ class VoteBatch:
 class Voter(AsyncPeer):
     """One party that votes.
 
-    Plan and grant are sent to it once a session, and again where it says that it does not know them any
-    more.
+    Plan and grant are sent once per session, and again if the party no longer has them.
     """
 
     def __init__(
@@ -179,9 +178,9 @@ class Voter(AsyncPeer):
         self._knows = b""
 
     async def vote(self, batch: VoteBatch) -> bytes:
-        """Return the seed whose expansion is this side's share of the party's ballots; it stays in memory.
+        """Return the seed of this side's share of the party's ballots; it stays in memory.
 
-        Raises OstrakaError with the party's code, `message.invalid` for a reply that fits no batch.
+        Raises OstrakaError with the party's code, `message.invalid` for a reply that does not fit the batch.
         """
         whole = self._knows != batch.grant.sha256
         try:

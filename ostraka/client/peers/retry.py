@@ -13,17 +13,16 @@ from ostraka.common.rpc import call_error, with_async_retries, with_retries
 from ostraka.common.rpc.steps import StepId, read_reply, request_messages
 
 PATIENCE = 3
-"""Attempts more, which with waits that begin at half a second take 15.75 seconds at least."""
+"""Additional attempts; with waits that begin at half a second, they take at least 15.75 seconds."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Retry:
-    """Repeats calls that reached no server: `attempts` in all, with waits of about `base_s` seconds that
-    double.
+    """Repeats calls that reached no server: `attempts` in all, with waits that double from `base_s` seconds.
 
-    `sleep` is also what waits while the guardian asks for patience; `pause` waits where no thread does.
+    `sleep` also waits when the guardian asks to wait; `pause` waits in asynchronous calls.
     """
 
     attempts: int = 4
@@ -34,19 +33,19 @@ class Retry:
 
     @property
     def patient(self) -> "Retry":
-        """One that outwaits the lease of a guardian that died, after which another one takes over."""
+        """A retry that outlasts the lease of a crashed guardian, after which another one takes over."""
         return replace(self, attempts=self.attempts + PATIENCE)
 
     async def call_async(self, call: Callable[[], Awaitable[T]], *, late: bool = True) -> T:
-        """As `call`, for calls that no thread waits for; raises what gRPC raised."""
+        """Return the result of an asynchronous call, as `call` does; raises gRPC's error."""
         return await with_async_retries(
             call, attempts=self.attempts, base_s=self.base_s, sleep=self.pause, rng=self.rng, late=late
         )
 
     def call(self, call: Callable[[], T], *, late: bool = True) -> T:
-        """Return the call's result; raise OstrakaError with the code that the server or connection gave.
+        """Return the call's result; raise OstrakaError with the code of the server or connection.
 
-        Where not `late`, a call that was not answered in time is not repeated.
+        Unless `late`, a call that timed out is not repeated.
         """
         try:
             return with_retries(
@@ -58,11 +57,11 @@ class Retry:
 
 @dataclass
 class StepCall:
-    """One step: what is sent, and who takes the `size` bytes that come back, as they arrive.
+    """One step: the bytes to send, and the receiver `take` of the `size` bytes that come back.
 
-    What follows `data` may be shared with calls to others, and is not copied.
-    The other side answers the same request with the same bytes. What came before an attempt failed is
-    therefore passed over when it comes again, and `take` sees every byte once.
+    What follows `data` may be shared with other calls, and is not copied. The other side answers the same
+    request with the same bytes. So after a failed attempt, bytes that were already received are skipped, and
+    `take` gets every byte once.
     """
 
     step: StepId
@@ -73,7 +72,8 @@ class StepCall:
     _taken: int = field(default=0, init=False)
 
     def exchange(self, method: Callable[..., Any], timeout: float) -> None:
-        """Make one attempt with a stub's method; raises grpc.RpcError, or `message.invalid` for a misfit."""
+        """Make one attempt with a stub's method; raise grpc.RpcError, or `message.invalid` for a wrong
+        size."""
         replies = method(request_messages(self.step, self.data, self.following), timeout=timeout)
         try:
             began = 0

@@ -1,4 +1,4 @@
-"""The querying party's side of verified ballots: what it has of every party's proof."""
+"""The querying party's side of verified ballots: its part of every party's proof."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,15 +13,15 @@ from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 @dataclass(frozen=True)
 class Verification:
-    """What the guardian is sent of a batch before it freezes the set; the same bytes again and again.
+    """The message to the guardian before it freezes a batch's set; the same bytes at every attempt.
 
     Attributes:
         session_id: of the batch.
         batch_id: unique in the session.
-        point_seed: of the evaluation point, which no party sees before ballots are verified.
+        point_seed: of the evaluation point, which parties do not see before ballots are verified.
         parties: by site, the commitment to its seed and this side's verifier share.
-        evaluation: session, batch and point seed, signed, so that parties whose ballots are refused attest
-            at this point alone.
+        evaluation: session, batch and point seed, signed, so parties with refused ballots attest only at this
+            point.
     """
 
     session_id: str
@@ -38,7 +38,7 @@ class Verification:
         parts: Mapping[str, tuple[AnyPart, ...]],
         seeds: Mapping[str, bytes],
     ) -> "Verification":
-        """Return it for a batch, by session and batch id, from the seeds that parties sent.
+        """Return the verification of a batch, from the seeds that parties sent.
 
         Args:
             batch: session and batch id.
@@ -55,14 +55,14 @@ class Verification:
         return cls(*batch, point_seed, parties)
 
     def sign(self, credentials: Credentials) -> "Verification":
-        """Return the same with its evaluation signed."""
+        """Return a copy with a signed evaluation."""
         told = common_pb2.Evaluation(
             session_id=self.session_id, batch_id=self.batch_id, point_seed=self.point_seed
         )
         return replace(self, evaluation=credentials.sign(EVALUATION_CONTEXT, told.SerializeToString()))
 
     def message(self) -> guardian_pb2.VerifyBallotsWholeRequest:
-        """Return it in one message."""
+        """Return the verification as one message."""
         header = guardian_pb2.VerificationHeader(
             session_id=self.session_id,
             batch_id=self.batch_id,
@@ -76,7 +76,7 @@ class Verification:
         return guardian_pb2.VerifyBallotsWholeRequest(header=header, parties=parties)
 
     def messages(self) -> Iterator[guardian_pb2.VerifyBallotsRequest]:
-        """Yield it as a stream: header, then one message a party."""
+        """Yield the verification as a stream: header, then one message per party."""
         whole = self.message()
         yield guardian_pb2.VerifyBallotsRequest(header=whole.header)
         for party in whole.parties:

@@ -1,1 +1,1 @@
-"""Probing: own records of known labels are asked of small groups of parties, to find one that votes badly."""
+"""Probing: small groups of parties are asked about own labelled records, to find a party that votes badly."""

@@ -23,7 +23,7 @@ VERDICTS = {"low": "low", "unclear": "unclear: low, as other groups are", "none"
 
 
 class GroupOptions(FrozenModel):
-    """How much is asked, and of how many parties together."""
+    """Number of queries, and size of the groups."""
 
     queries: int = Field(
         ge=1, description="Own records that each group is asked about; no record is asked about twice."
@@ -89,7 +89,7 @@ def probe(
 
 
 def _show_cost(cost: "PlanResult", screen: Screen) -> None:
-    """Print what all sessions cost each party at worst."""
+    """Print the worst-case cost of all sessions for each party."""
     table = Table("party", "group", "records", "epsilon of this probe", "delta", "budget")
     table.title = f"{len(cost.plan.parties)} sessions, worst case, every query answered"
     for party in cost.parties:
@@ -100,7 +100,7 @@ def _show_cost(cost: "PlanResult", screen: Screen) -> None:
 
 
 def _show(result: "ProbeResult", screen: Screen) -> None:
-    """Print how often groups agree with the known labels, who stands out, and what that says."""
+    """Print how often groups agree with the known labels, which parties stand out, and what that means."""
     groups = Table("parties", "asked", "answered", "agreed", "share", "95% interval", title="Groups")
     for group in result.groups:
         low, high = group.interval
@@ -117,7 +117,7 @@ def _show(result: "ProbeResult", screen: Screen) -> None:
 
 
 def _words(result: "ProbeResult") -> str:
-    """Return what the result says, and what it does not."""
+    """Return text on what the result means, and what it does not."""
     named = {
         verdict: ", ".join(party.site for party in result.parties if party.verdict == verdict)
         for verdict in ("low", "unclear")

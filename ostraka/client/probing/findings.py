@@ -1,4 +1,4 @@
-"""What a probe found: how often each group agrees with known labels, and which parties stand out."""
+"""Findings of a probe: how often each group agrees with known labels, and which parties stand out."""
 
 import math
 from collections.abc import Sequence
@@ -13,24 +13,24 @@ Bools: TypeAlias = NDArray[np.bool_]
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 LEVEL = 0.01
-"""Chance that any party is told low although all vote alike."""
+"""Chance that any party is reported as low although all vote alike."""
 DOUBTFUL = 0.1
-"""A party with a smaller p, by itself, may be to blame for what its groups answer."""
+"""A party with a smaller individual p may explain the answers of its groups."""
 
 
 def p_values(agreed: Ints, asked: Ints, members: Bools) -> Floats:
-    """Return each party's p-value: how likely its groups agree so little if it votes like all other parties.
+    """Return each party's p-value: the probability of its groups' low agreement if it votes like the others.
 
     Each of its groups is compared with all groups without it by Fisher's exact test, one-sided, and the
-    largest p counts: a party that was once in a group that agrees well is not to blame for the others.
+    largest p counts: a party that is in any group with good agreement does not explain the other groups.
 
     Args:
         agreed: answers of each group that agree with the known labels, (..., G).
         asked: records that each group was asked, (..., G).
-        members: which parties are in a group, (G, P); every party is in one at least.
+        members: which parties are in a group, (G, P); every party is in at least one.
 
     Returns:
-        The largest p of each party, (..., P); 1 where nothing can be compared.
+        The largest p of each party, (..., P); 1 if there is nothing to compare.
     """
     parties, groups = np.nonzero(members.T)
     right, total = ((counts @ ~members)[..., parties] for counts in (agreed, asked))
@@ -43,7 +43,7 @@ def p_values(agreed: Ints, asked: Ints, members: Bools) -> Floats:
 
 
 def holm(p: Floats) -> Floats:
-    """Return p-values (..., P) adjusted by Holm's method for as many tests as there are."""
+    """Return p-values (..., P) adjusted by Holm's method for this number of tests."""
     order = p.argsort(axis=-1)
     factors = np.arange(p.shape[-1], 0, -1)
     adjusted = np.maximum.accumulate(np.take_along_axis(p, order, axis=-1) * factors, axis=-1)
@@ -53,7 +53,7 @@ def holm(p: Floats) -> Floats:
 
 
 def low(p: Floats) -> Bools:
-    """Return the parties whose groups agree less than the rest; the family-wise error stays below `LEVEL`."""
+    """Return the parties whose groups agree less than the others; the family-wise error is below `LEVEL`."""
     found: Bools = holm(p) < LEVEL
     return found
 
@@ -61,8 +61,8 @@ def low(p: Floats) -> Bools:
 def to_blame(p: Floats, members: Bools) -> Bools:
     """Return the parties that are the only explanation for at least one of their low groups.
 
-    Bad parties may surround one that votes well, and its groups are low by them. These are the "definite
-    defectives" of group testing (Aldridge, Baldassini and Johnson 2014).
+    If all groups of a good party contain bad parties, its groups are low because of them. The result are the
+    "definite defectives" of group testing (Aldridge, Baldassini and Johnson 2014).
 
     Args:
         p: as `p_values` returns them, (..., P).
@@ -75,18 +75,19 @@ def to_blame(p: Floats, members: Bools) -> Bools:
 
 
 Z = 1.96
-"""Deviations on either side that hold 95% of a normal distribution."""
+"""Standard deviations on either side that contain 95% of a normal distribution."""
 Verdict: TypeAlias = Literal["low", "unclear", "none"]
 
 
 @dataclass(frozen=True)
 class GroupFinding:
-    """What the parties of one session answered together.
+    """The joint answers of one session's parties.
 
     Attributes:
         parties: their names.
-        asked: records that were asked and settled.
-        answered: those with a label; `agreed` those whose label is the known one.
+        asked: number of records that were asked and settled.
+        answered: number of them with a label.
+        agreed: number of them whose label is the known one.
     """
 
     parties: tuple[str, ...]
@@ -96,7 +97,7 @@ class GroupFinding:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's 95% interval of the share that agrees; (0, 1) where nothing was asked."""
+        """Wilson's 95% interval of the share that agrees; (0, 1) if nothing was asked."""
         if not self.asked:
             return 0.0, 1.0
         share = self.agreed / self.asked
@@ -108,14 +109,15 @@ class GroupFinding:
 
 @dataclass(frozen=True)
 class PartyFinding:
-    """What a party's groups say of it.
+    """What a party's groups show about it.
 
     Attributes:
         site: its name.
-        asked: records that its groups were asked; `agreed` those whose label is the known one.
-        p: how likely that is if it votes like the others, corrected for the number of parties (Holm).
-        verdict: "low" where its groups agree less than those without it, and others do not explain it;
-            "unclear" where others that are low may explain it; else "none".
+        asked: number of records that its groups were asked.
+        agreed: number of them whose label is the known one.
+        p: probability of that if it votes like the others, corrected for the number of parties (Holm).
+        verdict: "low" if its groups agree less than those without it, and other parties do not explain it;
+            "unclear" if other low parties may explain it; else "none".
     """
 
     site: str
@@ -128,12 +130,12 @@ class PartyFinding:
 def party_findings(
     groups: Sequence[GroupFinding], parties: Sequence[str], members: NDArray[np.bool_]
 ) -> tuple[PartyFinding, ...]:
-    """Return what groups say of each party, sorted by name.
+    """Return the findings for each party, sorted by name.
 
     Args:
-        groups: what each group answered.
+        groups: the answers of each group.
         parties: names of the parties.
-        members: which of them are in a group, bool (groups, parties).
+        members: which parties are in a group, bool (groups, parties).
     """
     agreed, asked = (
         np.array([getattr(group, name) for group in groups], np.int64) for name in ("agreed", "asked")

@@ -1,7 +1,7 @@
-"""Own records of known labels, asked of small groups of parties: sessions in sub-folders of one folder.
+"""Own labelled records, asked of small groups of parties: sessions in sub-folders of one folder.
 
-No record is asked of two groups. A guardian that tallies a query over two sets of parties could subtract one
-histogram from the other (docs/threat-model.md).
+Every record is asked of a single group. A guardian that tallied a query over two sets of parties could
+subtract one histogram from the other (docs/threat-model.md).
 """
 
 from collections.abc import Callable
@@ -33,9 +33,9 @@ from ostraka.common.validation import FrozenModel
 
 
 def circle(parties: int, size: int) -> NDArray[np.bool_]:
-    """Return which parties are in which group, bool (parties, parties): each and the next on a circle.
+    """Return which parties are in which group, bool (parties, parties): each with the next ones on a circle.
 
-    A `size` of the parties less one leaves each out once.
+    With `size` one less than the number of parties, each group leaves out one party.
     """
     places = np.arange(parties)
     after = (places[None, :] - places[:, None]) % parties
@@ -50,10 +50,11 @@ class ProbeState(FrozenModel):
     """Everything in probe.json.
 
     Attributes:
-        task_digest: of the task, and `labelled_sha256` of the records' features, in hex.
-        parties: who is asked, in the order of their places on the circle.
-        size: how many parties a group has.
-        rows: of the labelled records, those that each group is asked.
+        task_digest: digest of the task, in hex.
+        labelled_sha256: digest of the records' features, in hex.
+        parties: the parties, in the order of the circle.
+        size: number of parties in a group.
+        rows: for each group, the rows of the labelled records that it is asked.
     """
 
     version: Literal[1] = 1
@@ -74,7 +75,7 @@ class ProbeState(FrozenModel):
         return tuple(tuple(sorted(np.array(self.parties)[group].tolist())) for group in self.members)
 
     def same(self, other: "ProbeState") -> bool:
-        """Whether both ask the same number of records of the same parties; what was drawn may differ."""
+        """Whether both ask the same number of records of the same parties; random choices may differ."""
         return self._question() == other._question()
 
     def _question(self) -> tuple[object, ...]:
@@ -88,7 +89,7 @@ def open_probe(folder: Path, drawn: ProbeState) -> ProbeState:
 
     Raises:
         OstrakaError: `data.newer` for a later version's, `run.mismatch` for a folder whose probe is damaged,
-            or is of other records, parties or sizes.
+            or has other records, parties or sizes.
     """
     path = folder / PROBE_FILE
     if not path.exists():
@@ -111,13 +112,13 @@ def open_probe(folder: Path, drawn: ProbeState) -> ProbeState:
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """What a probe has come to.
+    """The state of a probe.
 
     Attributes:
         folder: with a sub-folder for each group's run.
-        queries: records that each group is asked.
-        groups: what each group answered.
-        parties: what that says of each party, by name.
+        queries: number of records that each group is asked.
+        groups: the answers of each group.
+        parties: the findings for each party, by name.
         stopped: the public limit that ended it early, else None.
     """
 
@@ -142,15 +143,16 @@ def probe(
 ) -> ProbeResult:
     """Ask every group of `group_size` neighbours on a random circle `options.queries` records of its own.
 
-    Every party is in `group_size` groups, each a session that is released with all of its parties or not at
-    all. Everything is kept in `folder`, a run a group; calling again goes on. `on_cost` is told beforehand
-    what all sessions cost each party together, and `on_group` how many groups are done.
+    Every party is in `group_size` groups. Each group is a session that is released with all its parties or
+    not at all. Everything is stored in `folder`, one run per group; calling again resumes. `on_cost` is
+    called first, with the cost of all sessions together for each party, and `on_group` with the number of
+    groups done.
 
     Raises:
-        OstrakaError: `plan.invalid` for a task of several labels, a mechanism that does not answer single
-            records from votes alone, or groups as large as all parties; `data.missing` for records without
-            labels, `data.too_few` for fewer than all groups need; `budget.too_small` where budgets do not
-            pay for all sessions; `run.mismatch` for a folder of another probe; and what `label` raises.
+        OstrakaError: `plan.invalid` for a multi-label task, a mechanism that does not answer single records
+            from votes alone, or groups as large as all parties; `data.missing` for records without labels,
+            `data.too_few` for fewer than all groups need; `budget.too_small` if budgets do not pay for all
+            sessions; `run.mismatch` for a folder of another probe; and the errors of `label`.
     """
     site = load_query_site(site_folder)
     task = load_class_task("probing", site_folder, task_file)
@@ -161,7 +163,8 @@ def probe(
     drawn = _draw(data, task, parties, group_size, options.queries or 0)
     with hold_folder(folder):
         state = open_probe(folder, drawn)
-        # Before the first session alone: what that is charged would make budgets look too small for the rest.
+        # Only before the first session: afterwards, its charge would make budgets look too small for the
+        # rest.
         if not (_run_folder(folder, 0) / STATE_FILE).exists():
             cost = _cost(site_folder, options, state, task_file, run)
             on_cost(cost)
@@ -188,7 +191,7 @@ def probe(
 
 
 def _check(options: PlanOptions, task: Task, parties: int, size: int) -> None:
-    """Raise `plan.invalid` for what cannot be probed."""
+    """Raise `plan.invalid` if a probe is impossible."""
     mechanism = options.mechanism
     if task.multi_label or mechanism.by_record or mechanism.takes_scores:
         raise invalid_plan("a probe compares single classes that votes decide; choose gnmax or confident")
@@ -204,11 +207,11 @@ def _check(options: PlanOptions, task: Task, parties: int, size: int) -> None:
 
 
 def _draw(data: Dataset, task: Task, parties: list[str], size: int, queries: int) -> ProbeState:
-    """Draw a circle of parties, and records for each group; raise `data.too_few` where there are too few."""
+    """Draw a circle of parties, and records for each group; raise `data.too_few` if there are too few."""
     needed = len(parties) * queries
     features = task.prepare(data.X)
-    # Of records that equal each other one alone is drawn: two groups must not be asked the same, and an
-    # answer that is copied says nothing new about a group.
+    # Of equal records only one is drawn: two groups must not be asked the same, and the copy of an answer
+    # says nothing new about a group.
     distinct = first_records(find_copies(features), len(features)).tolist()
     if len(distinct) < needed:
         raise OstrakaError(
@@ -234,14 +237,15 @@ def _cost(
     task_file: Path | None,
     run: LabellingRun,
 ) -> PlanResult:
-    """Ask the guardian what all sessions cost a party: as much as one about all of its groups' records."""
+    """Ask the guardian for a party's cost of all sessions: that of one session with all its groups'
+    records."""
     queries = state.size * len(state.rows[0])
     whole = options.model_copy(update={"queries": queries, "quorum": state.size})
     return planning.plan(site_folder, None, whole, task_file=task_file, retry=run.retry, clock=run.clock)
 
 
 def _check_paid(cost: PlanResult) -> None:
-    """Raise `budget.too_small`, before anything is asked, where budgets do not pay for all sessions."""
+    """Raise `budget.too_small`, before any party is asked, if budgets do not pay for all sessions."""
     needed = cost.plan.queries
     fits = cost.reply.fits
     if cost.reply.HasField("fits") and fits < needed:
@@ -271,7 +275,7 @@ def _finding(folder: Path, state: ProbeState, number: int, known: NDArray[np.int
 
 
 def as_json(result: ProbeResult) -> dict[str, Any]:
-    """Return the result in JSON's types."""
+    """Return the result as JSON types."""
     return {
         "folder": str(result.folder),
         "queries": result.queries,

@@ -1,4 +1,4 @@
-"""Worst-case cost of runs for each party's records, for one run or several together."""
+"""Worst-case cost to each party's records, of one run or several together."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,14 +19,16 @@ from ostraka.common.privacy.guarantees import DELTA, NO_GUARANTEE, plan_notion
 
 @dataclass(frozen=True)
 class GroupCost:
-    """What the records of one group were charged, whose teachers vote together.
+    """The charges to the records of one group whose teachers vote together.
 
     Attributes:
-        group: its name, and `cohort` all groups whose records these teachers were trained on.
-        asked: queries that they voted on; `answered` those with any answer.
-        delta: at which epsilon is told.
-        orders: the one that the group's budget is kept at, or all of `ORDERS` where nobody said it.
-        rdp: at each of these orders, nats.
+        group: the group's name.
+        cohort: all groups whose records these teachers were trained on.
+        asked: number of queries that they voted on.
+        answered: number of these queries with any answer.
+        delta: of the epsilon.
+        orders: the order of the group's budget, or all of `ORDERS` if it is unknown.
+        rdp: at each of these orders, in nats.
     """
 
     group: str
@@ -38,14 +40,14 @@ class GroupCost:
     rdp: tuple[float, ...]
 
     def plus(self, other: "GroupCost") -> "GroupCost":
-        """Both charges to the same records."""
+        """Return both charges to the same records together."""
         # Exactly rounded sums do not depend on the order of runs and batches.
         rdp = tuple(math.fsum(pair) for pair in zip(self.rdp, other.rdp, strict=True))
         asked = self.asked + other.asked
         return replace(self, asked=asked, answered=self.answered + other.answered, rdp=rdp)
 
     def as_json(self) -> dict[str, Any]:
-        """Epsilon at delta, and the order that it is told at, 0 of a Gaussian filter."""
+        """Return the cost as JSON types: epsilon at delta, and its order, 0 for a Gaussian filter."""
         value, order = self._least()
         return {
             "group": self.group,
@@ -65,10 +67,9 @@ class GroupCost:
 
 
 def notion(states: Sequence[RunState]) -> str:
-    """Return the guarantee that the epsilons of these runs state; raise `run.mismatch` where guarantees
-    differ.
+    """Return the privacy notion of these runs' epsilons; raise `run.mismatch` if the runs differ in it.
 
-    Nothing, where teachers of any party learned by ttac.
+    There is no guarantee if teachers of any party learned by ttac.
     """
     promised = {state.parse_plan().adjacency for state in states}
     if len(promised) > 1:
@@ -84,12 +85,12 @@ def notion(states: Sequence[RunState]) -> str:
 
 
 def party_costs(states: Sequence[RunState], delta: float | None) -> list[dict[str, Any]]:
-    """Return what runs together cost each of their parties, in JSON's types; each run has its own session.
+    """Return what runs together cost each of their parties, as JSON types; each run has its own session.
 
-    Of each party epsilon for each of its groups and, first, for the one that it is largest for. It is what
-    the guardian's budget tells: at the order that the budget is kept at, since costs that follow answers are
-    bounded at no other without more (docs/accounting.md), and at its delta unless another is asked for. Where
-    a run knows neither, it is at the best order and at `DELTA`. Raises `run.mismatch` as `notion`.
+    Each party has an epsilon for each of its groups and, first, for the group with the largest. It is the
+    epsilon of the guardian's budget: at the budget's order, because costs that depend on answers have no
+    bound at another order without further loss (docs/accounting.md), and at the budget's delta unless `delta`
+    is given. If a run has neither, it is at the best order and at `DELTA`. Raises `run.mismatch` as `notion`.
     """
     promised = notion(states)
     sites = sorted({party.site for state in states for party in state.parties})
@@ -98,7 +99,7 @@ def party_costs(states: Sequence[RunState], delta: float | None) -> list[dict[st
 
 def _party(site: str, states: Sequence[RunState], promised: str, delta: float | None) -> dict[str, Any]:
     took_part = [(state, party) for state in states for party in state.parties if party.site == site]
-    # Of several sessions the last one's: by then a budget may have been set anew.
+    # The last session's terms: a budget may have been set anew since the others.
     terms = {group: known for _, party in took_part for group, known in party.terms.items()}
     costs: dict[tuple[str, tuple[str, ...]], GroupCost] = {}
     for state, party in took_part:
@@ -120,11 +121,11 @@ def _party(site: str, states: Sequence[RunState], promised: str, delta: float | 
 def _group_costs(
     state: RunState, party: GrantedParty, terms: Mapping[str, GroupTerms], delta: float | None
 ) -> Iterator[GroupCost]:
-    """Yield the cost of one run for each group of a party, of the labels that it votes on."""
+    """Yield the cost of one run for each group of a party, for the labels that it votes on."""
     plan = state.parse_plan()
     silent = plan.columns_of(party.abstains)
     batches = [batch for batch in state.batches if _may_have_cost(batch, party)]
-    # A run of an earlier version kept no cohorts: its party was one.
+    # A run of an earlier version has no cohorts: the whole party was one.
     whole = GrantedCohort(groups={"all": 1}, teachers=party.teachers, weight=1.0)
     for place, cohort in enumerate(party.cohorts or [whole]):
         answers = [
@@ -153,7 +154,7 @@ def _rdp(
     sensitivity: float,
     classes: int,
 ) -> tuple[float, ...]:
-    """Return the cost of batches with these answers, at each order; 0 for a party that votes on no class."""
+    """Return the cost of batches with these answers, at each order; 0 for a party that votes on no label."""
     if not classes:
         return (0.0,) * len(orders)
     costs = [plan.mechanism.worst_case(order, sensitivity, classes=classes) for order in orders]
@@ -161,7 +162,7 @@ def _rdp(
 
 
 def _sensitivities(cohort: GrantedCohort, party: GrantedParty, plan: Plan) -> dict[str, float]:
-    """Return the votes that a person of each group changes in one query; records that vote do so once."""
+    """Return how many votes a person of each group changes in one query; records that vote do so once."""
     return {
         group: party.max_votes_per_person * (1 if plan.mechanism.by_record else copies) * cohort.weight
         for group, copies in cohort.groups.items()
@@ -169,7 +170,7 @@ def _sensitivities(cohort: GrantedCohort, party: GrantedParty, plan: Plan) -> di
 
 
 def _votes(batch: BatchState, site: str, place: int) -> NDArray[np.bool_]:
-    """On which of a batch's queries a party's cohort voted; on all where no ticket was kept."""
+    """Return which of a batch's queries a party's cohort voted on; all if no ticket was stored."""
     bits = bytes.fromhex(batch.schedule[site][place]) if batch.schedule else b""
     if not bits:
         return np.ones(len(batch.queries), np.bool_)
@@ -183,7 +184,7 @@ def _may_have_cost(batch: BatchState, party: GrantedParty) -> bool:
 
 
 def _answer_mask(batch: BatchState, plan: Plan) -> NDArray[np.bool_]:
-    """Which of a batch's answers were charged, or may have been: (queries, answers per query)."""
+    """Return which of a batch's answers were or may have been charged: (queries, answers per query)."""
     if batch.status == "open":
         return np.ones((len(batch.queries), plan.mechanism.answers(plan.classes)), np.bool_)
     if batch.status == "lost":

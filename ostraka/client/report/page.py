@@ -1,4 +1,4 @@
-"""A run's report as one page that opens without a network and runs no script."""
+"""A run's report as a single HTML page that needs no network and runs no script."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,7 +38,7 @@ BY_LABEL = ("balanced_accuracy", "auc", "average_precision")
 
 
 def means(student: Mapping[str, Any]) -> "Figure":
-    """Plot a student's metrics, those before next to those after."""
+    """Plot a student's metrics before and after, side by side."""
     axes = axes_of(4.6, 3)
     before = [(student["before"] or {}).get(name) for name in METRICS]
     after = [student["after"].get(name) for name in METRICS]
@@ -53,7 +53,7 @@ def means(student: Mapping[str, Any]) -> "Figure":
 
 
 def by_label(student: Mapping[str, Any], metric: str) -> "Figure":
-    """One metric of every label, before and after."""
+    """Plot one metric of every label, before and after."""
     after = student["after"]["labels"]
     before = (student["before"] or {}).get("labels", ())
     axes = axes_of(5, _height(after))
@@ -64,7 +64,7 @@ def by_label(student: Mapping[str, Any], metric: str) -> "Figure":
 
 
 def answers(labels: Sequence[Mapping[str, Any]]) -> "Figure":
-    """How many answers each label or class got, and of labels how many were positive."""
+    """Plot how many answers each label or class got, and for labels how many were positive."""
     axes = axes_of(5, _height(labels))
     names = [label["name"] for label in labels]
     for kind, colour in (("answered", GREY), ("positive", BLUE)):
@@ -98,7 +98,7 @@ def _before_and_after(before: Sequence[float | None], after: Sequence[float | No
 
 
 def _height(labels: Sequence[Any]) -> float:
-    """Inches of a plot with a row for each label."""
+    """Return the height in inches of a plot with a row for each label."""
     return 1.2 + 0.3 * len(labels)
 
 
@@ -113,7 +113,7 @@ TEMPLATE = Path(__file__).with_name("page.html")
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page: `text`, `plots` (SVG documents with what is written under each), a table."""
+    """A section of the page: `text`, `plots` (SVG documents with captions), and a table."""
 
     title: str
     head: Sequence[str]
@@ -123,7 +123,7 @@ class Section:
 
 
 def write_page(figures: Mapping[str, Any], path: Path) -> None:
-    """Write the page of what `ostraka.client.report.run_report.report` returned; raises `config.invalid`."""
+    """Write the page for the result of `ostraka.client.report.run_report.report`; raises `config.invalid`."""
     page = render(figures)
     try:
         write_atomic(path, page)
@@ -135,7 +135,7 @@ def write_page(figures: Mapping[str, Any], path: Path) -> None:
 
 
 def render(figures: Mapping[str, Any]) -> str:
-    """Return the page; all text from outside is escaped, and every epsilon says what it promises."""
+    """Return the page; all external text is escaped, and every epsilon comes with its privacy notion."""
     if "learner" in figures:
         return _render_fit(figures)
     if "columns" in figures:
@@ -188,7 +188,7 @@ def _render_fit(figures: Mapping[str, Any]) -> str:
 
 
 def counts(column: Mapping[str, Any]) -> "Figure":
-    """How many records have each value of a column, with the interval that the noise leaves."""
+    """Plot how many records have each value of a column, with the noise's interval."""
     axes = axes_of(5, _height(column["counts"]))
     found = [one["count"] for one in column["counts"]]
     estimates = [one["estimate"] for one in found]

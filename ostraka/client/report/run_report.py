@@ -1,4 +1,4 @@
-"""Report of a run, of several over one pool, or of rounds; only released labels depend on votes."""
+"""Report of a run, of several runs on one pool, or of rounds; only released labels depend on votes."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from ostraka.common.plan.plan import Plan
 
 
 def run_figures(run: Path, delta: float | None = None) -> dict[str, Any]:
-    """Return a run's figures in JSON's types, as `run_report.report` says; raise as that does."""
+    """Return a run's figures as JSON types, see `run_report.report`; raise as that does."""
     if is_combined(run):
         combined = load_combined(run)
         student = read_student(run, combined.pool_sha256)
@@ -45,7 +45,7 @@ def _single(run: Path, state: RunState, delta: float | None) -> dict[str, Any]:
 def _counts(
     folder: Path, queries: int, answers: Mapping[int, Answer], states: Sequence[RunState]
 ) -> dict[str, Any]:
-    """Return how many of the queries were asked and answered, whole, and what kept the others from it."""
+    """Return how many of the queries were asked and completely answered, and why the others were not."""
     answered = sum(answer is not None for answer in answers.values())
     return {
         "run": str(folder),
@@ -62,7 +62,7 @@ def _counts(
 
 
 def _plan_and_costs(states: Sequence[RunState], delta: float | None, *, of: str) -> dict[str, Any]:
-    """Return what the first of some runs was asked for, and what all of them cost together."""
+    """Return the options of the first of some runs, and the cost of all of them together."""
     first = states[0]
     plan = first.parse_plan()
     return {
@@ -88,7 +88,7 @@ def _plan_and_costs(states: Sequence[RunState], delta: float | None, *, of: str)
 
 
 def _answers_by_label(state: RunState, plan: Plan) -> list[dict[str, Any]]:
-    """Of each label of a multi-label task, how many queries got an answer and how many a positive one."""
+    """Return, for each label of a multi-label task, how many queries got an answer and how many a yes."""
     if not plan.multi_label:
         return []
     bits = label_matrix(list(state.answers().values()), len(state.classes))
@@ -99,7 +99,7 @@ def _answers_by_label(state: RunState, plan: Plan) -> list[dict[str, Any]]:
 
 
 def _classes(state: RunState, plan: Plan) -> list[dict[str, Any]]:
-    """Of each class of a task that has one a record, how many queries got it as the answer."""
+    """Return, for each class of a single-label task, how many queries got it as the answer."""
     if plan.multi_label:
         return []
     given = Counter(state.by_query().values())
@@ -107,10 +107,10 @@ def _classes(state: RunState, plan: Plan) -> list[dict[str, Any]]:
 
 
 def figures_of_parts(folder: Path, combined: Combined, *, delta: float | None) -> dict[str, Any]:
-    """Return the figures of all runs in a folder, in JSON's types.
+    """Return the figures of all runs in a folder, as JSON types.
 
-    Epsilons are of all runs together. `implied` counts labels that another implies, and `labels`
-    says of each label how often; `parts` has what each run asked.
+    Epsilons are of all runs together. `implied` counts labels that another one implies, and `labels` has the
+    count per label; `parts` has each run's question.
     """
     states = list(combined.parts.values())
     whole = {row: answer for row, answer in combined.answers.items() if row not in combined.partly}
@@ -127,7 +127,7 @@ def figures_of_parts(folder: Path, combined: Combined, *, delta: float | None) -
 
 
 def _labels(combined: Combined) -> list[dict[str, Any]]:
-    """Of each label, how many queries got an answer, a positive one, and one that its parent implied."""
+    """Return, for each label, how many queries got an answer, a yes, and an answer implied by its parent."""
     bits = label_matrix(list(combined.answers.values()), len(combined.classes))
     implied = [label for labels in combined.implied.values() for label in labels]
     return [
@@ -142,7 +142,7 @@ def _labels(combined: Combined) -> list[dict[str, Any]]:
 
 
 def _part(name: str, combined: Combined) -> dict[str, Any]:
-    """Return what one run asked about, by which mechanism, and of how many queries."""
+    """Return one run's labels, mechanism, and number of queries."""
     state = combined.parts[name]
     plan = state.parse_plan()
     return {
@@ -159,10 +159,10 @@ SHOWN = ("accuracy", "balanced_accuracy", "auc", "map")
 
 
 def of_rounds(folder: Path, *, delta: float | None) -> dict[str, Any]:
-    """Return the figures of all rounds in a folder, in JSON's types.
+    """Return the figures of all rounds in a folder, as JSON types.
 
-    Each of `rounds` has what it asked and got, what all rounds up to it cost the party that paid most, and
-    the metrics of its student. Raises as `load_rounds` and `load_state`.
+    Each of `rounds` has its questions and answers, the cost of all rounds up to it to the party that paid
+    most, and the metrics of its student. Raises as `load_rounds` and `load_state`.
     """
     state = load_rounds(folder)
     folders = round_folders(folder, state)
@@ -208,22 +208,23 @@ def _round(number: int, figures: Mapping[str, Any], so_far: Sequence[RunState]) 
 
 
 def report(run: Path, *, delta: float | None = None) -> dict[str, Any]:
-    """Return a run's figures in JSON's types.
+    """Return a run's figures as JSON types.
 
-    `parties` has, for each, what this run's releases cost one of its records, or one record's label, at worst
-    and by which `notion` of privacy: epsilon, with its delta and order, as the guardian's budget tells it
-    (`party_costs`), for each of its groups and for the one that it is largest for; `asked` counts the queries
-    that the group's teachers voted on, `answered` those with any answer. A batch whose outcome or party set
-    an interruption has hidden is counted as answered whole by every party; one that was charged and
-    whose answers were lost, `lost` queries in all, as it was charged. `labels` has what each label of a
-    multi-label task got, `classes` how often each class of another was the answer, `asked_labels` which
-    labels were chosen where not all are asked about, and `unguaranteed` names the parties whose teachers
-    learned by ttac: no figure here says what their records cost. Of rounds, or of runs that dependencies
-    part, it tells what they come to. Of a fit it tells what `fit_figures` says, and of statistics what
-    `Description` has, at each party's own delta.
+    `parties` has, for each party, the worst-case cost of this run's releases to one of its records, or one
+    record's label, and the `notion` of privacy. The cost is the epsilon of the guardian's budget, with its
+    delta and order (`party_costs`), for each group and for the group with the largest epsilon. `asked` counts
+    the queries that the group's teachers voted on, `answered` those with any answer. If an interruption hid
+    the outcome or the parties of a batch, it counts as completely answered by every party. A batch that was
+    charged but whose answers were lost counts as it was charged; these are `lost` queries in all.
 
-    Raises `data.missing` or `run.mismatch` where there is no run, and `config.invalid` for a delta outside
-    (0, 1).
+    `labels` has the results of each label of a multi-label task, `classes` how often each class of a
+    single-label task was the answer, and `asked_labels` which labels were chosen if not all. `unguaranteed`
+    has the parties whose teachers learned by ttac: no figure here covers the cost to their records. For
+    rounds, or runs with dependencies, the figures are totals. For a fit they are those of `fit_figures`, for
+    statistics those of `Description`, at each party's own delta.
+
+    Raises `data.missing` or `run.mismatch` if there is no run, and `config.invalid` for a delta outside (0,
+    1).
     """
     if delta is not None and not 0 < delta < 1:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"delta {delta} is not between 0 and 1: give 1e-5.")
@@ -239,7 +240,7 @@ def report(run: Path, *, delta: float | None = None) -> dict[str, Any]:
 
 
 def cost_text(run: Path) -> str:
-    """Return what a run cost its parties at worst, as the end of a sentence about it."""
+    """Return a run's worst-case cost to its parties, as the end of a sentence."""
     try:
         parties = report(run)["parties"]
     except OstrakaError:

@@ -1,4 +1,4 @@
-"""A run's report as people read it."""
+"""Printed view of a run's report."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ _TALLIES = {"aggregate": "the guardian saw counts (aggregate)", "blind": "the gu
 
 
 def show(figures: Mapping[str, Any], console: Console) -> None:
-    """Print what `report` returned."""
+    """Print the result of `report`."""
     if "learner" in figures:
         show_fit(figures, console)
         return
@@ -48,14 +48,15 @@ def _rounds_parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
 
 
 def _latecomers(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
-    """Tell which parties the others waited for."""
+    """Yield a line on the slowest parties."""
     told = str(Latecomers(**figures["latecomers"]))
     if told:
         yield Text(told)
 
 
 def rounds_table(rounds: Iterable[Mapping[str, Any]], notion: str) -> Table:
-    """Return what each round asked, what all rounds up to it cost, and its student's overall accuracy."""
+    """Return a table of each round's questions, the cost of all rounds up to it, and its student's
+    accuracy."""
     cost = f"worst-case epsilon so far ({notion})"
     metrics = tuple(METRICS)[:2]
     heads = ("round", "mechanism", "answered", "by student", cost, *(METRICS[metric] for metric in metrics))
@@ -124,7 +125,7 @@ def _means_what(figures: Mapping[str, Any]) -> str:
 
 
 def repeats(records: int) -> str:
-    """Return the statement about records of a pool that are not asked about."""
+    """Return the sentence about repeated records of a pool, which are not asked separately."""
     return (
         f"{records} records repeat another record: equal records are asked about once, "
         "and all get the same label."
@@ -132,7 +133,7 @@ def repeats(records: int) -> str:
 
 
 def no_guarantee_text(sites: Iterable[str]) -> str:
-    """Return the statement about votes that rest on updates without noise."""
+    """Return the sentence about votes that depend on updates without noise."""
     return (
         f"No formal guarantee: teachers of {', '.join(sites)} were trained by ttac, and "
         "no epsilon covers what that revealed about records; the epsilons shown count "
@@ -163,17 +164,17 @@ COST_HEAD = ("filter", "delta")
 
 
 def cost_cells(cost: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return the filter, delta and epsilon of a group's cost, as a plan and the guardian tell them."""
+    """Return the filter, delta and epsilon of a group's cost, as a plan and the guardian show them."""
     known = cost["order"]
     kept = "-" if known is None else filter_text(known)
     return kept, number_text(cost["delta"]), epsilon_text(cost["epsilon_worst_case"])
 
 
 def student(figures: Mapping[str, Any]) -> RenderableType:
-    """Return a student's metrics before and after, as `retrain` wrote them, on the whole and by label.
+    """Return a student's metrics before and after, as `retrain` wrote them, in total and by label.
 
-    Below is what they come to beside own data alone and the most frequent class, and what a student by DP-SGD
-    promises.
+    Below is a comparison with own data alone and the most frequent class, and the guarantee of a student by
+    DP-SGD.
     """
     labels = [_by_label(figures)] if _labels_of(figures) else []
     guarantee = figures.get("guarantee")
@@ -182,7 +183,7 @@ def student(figures: Mapping[str, Any]) -> RenderableType:
 
 
 def verdict(figures: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return a student's results as sentences; none where nothing was measured."""
+    """Return a student's results as sentences; empty if nothing was measured."""
     gain = read_gain(figures)
     if gain is None:
         return ()
@@ -197,7 +198,7 @@ def _means(figures: Mapping[str, Any]) -> Table:
 
 
 def student_rows(figures: Mapping[str, Any]) -> Iterable[Sequence[str]]:
-    """Yield a row for a student before and after: its records, and its metrics on the whole."""
+    """Yield a row for a student before and after: its number of records, and its overall metrics."""
     records = {"before": figures["labelled"], "after": figures["labelled"] + figures["released"]}
     for when, count in records.items():
         metrics = figures[when] or {}

@@ -1,4 +1,4 @@
-"""Learning in rounds: label, train, ask about what the student does not know, repeat.
+"""Active learning in rounds: label, train, ask about what the student is unsure of, repeat.
 
 Papernot et al. 2018, section 4.3.
 """

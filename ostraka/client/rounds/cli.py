@@ -24,7 +24,7 @@ PAGE_FILE = "report.html"
 
 
 class RoundsOptions(FrozenModel):
-    """How often and how much is asked, and the records of this site."""
+    """Number and size of rounds, and this site's own records."""
 
     queries: int = Field(ge=1, description="Largest number of queries in a round.")
     rounds: int = Field(default=2, ge=1, description="Number of rounds.")

@@ -1,4 +1,4 @@
-"""Rounds under way in a folder: choosing what to ask, and training on what came."""
+"""Rounds in progress in a folder: choosing queries, and training on the answers."""
 
 import json
 from collections.abc import Callable, Collection
@@ -29,7 +29,7 @@ Floats: TypeAlias = NDArray[np.float64]
 
 
 def at_random(features: NDArray[np.float32], count: int, seed: int) -> tuple[int, ...]:
-    """`count` rows of a pool, or all there are, drawn from a public seed, in rising order.
+    """Draw `count` rows of a pool, or all if there are fewer, from a public seed, in rising order.
 
     Of rows with equal features, (N, F), only one is drawn.
     """
@@ -40,9 +40,9 @@ def expected_errors(probabilities: NDArray[np.float64], task: Task, labels: tupl
     """Return how many labels of each record a student expects to get wrong, (N,).
 
     Args:
-        probabilities: of each class, (N, classes), or of each label of a multi-label task by itself.
+        probabilities: of each class, (N, classes), or of each label of a multi-label task.
         task: of the records.
-        labels: those that count, by index; none stands for all.
+        labels: indices of the labels that count; empty means all.
     """
     if not task.multi_label:
         least_probable: Floats = 1 - probabilities.max(axis=1)
@@ -55,22 +55,21 @@ def expected_errors(probabilities: NDArray[np.float64], task: Task, labels: tupl
 def least_sure(
     errors: Floats, features: NDArray[np.float32], excluded: Collection[int], count: int
 ) -> tuple[int, ...]:
-    """Return the `count` rows, or all that were not asked, of which a student expects to get most wrong.
+    """Return the `count` unasked rows for which a student expects most errors, or all if there are fewer.
 
     Args:
-        errors: expected of each record of the pool, (N,).
-        features: of these records, (N, F); of equal ones only the first is chosen, as teachers would say the
-            same of all and each would be paid for.
-        excluded: rows that were asked before; that teachers did not agree on some of them was paid for
-            already.
-        count: how many to choose.
+        errors: expected errors for each record of the pool, (N,).
+        features: of these records, (N, F); of equal records only the first is chosen, because each would be
+            paid for and teachers would answer all of them alike.
+        excluded: rows that were asked before, including those without an answer, which were also paid for.
+        count: number of rows to choose.
     """
     rows = np.setdiff1d(np.arange(len(errors)), list(excluded))
     return _of_equals_one(rows[np.argsort(-errors[rows], kind="stable")], features, count)
 
 
 def _of_equals_one(order: NDArray[np.int64], features: NDArray[np.float32], count: int) -> tuple[int, ...]:
-    """Return the first `count` rows of an order that have no equal before them, in rising order."""
+    """Return the first `count` rows of `order` without an equal row before them, in rising order."""
     first: dict[bytes, int] = {}
     for row in order.tolist():
         first.setdefault((features[row] + 0.0).tobytes(), row)
@@ -79,21 +78,24 @@ def _of_equals_one(order: NDArray[np.int64], features: NDArray[np.float32], coun
 
 POOL_FILE = "pool.npz"
 Ask = Callable[[int], LabelResult]
-"""Asks what is left to ask in a round, by its number."""
+"""Asks all pending queries of a round, by its number."""
 
 
 @dataclass
 class Learner:
-    """Rounds in a folder that this process holds.
+    """Rounds in a folder that this process has locked.
 
     Attributes:
-        folder: theirs.
-        task: of the pool's `data`, whose prepared `features` these are.
-        own: labelled records, and `tested` those that students are measured on.
-        options: how many rounds there are, of how many queries, and which student they train.
-        queries: how many a round asks, by its number.
-        on_training: told of its progress.
-        state: what was begun.
+        folder: the rounds' folder.
+        task: of the pool.
+        data: the pool's records.
+        features: their prepared features.
+        own: own labelled records.
+        tested: the records that students are measured on.
+        options: number of rounds, queries per round, and the student.
+        queries: returns the number of queries of a round, by its number.
+        on_training: called with the progress of trainings.
+        state: the rounds that were begun.
     """
 
     folder: Path
@@ -108,9 +110,9 @@ class Learner:
     state: RoundsState
 
     def run(self, ask: Ask) -> tuple[bool, Stop | None]:
-        """Run all rounds that are left, the last that was begun first of all.
+        """Run all remaining rounds, starting with the last one that was begun.
 
-        Return whether the pool was exhausted before, and the limit that a round met.
+        Return whether the pool was exhausted before the end, and the limit that a round met.
         """
         for number in range(max(1, len(self.state.rounds)), self.options.count + 1):
             if number > len(self.state.rounds) and not self._begin(number):
@@ -121,7 +123,7 @@ class Learner:
         return False, None
 
     def _begin(self, number: int) -> bool:
-        """Choose what a round asks, and keep it before anybody is asked; False where nothing is left."""
+        """Choose the queries of a round, and store them; return False if none are left."""
         from ostraka.client.students.files import load_student
 
         count = self.queries(number)
@@ -132,19 +134,19 @@ class Learner:
             given = probabilities(student, self.features, len(self.task.classes))
             errors = expected_errors(given, self.task, asked_labels(self.options.first, self.task))
             rows = least_sure(errors, self.features, self.state.all_rows(), count)
-        # Kept before anybody is asked: choosing again after a crash could pay for other records.
+        # Stored before any party is asked: choosing again after a crash could pay for other records.
         if rows:
             self._keep((*self.state.rounds, RoundState(rows=rows)))
         return bool(rows)
 
     def _round(self, number: int, ask: Ask) -> Stop | None:
-        """Ask what is left to ask in a round, and train on what came."""
+        """Ask the pending queries of a round, and train on the answers."""
         one = self.state.rounds[number - 1]
         folder = round_folder(self.folder, number)
         with room_in(self.folder):
             folder.mkdir(exist_ok=True)
         rows = np.array(one.rows)
-        # Without labels and consent, which nobody is asked about.
+        # Without labels and consent levels, which are not sent.
         save(replace(self.data.take(rows), y=None, consent=None), folder / POOL_FILE)
         result = ask(number)
         released = collect(self.task, self.features, read_given(self.task, self.folder, self.features))
@@ -157,7 +159,7 @@ class Learner:
         return result.stopped
 
     def _train(self, number: int, released: ReleasedLabels) -> None:
-        """Train the student of all rounds so far, and keep it with its metrics in this round's folder."""
+        """Train the student on all rounds so far, and store it with its metrics in this round's folder."""
         training = self._training(number)
         named = replace(
             training,
@@ -170,7 +172,7 @@ class Learner:
         write_atomic(round_folder(self.folder, number) / STUDENT_FILE, json.dumps(told, indent=1))
 
     def _before(self, training: StudentTraining, number: int) -> dict[str, Any] | None:
-        """Metrics of own labels alone, as the first round measured them."""
+        """Return the metrics of own labels alone, as measured in the first round."""
         first = read_student(round_folder(self.folder, 1), self._pool_of(1)) if number > 1 else None
         if first is not None:
             before: dict[str, Any] | None = first["before"]
@@ -179,13 +181,13 @@ class Learner:
         return None if measured is None else asdict(measured.metrics)
 
     def _training(self, number: int) -> StudentTraining:
-        """Return how a round trains its student, whose curves go into a folder of their own."""
+        """Return the training of a round's student, which logs to a folder of its own."""
         choice = self.options.student
         choice = choice if choice.log is None else replace(choice, log=round_folder(choice.log, number))
         return StudentTraining(self.task, choice, self.own, self.tested, self.options.seed, self.on_training)
 
     def _pool_of(self, number: int) -> str:
-        """Digest of the records that a round asks about."""
+        """Return the digest of the records that a round asks about."""
         return pool_digest(self.features[list(self.state.rounds[number - 1].rows)])
 
     def _student(self, number: int) -> Path:
@@ -197,7 +199,7 @@ class Learner:
 
 
 def _no_labels_error(result: LabelResult) -> OstrakaError:
-    """Why there is nothing to learn from."""
+    """Return the error if there is nothing to learn from."""
     if result.stopped is not None:
         return OstrakaError(ErrorCode(result.stopped.code), result.stopped.message)
     return OstrakaError(

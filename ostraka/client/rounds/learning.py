@@ -1,4 +1,4 @@
-"""Labelling and training in turns, each round about what the student is least sure of."""
+"""Active learning: labelling and training in turns, each round about what the student is least sure of."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -26,10 +26,10 @@ from ostraka.common.task import Source, Task
 def round_queries(rounds: Rounds, number: int, planner: Callable[[int], RunPlanner]) -> int:
     """Return how many queries round `number` asks: at most `rounds.queries`, and at least one.
 
-    Where budgets do not pay for all rounds that are left, each of these gets as many, counted as if every
-    query were answered; what abstentions save is left to the next rounds, and the last asks until budgets
-    end. `planner` makes the planner of a round. Where no guardian says what fits, as under data-dependent
-    enforcement, every round asks all.
+    If budgets do not pay for all remaining rounds, these get equal numbers of queries, counted as if every
+    query were answered. Savings from abstentions go to the next rounds, and the last round asks until budgets
+    end. `planner` makes the planner of a round. If the guardian does not reveal what fits, as with
+    data-dependent enforcement, every round asks `rounds.queries`.
     """
     left = rounds.count - number + 1
     if left <= 1:
@@ -47,22 +47,22 @@ def round_queries(rounds: Rounds, number: int, planner: Callable[[int], RunPlann
 
 
 def equal_share(now: int, later: int, rounds: int) -> int:
-    """Return the largest number of queries that a budget pays for in each of `rounds`, but at least one.
+    """Return the maximum number of queries that a budget pays for in each of `rounds`, at least one.
 
-    The budget pays for `now` queries as the first of these rounds asks them, or for `later` as the others do.
+    The budget pays for `now` queries at the first round's price, or for `later` at the other rounds' price.
     """
     return max(1, now * later // (later + (rounds - 1) * now))
 
 
 @dataclass(frozen=True)
 class RoundsResult:
-    """What rounds have come to.
+    """The result of rounds.
 
     Attributes:
         folder: with a sub-folder for every round.
-        rounds: how many were begun.
-        exhausted: whether there was no record left to ask about.
-        stopped: the public limit that the last round met, if one did.
+        rounds: number of rounds that were begun.
+        exhausted: whether no record was left to ask about.
+        stopped: the public limit that the last round met, if any.
     """
 
     folder: Path
@@ -84,21 +84,21 @@ def learn_in_rounds(
     on_training: Progress = lambda name, done, total: None,
     run: LabellingRun = UNWATCHED,
 ) -> RoundsResult:
-    """Label, train, ask about what the student does not know, and again; calling again goes on.
+    """Label, train, ask about what the student is unsure of, and repeat; calling again resumes.
 
-    The first round asks about records drawn from `rounds.seed`, each later one about those that the student
-    of the rounds before is least sure of and that were not asked about. Every round is a run of its own in
-    `folder`/round-1 and so on, with its part of the pool and the student that all rounds so far trained.
+    The first round asks about records drawn from `rounds.seed`. Each later one asks about the unasked records
+    that the previous rounds' student is least sure of. Every round is a run of its own in `folder`/round-1
+    and so on, with its part of the pool and the student trained on all rounds so far.
 
-    Of `run` all but `on_progress` is used, for which `on_labels` is told with the number of the round.
+    Everything in `run` is used except `on_progress`; instead, `on_labels` is called with the round's number.
 
-    New rounds begin with the check of `label`, which raises `budget.too_small`. Where budgets do not pay for
-    all rounds, each asks fewer queries, so that the first leaves the others their share.
+    New rounds begin with the check of `label`, which raises `budget.too_small`. If budgets do not pay for all
+    rounds, each asks fewer queries, so the first leaves enough for the others.
 
-    A public limit ends the rounds as `label` tells it, and so does a pool without further records. Raises
-    what `label`, `label_by_dependencies`, `label_by_settings` and `retrain` raise, the reason of a first
-    round that got nothing, `plan.invalid` for more queries than records or a mechanism that does not fit
-    rounds, and `run.mismatch` for a folder of rounds of another pool, task or kind.
+    A public limit ends the rounds as in `label`, and so does a pool without further records. Raises the
+    errors of `label`, `label_by_dependencies`, `label_by_settings` and `retrain`, the reason if a first round
+    got no labels, `plan.invalid` for more queries than records or a mechanism that does not fit rounds, and
+    `run.mismatch` for a folder with rounds of another pool, task or kind.
     """
     site = load_query_site(site_folder)
     task = load_class_task("learning in rounds", site_folder, task_file)
@@ -114,7 +114,7 @@ def learn_in_rounds(
         return run_planner(site, task, options, rounds.queries, run.clock, run.retry)
 
     if not is_rounds(folder):
-        # The first round and a later one differ in the mechanism; neither may turn out impossible midway.
+        # The first and later rounds have different mechanisms; both must be possible before anything is paid.
         for number in (1, 2):
             planner(number).plan(UNUSED_NONCE, None)
         planner(1).check()
@@ -158,7 +158,7 @@ def _check(rounds: Rounds, task: Task, records: int) -> None:
 
 
 def _labelling(rounds: Rounds, folder: Path, number: int) -> Callable[..., LabelResult]:
-    """Return what labels a round: by dependencies, by settings of labels, or the whole pool alike."""
+    """Return the function that labels a round: by dependencies, by label settings, or all labels alike."""
     if rounds.dependencies is not None:
         return partial(label_by_dependencies, dependencies=rounds.dependencies)
     if rounds.label_settings is not None:

@@ -1,4 +1,4 @@
-"""Options of active learning in rounds, stored so that an interrupted run resumes unchanged."""
+"""Options of active learning in rounds, stored so an interrupted run resumes unchanged."""
 
 import json
 from dataclasses import dataclass, field
@@ -26,16 +26,17 @@ from ostraka.common.task import Task
 
 @dataclass(frozen=True, kw_only=True)
 class Rounds:
-    """How rounds ask about a pool, and the student that learns from the answers.
+    """Options of rounds on a pool, and of the student that learns from the answers.
 
     Attributes:
-        count: rounds in all.
-        queries: asked in each.
-        first: plan of the first round; later ones differ in the mechanism alone, which is `later`.
+        count: number of rounds.
+        queries: queries per round.
+        first: plan of the first round; later rounds differ only in the mechanism, `later`.
+        later: mechanism of later rounds.
         student: trained after every round.
         seed: of the first round's queries and of every training.
-        dependencies: file of labels that imply others, by which rounds of a multi-label task ask.
-        label_settings: file of labels with settings of their own, instead.
+        dependencies: file of dependency rules that the rounds of a multi-label task use.
+        label_settings: file of labels with their own settings, instead.
     """
 
     count: int
@@ -48,12 +49,12 @@ class Rounds:
     label_settings: Path | None = None
 
     def options(self, number: int) -> PlanOptions:
-        """Return the plan of a round, the first being 1."""
+        """Return the plan of a round; the first is number 1."""
         return self.first if number == 1 else self.first.model_copy(update={"mechanism": self.later})
 
 
 def settings(rounds: Rounds) -> Settings:
-    """Return what must stay the same whenever rounds continue; there may be more of them."""
+    """Return the settings that must not change when rounds resume; the number of rounds may."""
     first = rounds.first
     rules = rounds.dependencies
     own = rounds.label_settings
@@ -78,7 +79,7 @@ def settings(rounds: Rounds) -> Settings:
 
 
 def open_rounds(folder: Path, task: Task, features: Features, chosen: Settings) -> RoundsState:
-    """Open the rounds in a folder, or begin new rounds; raise `run.mismatch` where it holds other rounds."""
+    """Open the rounds in a folder, or begin new ones; raise `run.mismatch` if it contains other rounds."""
     new = RoundsState(
         task=task.name,
         task_digest=task.digest.hex(),
@@ -106,26 +107,26 @@ def _describe(mechanism: Mechanism) -> str:
 
 
 BEFORE_INTERACTIVE = ("confident", "gnmax")
-"""Mechanisms of a first round after which later ones ask by interactive."""
+"""Mechanisms of a first round after which later rounds use interactive."""
 
 
 CONFIDENCE = 0.9
-"""Probability above which later rounds take the student's own label, where nobody says: a lower one takes
-more labels for the cost of their checks alone, and more of these are wrong."""
+"""Default probability above which later rounds use the student's own label: a lower one gets more labels for
+the cost of their checks only, and more of them are wrong."""
 
 
 def first_mechanism(text: str) -> Mechanism:
-    """Return the mechanism of the first round; raise `plan.invalid` for one that no first round asks by."""
+    """Return the mechanism of the first round; raise `plan.invalid` if it cannot be used there."""
     kind, parameters = split_mechanism(text)
     check_rounds(labelling_mechanism(kind))
     return make_mechanism(kind, **parameters)
 
 
 def later_mechanism(asked: PlanOptions, text: str | None = None) -> Mechanism:
-    """Return the mechanism of later rounds, which has the first one's parameters where `text` gives none.
+    """Return the mechanism of later rounds; parameters missing in `text` are the first round's.
 
-    Nobody says which: interactive after confident and gnmax, unless the tally is blind or parties draw the
-    noise, else the first. Raises `plan.invalid` naming what is missing, or what does not go with that noise.
+    Default: interactive after confident and gnmax, unless the tally is blind or parties draw the noise, else
+    the first one. Raises `plan.invalid` with what is missing, or does not work with that noise.
     """
     first = asked.mechanism
     histogram_is_seen = asked.tally != "blind" and asked.noise == "guardian"
@@ -135,7 +136,7 @@ def later_mechanism(asked: PlanOptions, text: str | None = None) -> Mechanism:
         kind, given = split_mechanism(text)
     usual = parameters_of(first)
     if kind == "interactive":
-        # GNMax has one noise, that of the answer.
+        # GNMax has a single noise, that of the answer.
         usual = {"confidence": CONFIDENCE, "sigma2": usual.get("sigma")} | usual
     needed, optional = parameter_names(labelling_mechanism(kind))
     kept = {name: value for name, value in usual.items() if name in (*needed, *optional)}
@@ -147,13 +148,13 @@ def later_mechanism(asked: PlanOptions, text: str | None = None) -> Mechanism:
             )
     made = make_mechanism(kind, **kept | given)
     if asked.noise == "parties":
-        # Nothing is spent on a first round that no other can follow.
+        # Checked before a first round is paid for that no other round could follow.
         require_distributable(made)
     return made
 
 
 def check_rounds(mechanism: Mechanism | type[Mechanism]) -> None:
-    """Raise `plan.invalid` for a mechanism that no first round asks by."""
+    """Raise `plan.invalid` for a mechanism that a first round cannot use."""
     if mechanism.takes_scores:
         raise invalid_plan(
             "interactive needs a student, and before the first round there is none; begin with confident"

@@ -1,4 +1,4 @@
-"""Records that a site already asked about, so that it does not pay twice for the same labels by mistake."""
+"""A memory of the records that a site already asked about, so it does not pay twice by mistake."""
 
 import errno
 import hashlib
@@ -25,10 +25,10 @@ from ostraka.common.task import Task
 from ostraka.common.validation import FrozenModel
 
 FOLDER = "asked"
-"""In a site's folder, with a file for each run and what it asks: no run overwrites what another asked."""
+"""Sub-folder of a site's folder with one file per run, so runs do not overwrite each other's files."""
 READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 _DIGEST_BYTES = 8
-"""Of a record: among a billion two are alike with a chance of 3%, and then one record is asked about by
+"""Bytes of a record's digest: among a billion records two collide with a chance of 3%; then one of them needs
 --again."""
 
 
@@ -36,11 +36,11 @@ class AskedRecords(FrozenModel):
     """Records that a run asked about.
 
     Attributes:
-        run: its folder.
+        run: the run's folder.
         task_digest: of the task, in hex.
-        labels: names of those that were asked about.
+        labels: names of the labels that were asked about.
         records: digests of the records, in hex.
-        meant: of those that a process under way, or one that was killed, means to ask about.
+        meant: digests of the records that a running or killed process intends to ask about.
     """
 
     version: Literal[1] = 1
@@ -53,15 +53,15 @@ class AskedRecords(FrozenModel):
 
 @dataclass(frozen=True)
 class Question:
-    """What is to be asked.
+    """What a run is about to ask.
 
     Attributes:
         site: the site's folder.
         run: the folder of the run, or of the rounds.
         task_digest: of the task, in hex.
-        labels: names of those that are asked about.
-        features: of the records, prepared, float32 (N, F).
-        queries: how many of them, from the first, are asked about; None: all.
+        labels: names of the labels that are asked about.
+        features: prepared features of the records, float32 (N, F).
+        queries: how many records, from the first, are asked about; None: all.
     """
 
     site: Path
@@ -81,7 +81,7 @@ class Question:
         labels: tuple[str, ...] | None,
         queries: int | None = None,
     ) -> Self:
-        """Return the question that asks about records of a task; `labels` None are all of its labels."""
+        """Return the question for records of a task; `labels` None means all of the task's labels."""
         return cls(site, run, task.digest.hex(), labels or task.classes, task.prepare(records.X), queries)
 
 
@@ -94,15 +94,15 @@ def remembering(
     again: bool,
     paid: Callable[[Path], str],
 ) -> Iterator[None]:
-    """Keep in the site's folder what is asked within the block, however it ends, with what is kept already.
+    """Record in the site's folder what is asked in the block, however it ends, besides earlier entries.
 
     Args:
         question: what is asked.
-        rows: those of its records that its run asked about so far; None where the folder holds another
-            question's run, which the block is to refuse.
-        begun: whether a run is there already, which goes on.
+        rows: returns the rows that the run asked about so far; None if the folder contains another question's
+            run, which the block should refuse.
+        begun: whether a run exists, which is resumed.
         again: whether records may be paid for again.
-        paid: what a run cost, as the end of a sentence.
+        paid: returns what a run cost, as the end of a sentence.
 
     Raises:
         OstrakaError: `run.asked_before` for a new run about records that another run asked about;
@@ -117,7 +117,7 @@ def remembering(
         return
     file = _file(question)
     kept = _load_kept(file, begun=begun)
-    # Before anybody is asked: a process that is killed has no other time.
+    # Before any party is asked: a killed process cannot write later.
     _write(file, question, kept, meant=asked)
     try:
         yield
@@ -128,7 +128,7 @@ def remembering(
 
 
 def rows_of_run(question: Question) -> Collection[int] | None:
-    """Return rows that a question's run asked about, or may have; None where its folder holds another run."""
+    """Return the rows that a question's run may have asked about; None if its folder contains another run."""
     combined = is_combined(question.run)
     try:
         states = runs_of(question.run)
@@ -139,20 +139,20 @@ def rows_of_run(question: Question) -> Collection[int] | None:
 
 
 def rows_of_rounds(question: Question, labels: Collection[str] | None) -> Collection[int] | None:
-    """Return rows that rounds ask about, as `rows_of_run`; `labels` are those that were chosen, if any."""
+    """Return the rows that rounds ask about, as `rows_of_run` does; `labels` are the chosen ones, if any."""
     try:
         rounds = load_rounds(question.run)
     except OstrakaError as error:
         return () if error.code is ErrorCode.DATA_MISSING else None
     chosen = labels and ",".join(labels)
     asked = (question.task_digest, pool_digest(question.features), chosen)
-    # Rounds of earlier versions have no such setting and go on with any.
+    # Rounds of earlier versions have no such setting, and resume with any labels.
     found = (rounds.task_digest, rounds.pool_sha256, rounds.settings.get("labels", chosen))
     return rounds.all_rows() if found == asked else None
 
 
 def _is_about(state: RunState, question: Question, *, combined: bool) -> bool:
-    """Whether a run is a question's; where runs are combined, each asks about some of its labels."""
+    """Whether a run belongs to a question; combined runs each ask about some of its labels."""
     plan = state.parse_plan()
     labels = {state.classes[label] for label in plan.labels} if plan.labels else set(state.classes)
     digests = (state.pool_sha256, plan.task_digest.hex())
@@ -161,12 +161,12 @@ def _is_about(state: RunState, question: Question, *, combined: bool) -> bool:
 
 
 def is_begun(run: Path) -> bool:
-    """Whether a folder holds a run, or runs with dependencies or label settings."""
+    """Whether a folder contains a run, or runs with dependencies or label settings."""
     return (run / STATE_FILE).exists() or is_combined(run)
 
 
 def _digest(record: NDArray[np.float32]) -> str:
-    # Adding 0 makes the two zeros of floats one.
+    # Adding 0 turns -0.0 into 0.0.
     return hashlib.sha256((record + np.float32(0)).tobytes()).digest()[:_DIGEST_BYTES].hex()
 
 
@@ -177,7 +177,7 @@ def _file(question: Question) -> Path:
 
 
 def _load_kept(file: Path, *, begun: bool) -> frozenset[str]:
-    """Return the digests in a file; what a killed process meant to ask, the run that goes on knows better."""
+    """Return the digests in a file, without a killed process's intentions if its run is resumed."""
     earlier = _read(file)
     if earlier is None:
         return frozenset()
@@ -202,12 +202,12 @@ def _write(file: Path, question: Question, records: Collection[str], meant: Sequ
     except OSError as error:
         if error.errno not in READ_ONLY:
             raise
-        # A container may have its site where nothing is written: labels are worth more than the memory.
+        # A container may have a read-only site folder: labels matter more than this memory.
         structlog.get_logger().warning("query.not_remembered", folder=str(file.parent))
 
 
 def _earlier(site: Path) -> Iterator[AskedRecords]:
-    """Yield what is remembered; raise as `_read`."""
+    """Yield all entries; raise as `_read` does."""
     for file in sorted((site / FOLDER).glob("*.json")):
         earlier = _read(file)
         if earlier is not None:
@@ -215,11 +215,11 @@ def _earlier(site: Path) -> Iterator[AskedRecords]:
 
 
 def _read(file: Path) -> AskedRecords | None:
-    """Return what a file remembers, None where there is none.
+    """Return a file's entry, None if there is no file.
 
     Raises:
-        OstrakaError: `data.newer` for a later version's, `data.unreadable` for one that is damaged: whoever
-            took it for nothing would pay for its records again.
+        OstrakaError: `data.newer` for a later version's file, `data.unreadable` for a damaged one: ignoring
+            it would mean paying for its records again.
     """
     try:
         return read_versioned(file, AskedRecords)
@@ -234,7 +234,7 @@ def _read(file: Path) -> AskedRecords | None:
 
 
 def _require_new(question: Question, digests: Sequence[str], paid: Callable[[Path], str]) -> None:
-    """Raise `run.asked_before` naming the run that asked about most of these records, and what it cost."""
+    """Raise `run.asked_before` with the run that asked about most of these records, and its cost."""
     most = 0
     found = None
     for earlier in _earlier(question.site):

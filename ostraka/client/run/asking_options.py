@@ -1,4 +1,4 @@
-"""Options of a querying party: who is asked, how many queries at a time, and how."""
+"""Options of a querying party: which parties are asked, how many queries at a time, and how."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,27 +12,27 @@ from ostraka.common.plan.choices import BALLOTS, BASE_TRANSFERS, ENCODING, NOISE
 from ostraka.common.validation import FrozenModel
 
 BATCH_SIZE = 100
-"""Queries of a batch: one that dies loses little, and what a batch costs once is spread over many."""
+"""Default batch size: a dead batch loses little, and fixed costs per batch are spread over many queries."""
 MAX_VERIFIED_WIDTH = 256
-"""Counts of a query up to which ballots are verified by default: the work grows with them."""
+"""Maximum counts per query for which ballots are verified by default: the work grows with them."""
 MAX_VERIFIED_SUM = 1024
-"""Values of a sum up to which it is verified by default: that takes a party some hundredths of a second."""
+"""Maximum length of a sum that is verified by default: a party then needs some hundredths of a second."""
 ENCRYPTED_BATCH_SIZE = 1024
-"""Encrypting and evaluating takes as long for one query as for all that a ciphertext holds."""
+"""Encrypting and evaluating takes as long for one query as for a full ciphertext."""
 Adjacency = Literal["record", "label"]
 
 
 def _names(value: Any) -> Any:
-    """`a,b,c` as names; anything but text as it is."""
+    """Split `a,b,c` into names; return other types unchanged."""
     return tuple(name.strip() for name in value.split(",")) if isinstance(value, str) else value
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
-"""Names, or text like a,b,c."""
+"""Names, or text such as a,b,c."""
 
 
 class AskingOptions(FrozenModel):
-    """All that a plan says besides its mechanism and how much is asked: who, how many at a time, and how."""
+    """All options of a plan except its mechanism and amount: parties, batch size, and protocols."""
 
     quorum: int | None = Field(
         default=None,
@@ -102,7 +102,7 @@ class AskingOptions(FrozenModel):
 
 
 class ClusterOptions(FrozenModel):
-    """Options of clusters, which `noise_cluster` asks about in place of records."""
+    """Options of clusters, which `noise_cluster` asks about instead of records."""
 
     clusters: Annotated[int | None, KEY] = Field(
         default=None,

@@ -15,7 +15,7 @@ SETTINGS_FILE = "label-settings.toml"
 PARENTS = "parents"
 GROUP = "group"
 Place: TypeAlias = tuple[int, int]
-"""Of a condition: the parent's index, and the value with which it implies its children's."""
+"""A condition: the parent's index, and the value that implies its children's."""
 Families: TypeAlias = Mapping[Place, tuple[int, ...]]
 """The children that each condition implies, by index, in the order in which they are asked."""
 
@@ -25,13 +25,17 @@ class Combined:
     """A pool whose labels were asked for in several runs, in sub-folders of one folder.
 
     Attributes:
-        task: its name, with its `classes` and its `task_digest`.
-        pool_sha256: of the pool, with its `pool_size`, of which the first `queries` are to be asked.
-        answers: by row of the pool, as `RunState.answers`: for every label of the task 1, 0, or None where it
+        task: name of the task.
+        classes: its labels.
+        task_digest: its digest.
+        pool_sha256: digest of the pool.
+        pool_size: number of its records.
+        queries: how many of them, from the first, the plan asks about.
+        answers: by row of the pool, as `RunState.answers`: for every label of the task 1, 0, or None if it
             was neither answered nor implied.
-        implied: by row, the labels that nobody was asked about because another label implies them, by index.
-        partly: rows that some labels were not asked of which may be present; they can still be asked.
-        parts: the runs, by the name of their sub-folder.
+        implied: by row, the indices of labels that were not asked because another label implies them.
+        partly: rows with labels that were not asked but may be present; they can still be asked.
+        parts: the runs, by name of their sub-folder.
     """
 
     task: str
@@ -47,19 +51,19 @@ class Combined:
 
 
 def is_combined(folder: Path) -> bool:
-    """Whether a folder holds the runs of `ostraka query label --dependencies`, or of `--label-settings`."""
+    """Whether a folder contains the runs of `ostraka query label --dependencies` or `--label-settings`."""
     return (folder / RULES_FILE).exists() or (folder / SETTINGS_FILE).exists()
 
 
 def uses_dependencies(folder: Path) -> bool:
-    """Whether a folder holds runs in which answers decide what else is asked."""
+    """Whether a folder contains runs whose answers determine later questions."""
     return (folder / RULES_FILE).exists()
 
 
 def load_combined(folder: Path) -> Combined:
     """Return the combined answers of the runs in a folder.
 
-    Raises `config.invalid` for damaged dependencies, `data.missing` or `run.mismatch` as `load_state`.
+    Raises `config.invalid` for damaged dependencies, `data.missing` or `run.mismatch` as `load_state` does.
     """
     if (folder / SETTINGS_FILE).exists():
         return combine_groups(_groups(folder))
@@ -71,7 +75,7 @@ def load_combined(folder: Path) -> Combined:
 
 
 def combine(rules: Dependencies, parts: Mapping[str, RunState]) -> Combined:
-    """Combine what runs say: that of the labels that are asked first, and those of children so far."""
+    """Combine the answers about the labels asked first with those about children so far."""
     first = parts[PARENTS]
     labels = len(first.classes)
     families = families_of(rules, first.classes)
@@ -84,7 +88,7 @@ def combine(rules: Dependencies, parts: Mapping[str, RunState]) -> Combined:
 
 
 def combine_groups(parts: Mapping[str, RunState]) -> Combined:
-    """Combine what runs say of groups of labels that do not depend on one another."""
+    """Combine the answers of runs about independent groups of labels."""
     answers = [state.answers() for state in parts.values()]
     labels = len(next(iter(parts.values())).classes)
     joined = {}
@@ -96,7 +100,7 @@ def combine_groups(parts: Mapping[str, RunState]) -> Combined:
 
 
 def _groups(folder: Path) -> dict[str, RunState]:
-    """Return the runs of groups in a folder, in their order; the first must be there."""
+    """Return the runs of groups in a folder, in order; the first must exist."""
     others = len(list(folder.glob(f"{GROUP}-*/{STATE_FILE}")))
     names = [f"{GROUP}-{number}" for number in range(1, max(others, 1) + 1)]
     return {name: load_state(folder / name) for name in names}
@@ -121,9 +125,9 @@ def _of_all(parts: Mapping[str, RunState], joined: "Mapping[int, CombinedAnswer]
 
 @dataclass(frozen=True)
 class CombinedAnswer:
-    """What is known of a query: its answer, which labels in it were implied, whether more can be asked.
+    """A query's combined answer, its implied labels, and whether more can be asked.
 
-    `due` names the conditions whose children can be asked now.
+    `due` has the conditions whose children can be asked now.
     """
 
     answer: Answer
@@ -133,17 +137,17 @@ class CombinedAnswer:
 
 
 def answers_of(row: int, later: Mapping[Place, Mapping[int, Answer]]) -> dict[Place, Answer]:
-    """Return what runs about children say of one query."""
+    """Return the answers about children for one query."""
     return {place: own[row] for place, own in later.items() if row in own}
 
 
 def join(first: Answer, later: Mapping[Place, Answer], families: Families, labels: int) -> CombinedAnswer:
-    """Join the answer about the labels that are asked first with those about children, by their condition.
+    """Combine the answer about the labels asked first with those about children, by their condition.
 
-    Children of a parent that has the value which implies them have it, too, whether the parent was asked or
-    itself implied; those of a parent with the other value, or that was not answered, are what `later` says,
-    and due as long as it says nothing. Nothing is due of children whose parent is. `labels` is how many the
-    task has. Released answers decide alone.
+    If a parent, asked or implied, has the value that implies its children, they get the same value. If it has
+    the other value or no answer, the children's answers are those in `later`; if there are none, the
+    condition is due. A condition is not due while its parent's is. `labels` is the task's number of labels.
+    The result depends on released answers only.
     """
     bits = _bits_of(first)
     implied: list[int] = []
@@ -168,7 +172,7 @@ def _as_answer(bits: Mapping[int, int], labels: int) -> Answer:
 
 
 def folder_of(condition: Condition, classes: Sequence[str]) -> str:
-    """Return the name of the sub-folder of the run that asks for the children where a condition fails."""
+    """Return the sub-folder of the run that asks for the children if a condition is false."""
     parent, value = condition
     plain = re.fullmatch(r"[A-Za-z0-9_-]+", parent)
     ask = "unless" if value else "after"
@@ -184,7 +188,7 @@ def families_of(rules: Dependencies, classes: Sequence[str]) -> Families:
 
 
 def _bits_of(answer: Answer) -> dict[int, int]:
-    """Return the labels for which an answer holds a value, with that value."""
+    """Return the known labels of an answer, with their values."""
     if not isinstance(answer, tuple):
         return {}
     return {label: bit for label, bit in enumerate(answer) if bit is not None}

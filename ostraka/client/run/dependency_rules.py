@@ -1,4 +1,5 @@
-"""Dependency rules: labels that imply that others are absent, or present, in a querying party's own file."""
+"""Dependency rules: labels that imply that other labels are absent, or present; in the querying party's
+file."""
 
 import json
 from pathlib import Path
@@ -15,24 +16,24 @@ from ostraka.common.validation import FrozenModel, first_problem
 
 Implies = Literal["absence", "presence"]
 IMPLIES: tuple[Implies, Implies] = ("absence", "presence")
-"""By the value that parent and child have."""
+"""Indexed by the common value of parent and child."""
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Dependency(FrozenModel):
-    """Where `parent` is absent, `child` is absent too; or present, where presence is implied.
+    """If `parent` is absent, so is `child`; or if it is present, when presence is implied.
 
-    Dziedzic et al. 2023, Appendix D, of absence alone. Words are those of absence: of presence read "with"
-    for "without", and the other way round.
+    Dziedzic et al. 2023, Appendix D, describe absence only. The attributes are worded for absence; for
+    presence, swap "with" and "without".
 
     Attributes:
         parent: name of the label that is asked first.
-        child: name of the label that is not asked where the parent is absent.
-        confidence: share of the records without the parent that are without the child.
-        missed: the share of the records with the child that are without the parent, and whose label is lost,
-            is at most this (with 95% confidence).
-        support: how many records are without the parent.
-        implies: whether it is absence that implies absence, or presence that implies presence.
+        child: name of the label that is not asked if the parent is absent.
+        confidence: fraction of the records without the parent that are without the child.
+        missed: upper bound (with 95% confidence) on the fraction of the records with the child that are
+            without the parent, whose label is lost.
+        support: number of records without the parent.
+        implies: "absence" if absence implies absence, "presence" if presence implies presence.
     """
 
     parent: Name
@@ -44,22 +45,22 @@ class Dependency(FrozenModel):
 
     @property
     def condition(self) -> "Condition":
-        """What implies the child."""
+        """The condition that implies the child."""
         return Condition(self.parent, IMPLIES.index(self.implies))
 
 
 class Condition(NamedTuple):
-    """That a label has this value, 0 or 1: then its children have the same."""
+    """A label and a value, 0 or 1; if the label has it, its children have the same value."""
 
     parent: str
     value: int
 
 
 class Dependencies(FrozenModel):
-    """What was learned of one task's labels: trees, in which a label is implied by at most one other.
+    """The rules learned for a task's labels: trees, in which each label is implied by at most one other.
 
-    So no two rules contradict each other. Raises ValueError, as pydantic says it, for a label that several
-    imply, and for labels that imply one another in a circle.
+    So no two rules contradict each other. Raises ValueError, in pydantic's format, if several labels imply
+    one, or labels imply one another in a circle.
     """
 
     task: Name
@@ -77,7 +78,7 @@ class Dependencies(FrozenModel):
         return self
 
     def ancestors(self, label: str) -> tuple[str, ...]:
-        """Return the parent of a label, the parent of that, and so on; a circle is gone round once."""
+        """Return the parent of a label, the parent's parent, and so on; a circle is followed once."""
         parents = {rule.child: rule.parent for rule in self.dependencies}
         found: list[str] = []
         while label in parents and label not in found[:-1]:
@@ -87,14 +88,14 @@ class Dependencies(FrozenModel):
 
     @property
     def families(self) -> dict[Condition, tuple[str, ...]]:
-        """The children of each parent and value, parents that are no child first, then their children."""
+        """The children of each condition, root parents first, then their children."""
         found: dict[Condition, list[str]] = {}
         for rule in sorted(self.dependencies, key=lambda rule: len(self.ancestors(rule.parent))):
             found.setdefault(rule.condition, []).append(rule.child)
         return {condition: tuple(children) for condition, children in found.items()}
 
     def check(self, task: Task) -> None:
-        """Raise `task.mismatch` unless these are labels of the task."""
+        """Raise `task.mismatch` unless all labels belong to the task."""
         if not task.multi_label:
             raise OstrakaError(
                 ErrorCode.TASK_MISMATCH,
@@ -112,7 +113,7 @@ class Dependencies(FrozenModel):
 
 
 def write_dependencies(rules: Dependencies, path: Path) -> None:
-    """Write a file that `load_dependencies` reads back the same."""
+    """Write a file that `load_dependencies` reads back unchanged."""
     lines = [f"task = {json.dumps(rules.task, ensure_ascii=False)}"]
     for rule in rules.dependencies:
         fields = (
@@ -126,7 +127,7 @@ def write_dependencies(rules: Dependencies, path: Path) -> None:
 
 
 def load_dependencies(path: Path) -> Dependencies:
-    """Read a file of dependencies; raise `config.invalid` with the reason where it is damaged."""
+    """Read a file of dependencies; raise `config.invalid` with the reason if it is damaged."""
     try:
         stated = read_toml(path)
         return Dependencies.model_validate(stated)

@@ -1,4 +1,4 @@
-"""Labels for a pool: a session driven from a site folder into a run folder, resumed where it stopped."""
+"""Labels for a pool: run a session from a site folder into a run folder, and resume it there."""
 
 import secrets
 from collections.abc import Callable, Mapping
@@ -36,25 +36,26 @@ from ostraka.common.task import Source
 
 @dataclass(frozen=True)
 class LabelResult:
-    """What a run has come to.
+    """The state of a run.
 
     Attributes:
         run: the run's folder, with labels.csv and session.json.
-        queries: how many the plan asks.
-        asked: how many were settled; `answered` with a label (one at least of a multi-label task's) and
-            `abstained` without.
-        by_student: how many of the abstained the student of an Interactive run labelled itself.
-        stopped: why fewer were asked than the plan says, else None.
-        left_out: parties left out at the end, with the code and sentence of each.
-        enforce: the federation's policy, and `bound`, as the grant names them.
-        encoding: how queries were sent, and `tally` how votes were tallied; `ballots` says if these were
-            verified.
-        lost: queries that were charged and whose answers were lost: on the way in a blind tally, or as the
-            guardian has dropped them; they were asked, and charged, again, as far as the session may ask so
-            many.
-        steps: what each step took that was done now.
-        repeated: records of the pool that repeat another: they have its label and were not asked about.
-        unguaranteed: parties whose teachers learned by ttac, so that labels carry no formal guarantee.
+        queries: number of queries in the plan.
+        asked: number of settled queries.
+        answered: how many of them got a label (multi-label: at least one).
+        stopped: why fewer were asked than planned, else None.
+        enforce: the federation's policy, as in the grant.
+        bound: likewise.
+        encoding: encoding of queries.
+        tally: how votes were tallied.
+        ballots: whether ballots were verified.
+        by_student: number of abstained queries that the student of an Interactive run labelled.
+        lost: queries that were charged but whose answers were lost, in a blind tally or because the guardian
+            dropped them; they were asked and charged again, as far as the session's limit allows.
+        left_out: parties left out at the end, each with its code and sentence.
+        steps: time and traffic of each step in this call.
+        unguaranteed: parties whose teachers learned by ttac, so labels have no formal guarantee.
+        repeated: records of the pool that repeat another one; they share its label and were not asked.
     """
 
     run: Path
@@ -76,7 +77,7 @@ class LabelResult:
 
     @property
     def abstained(self) -> int:
-        """Queries asked that the mechanism gave no answer to."""
+        """Queries that were asked and got no answer."""
         return self.asked - self.answered
 
     @property
@@ -87,10 +88,10 @@ class LabelResult:
 
 @dataclass(frozen=True, eq=False)
 class LabelledPool(Labels):
-    """Labels that were just asked for, and what the run came to.
+    """Labels that were just released, and the run's state.
 
     Attributes:
-        result: how many queries were asked and answered, and why no more, if so.
+        result: number of queries asked and answered, and why no more, if so.
     """
 
     result: LabelResult = field(kw_only=True)
@@ -98,16 +99,16 @@ class LabelledPool(Labels):
 
 @dataclass(frozen=True)
 class LabellingRun:
-    """How labels are asked for: nothing of it changes the plan.
+    """Settings of labelling that do not change the plan.
 
     Attributes:
-        on_progress: told what a run has come to, after each batch.
-        on_step: told how many parties have voted in each batch, or how far the steps of confidential sessions
-            are.
-        watch: told how batches and their steps ended.
-        retry: how often what is not reached is asked again.
-        clock: what tells the time.
-        random: returns so many bytes, of which secrets and nonces are made.
+        on_progress: called with the run's state, after each batch.
+        on_step: called with the number of parties that have voted in each batch, or the progress of a
+            confidential session's steps.
+        watch: receives the ends of batches and steps.
+        retry: how often an unreachable server is called again.
+        clock: the clock.
+        random: `random(n)` returns n random bytes, for secrets and nonces.
     """
 
     on_progress: Callable[[LabelResult], None] = lambda _: None
@@ -118,12 +119,12 @@ class LabellingRun:
     random: Callable[[int], bytes] = secrets.token_bytes
 
     def switches(self) -> Switches:
-        """Return how sessions ask, with a meter of their own."""
+        """Return the switches of a session, with a new meter."""
         return Switches(Meter(self.on_step, self.watch), self.random)
 
 
 UNWATCHED = LabellingRun()
-"""Nobody is told, and the machine's clock and randomness are used."""
+"""No callbacks, and the machine's clock and randomness."""
 
 
 def label(
@@ -136,20 +137,19 @@ def label(
     task_file: Path | None = None,
     run: LabellingRun = UNWATCHED,
 ) -> LabelResult:
-    """Label the records of `pool` and keep everything in `run_folder`; resumes a run found there.
+    """Label the records of `pool` and store everything in `run_folder`; a run in that folder is resumed.
 
-    Interactive takes a `student` (skops) as `retrain` saves it: its probabilities go to the guardian, and
-    where the guardian does not answer, its own label stands if it is confident.
+    Interactive takes a `student` (skops) as `retrain` saves it: its probabilities go to the guardian. If the
+    guardian does not answer, the student's label counts if it is confident.
 
     Encrypted queries are encoded here, by the public network that the plan names; plain ones by the parties.
 
-    A new run asks the guardian first whether budgets pay for a query, and raises `budget.too_small` before
-    anything is encoded or opened where they do not.
+    A new run first asks the guardian whether budgets pay for a query; if not, it raises `budget.too_small`
+    before anything is encoded or opened.
 
-    labels.csv is brought up to date however this ends. A public limit (budget.too_small, session.ended,
-    grant.expired, policy.daily_limit, batch.too_large) is told as `stopped`; what needs somebody
-    (server.unreachable, quorum.lost, data.*, run.mismatch, ...) is raised as OstrakaError, and calling again
-    goes on.
+    labels.csv is updated however this ends. A public limit (budget.too_small, session.ended, grant.expired,
+    policy.daily_limit, batch.too_large) is reported as `stopped`. If somebody has to act (server.unreachable,
+    quorum.lost, data.*, run.mismatch, ...), OstrakaError is raised; calling again resumes.
     """
     site = load_query_site(site_folder)
     task = load_class_task("labelling", site_folder, task_file)
@@ -170,7 +170,7 @@ def label(
         store = open_run(run_folder, task, asked, own, planner, run.random(NONCE_BYTES))
         queries = replace(queries, clusters=_clusters(store.state))
         connected = partial(connect, site, store.state.parse_plan().parties, run.clock, run.retry)
-        # However the session ends, what was answered and charged so far is in labels.csv.
+        # Even if the session fails, labels.csv has everything answered and charged so far.
         try:
             left_out = _run_session(connected, store, queries, report_progress, switches)
         finally:
@@ -185,7 +185,7 @@ def _run_session(
     on_progress: Callable[[RunState], None],
     switches: Switches,
 ) -> Mapping[str, OstrakaError]:
-    """Ask what is left to ask; return the parties that were left out at the end, and why."""
+    """Ask all pending queries; return the parties that were left out at the end, and why."""
     if store.state.closed:
         return {}
     with connected() as peers:
@@ -195,7 +195,7 @@ def _run_session(
 
 
 def _check_alone(folder: Path) -> None:
-    """Raise `run.mismatch` for a folder of runs that asked about some labels each."""
+    """Raise `run.mismatch` for a folder of combined runs."""
     if is_combined(folder):
         raise OstrakaError(
             ErrorCode.RUN_MISMATCH,
@@ -207,7 +207,7 @@ def _check_alone(folder: Path) -> None:
 def _beliefs(
     mechanism: Mechanism, student: Path | None, features: NDArray[np.float32], classes: int
 ) -> Beliefs | None:
-    """Return the student's beliefs; raise `plan.invalid` for Interactive without one, and the converse."""
+    """Return the student's scores; raise `plan.invalid` if only one of Interactive and a student is given."""
     if mechanism.takes_scores != (student is not None):
         advice = "give its file as --student" if student is None else "leave out --student"
         raise invalid_plan(f"mechanism {mechanism.kind} was chosen, and interactive asks a student; {advice}")
@@ -260,7 +260,7 @@ def _result(
 
 
 def as_json(result: LabelResult) -> dict[str, Any]:
-    """Return the result in JSON's types."""
+    """Return the result as JSON types."""
     counts = ("queries", "asked", "answered", "abstained", "by_student", "unasked")
     terms = ("enforce", "bound", "encoding", "tally", "ballots")
     return {

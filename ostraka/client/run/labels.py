@@ -1,4 +1,4 @@
-"""Labels that a run released: the file labels.csv, and the arrays that the querying party works with."""
+"""Labels that a run released: the file labels.csv, and arrays for the querying party."""
 
 import csv
 import io
@@ -32,25 +32,25 @@ UNASKED = "unasked"
 
 @dataclass(frozen=True)
 class PoolIds:
-    """What tells the records of a pool apart: the name of the column, and a value for each record."""
+    """The identifiers of a pool's records: the column's name, and a value for each record."""
 
     name: str
     values: Sequence[str | int]
 
     @classmethod
     def of(cls, task: Task, pool: Dataset) -> Self:
-        """Return the ids that the task's id column holds, or the rows of the pool, from 0."""
+        """Return the ids in the task's id column, or the row numbers, from 0."""
         if task.id is not None and pool.ids is not None:
             return cls(task.id, pool.ids)
         return cls("id", range(len(pool)))
 
 
 def write_labels(folder: Path, state: RunState, ids: PoolIds) -> None:
-    """Write labels.csv: for every row of the pool its id, its label and status.
+    """Write labels.csv: for every row of the pool its id, label and status.
 
-    A multi-label task has a column for every label: 1, 0, or empty where that label got no answer. Labels
-    that parties randomised have a column of the probability with which each of a record's is right. One more
-    column says that no formal guarantee goes with the labels, where teachers of ttac voted.
+    A multi-label task has a column for every label: 1, 0, or empty if that label got no answer. If parties
+    randomised labels, a column has the probability that each of a record's labels is right. If ttac teachers
+    voted, one more column says that the labels have no formal guarantee.
     """
     plan = state.parse_plan()
     multi_label = plan.multi_label
@@ -67,7 +67,7 @@ def write_labels(folder: Path, state: RunState, ids: PoolIds) -> None:
 
 
 def _right(plan: Plan) -> tuple[str, ...]:
-    """Return the probability with which a label that its party randomised is right; none for others."""
+    """Return the probability that a randomised label is right; empty for other labels."""
     if plan.mechanism.party_setting != "randomized_labels":
         return ()
     return (f"{1 - plan.mechanism.known_error(1, plan.classes):.4f}",)
@@ -101,8 +101,8 @@ class Labels:
 
     Attributes:
         run: the run's folder.
-        columns: the id column, the label column (of a task of several labels one for each), `status`, and
-            `guarantee` where no formal guarantee goes with the labels.
+        columns: the id column, the label column (multi-label: one per label), `status`, and `guarantee` if
+            the labels have no formal guarantee.
         rows: the cells of labels.csv as text, a tuple for each record.
     """
 
@@ -112,7 +112,7 @@ class Labels:
 
     @classmethod
     def read(cls, run: Path | str, **more: Any) -> Self:
-        """Read the labels in a run's folder; raise `data.missing` where there are none."""
+        """Read the labels in a run's folder; raise `data.missing` if there are none."""
         file = Path(run) / LABELS_FILE
         try:
             with file.open(newline="", encoding="utf-8") as text:
@@ -127,11 +127,11 @@ class Labels:
         return len(self.rows)
 
     def __iter__(self) -> Iterator[Mapping[str, str]]:
-        """Iterate over the records, each as its cells by column."""
+        """Iterate over the records, each a mapping from column to cell."""
         return (dict(zip(self.columns, row, strict=True)) for row in self.rows)
 
     def __getitem__(self, column: str) -> tuple[str, ...]:
-        """Return the cells of a column; raise KeyError for one that is not there."""
+        """Return the cells of a column; raise KeyError for an unknown column."""
         if column not in self.columns:
             raise KeyError(column)
         place = self.columns.index(column)
@@ -139,11 +139,11 @@ class Labels:
 
     @cached_property
     def answered(self) -> int:
-        """Records that the parties' teachers labelled."""
+        """Number of records that the parties' teachers labelled."""
         return self[STATUS].count(ANSWERED)
 
     def frame(self) -> "DataFrame":
-        """Return these columns as a pandas data frame; raise `config.invalid` where that is not installed."""
+        """Return these columns as a pandas data frame; raise `config.invalid` if pandas is not installed."""
         from ostraka.common.datasets.frames import data_frame
 
         return data_frame(list(self), self.columns)
@@ -152,7 +152,7 @@ class Labels:
         return f"{self.answered} of {len(self)} records labelled: {self.run / LABELS_FILE}"
 
     def _repr_html_(self) -> str:
-        """Return the table that notebooks show."""
+        """Return the notebook view: a table."""
         from ostraka.common.datasets.frames import html_table
 
         return html_table(str(self), self.columns, self.rows)

@@ -1,4 +1,4 @@
-"""Options of a querying party with their mechanism, turned into a plan."""
+"""Options and mechanism of a querying party, converted to a plan."""
 
 from collections.abc import Collection
 from typing import Literal
@@ -20,17 +20,17 @@ from ostraka.common.sharing.prime_field import PrimeField
 from ostraka.common.task import Task
 
 USUAL_TEACHERS = 100
-"""Teachers of a party, on average, that the chosen field of verified ballots has room for."""
+"""Average teachers per party for which the selected field of verified ballots has room."""
 
 
 class PlanOptions(AskingOptions):
-    """A plan's choices; an `encoder` of "" is none.
+    """A plan's choices; `encoder` "" means none.
 
     Attributes:
         mechanism: how histograms become answers.
-        queries: rows of the pool, from the first; None: all.
-        clusters: how many to divide the pool into and ask about instead; None: the records are asked about.
-        clusterer: how.
+        queries: number of rows of the pool, from the first; None: all.
+        clusters: number of clusters of the pool to ask about instead; None: ask about records.
+        clusterer: method of clustering.
     """
 
     queries: int | None = None
@@ -40,13 +40,13 @@ class PlanOptions(AskingOptions):
 
     @property
     def confidential(self) -> bool:
-        """Whether garbled circuits take part, which fixes the ring."""
+        """Whether garbled circuits are used, which determines the ring."""
         return self.encoding == "ckks" or self.tally == "blind"
 
     def distribute_noise(self, quorum: int) -> "PlanOptions":
-        """Return a copy whose mechanism has the noise of the parties, where that is asked for.
+        """Return a copy whose mechanism uses noise from the parties, if chosen.
 
-        Raises `quorum.too_small`, and `plan.invalid` where only the guardian draws a mechanism's noise.
+        Raises `quorum.too_small`, and `plan.invalid` if only the guardian can draw a mechanism's noise.
         """
         if self.noise == "guardian":
             if self.colluders:
@@ -70,8 +70,8 @@ def make_plan(
     """Return the plan for a pool of `pool_size` queries among `known` parties; `nonce` is 16 random bytes.
 
     `encoder_sha256` is the digest of the weights of `options.encoder`. Raises `party.unknown` for a party
-    without an address here and `plan.invalid` for impossible numbers, or a mechanism that does not fit the
-    task, its encoding or its tally; `task.numeric` where it answers with classes and the task has a number.
+    without an address here; `plan.invalid` for impossible numbers, or a mechanism that does not fit the task,
+    its encoding or its tally; `task.numeric` if it answers with classes and the task has a number.
     """
     parties = choose_parties(options.parties, known)
     quorum = len(parties) // 2 + 1 if options.quorum is None else options.quorum
@@ -104,7 +104,7 @@ def make_plan(
 
 
 def choose_parties(named: Collection[str] | None, known: Collection[str]) -> tuple[str, ...]:
-    """Return the named parties, all where none are; raise `party.unknown` for one without an address here."""
+    """Return the named parties, or all; raise `party.unknown` for one without an address here."""
     parties = tuple(sorted(set(known if named is None else named)))
     for site in parties:
         if site not in known:
@@ -116,7 +116,7 @@ def choose_parties(named: Collection[str] | None, known: Collection[str]) -> tup
 
 
 def _are_verified(options: PlanOptions, classes: int) -> bool:
-    """Whether ballots are verified: as asked for, else where they can be at a small cost."""
+    """Whether ballots are verified: as chosen, else if it is possible at a small cost."""
     if options.ballots is not None:
         return options.ballots == "verified"
     mechanism = options.mechanism
@@ -126,9 +126,10 @@ def _are_verified(options: PlanOptions, classes: int) -> bool:
 
 
 def _ring_bits(options: PlanOptions, parties: int, classes: int) -> RING_BITS:
-    """Return the smallest modulus that is known to hold the sums: the guardian alone knows all voters.
+    """Return the smallest modulus that surely has room for the sums: only the guardian knows all voters.
 
-    A blind tally takes the small field alone: what does not fit there is unverified unless that is asked for.
+    A blind tally uses only the small field; without an explicit choice, ballots that do not fit are
+    unverified.
     """
     small, large = VERIFIED_BITS
     fits = not options.mechanism.by_record and _fits(options.mechanism, small, parties, classes)
@@ -146,7 +147,7 @@ def _fits(mechanism: Mechanism, bits: Literal[31], parties: int, classes: int) -
 
 
 def _queries(options: PlanOptions, pool_size: int) -> int:
-    """How many there are: records of the pool, or the clusters of all of them."""
+    """Return the number of queries: records of the pool, or clusters of all of them."""
     if options.clusters is None:
         queries = pool_size if options.queries is None else options.queries
     elif options.mechanism.party_setting != "label_counts" or options.adjacency != "label":
@@ -161,7 +162,7 @@ def _queries(options: PlanOptions, pool_size: int) -> int:
 
 
 def asked_labels(options: PlanOptions, task: Task) -> tuple[int, ...]:
-    """Return the labels that are asked about, by index (none: all); raise `plan.invalid` for unknown ones."""
+    """Return the indices of the labels to ask (empty: all); raise `plan.invalid` for unknown ones."""
     names = task.classes if options.labels is None else options.labels
     unknown = [name for name in names if name not in task.classes]
     if unknown or not names:

@@ -1,4 +1,4 @@
-"""`ostraka query plan --search`: what is left of budgets buys at most, and the command for it."""
+"""`ostraka query plan --search`: the best use of the remaining budgets, and the command for it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -31,24 +31,24 @@ from ostraka.common.task import Source, Task
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
 PROBE = 100.0
-"""Noise of the plans that ask who would vote, who pays, and which mechanisms the policy allows."""
+"""Noise of the plans that probe who would vote, who pays, and which mechanisms the policy allows."""
 
 
 @dataclass(frozen=True)
 class Asking:
-    """A search on behalf of a querying site.
+    """A search for a querying site.
 
     Attributes:
-        site: its folder.
+        site: the site's folder.
         pool: records to label; None: as many as `queries`.
         queries: how many of them are asked about; None: all.
-        options: all that the plan says besides its mechanism and that.
-        search: what is looked for.
-        kind: the one mechanism to search; None: all that the policy allows.
-        votes: public or simulated ones, as `read_sample` takes them.
+        options: the plan's options, except its mechanism and queries.
+        search: options of the search.
+        kind: the only mechanism to search; None: all that the policy allows.
+        votes: public or simulated votes, as `read_sample` takes them.
         labelled: own labelled records, on which stand-ins for teachers vote instead.
-        task: its file; None: that of the site.
-        settings: the file that gave some of `options`, if one did.
+        task: the task file; None: the site's.
+        settings: the file that gave some of `options`, if any.
     """
 
     site: Path
@@ -65,7 +65,7 @@ class Asking:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What was found, in JSON's types, and the points of its plot."""
+    """The result as JSON types, and the points of its plot."""
 
     figures: dict[str, Any]
     points: Sequence[Point] = field(repr=False)
@@ -78,14 +78,14 @@ def search(
     retry: Retry | None = None,
     clock: Clock | None = None,
 ) -> SearchResult:
-    """Find the mechanism and noise that give the most right labels for what the guardian says is left.
+    """Find the mechanism and noise that give the most right labels for the remaining budgets.
 
-    In the worst case, whatever the federation enforces. Where the guardian does not say what is left, whole
-    budgets are taken. Nothing is opened or charged.
+    Costs are worst-case, whatever the federation enforces. If the guardian does not reveal what is left,
+    whole budgets are used. Nothing is opened or charged.
 
     Raises:
-        OstrakaError: what `label` would be refused with, `config.invalid` for no votes to go by,
-            `budget.too_small` where no setting gives a label, with what would.
+        OstrakaError: the errors of `label`, `config.invalid` if there are no votes to use,
+            `budget.too_small`, with advice, if no setting gives a label.
     """
     site = load_query_site(asking.site)
     task = load_class_task("a search for a plan of votes", asking.site, asking.task)
@@ -143,7 +143,7 @@ def search(
 
 
 def _sample(asking: Asking, task: Task, plan: Plan, reply: guardian_pb2.PlanReply) -> VoteSample:
-    """Return the votes that are searched on."""
+    """Return the votes for the search."""
     voters = round(reply.voters)
     if asking.labelled is None:
         sample, _ = asking.search.sample(asking.votes, plan.classes, voters, several=task.multi_label)
@@ -153,7 +153,7 @@ def _sample(asking: Asking, task: Task, plan: Plan, reply: guardian_pb2.PlanRepl
             ErrorCode.CONFIG_INVALID,
             "Stand-ins vote on --labelled: leave out --votes and --teacher-accuracy, or --labelled.",
         )
-    # Records of a party without teachers answer sums, and nobody learns from them.
+    # Parties without teachers answer only sums; nobody learns from their records.
     records = sum(party.records for party in reply.parties if party.teachers)
     sample = vote_on_own_records(task, asking.labelled, voters, records / max(reply.teachers, 1))
     return sample.thin(most_queries(voters, plan.classes))
@@ -186,7 +186,7 @@ def _queries(asking: Asking, pool: AskedPool | None) -> int:
 
 
 def probe_mechanisms(task: Task) -> list[Mechanism]:
-    """Return a mechanism of every kind that is searched."""
+    """Return one mechanism of every kind that is searched."""
     if task.multi_label:
         return [Binary(sigma=PROBE), Tau(sigma=PROBE, tau=1.0), Powerset(sigma=PROBE, max_positives=1)]
     plain = [GnMax(sigma=PROBE), Confident(sigma1=PROBE, sigma2=PROBE, threshold=1.0)]
@@ -196,7 +196,8 @@ def probe_mechanisms(task: Task) -> list[Mechanism]:
 def replies_by_kind(
     guardian: GuardianPeer, probes: Sequence[Mechanism], make: Callable[[Mechanism], Plan]
 ) -> dict[str, tuple[Plan, guardian_pb2.PlanReply]]:
-    """Return the reply to each plan that can be made and is allowed; raise the first refusal of all."""
+    """Return the reply to each possible and allowed plan, by kind; raise the first refusal if there is
+    none."""
     allowed: dict[str, tuple[Plan, guardian_pb2.PlanReply]] = {}
     refusals: list[OstrakaError] = []
     for probe in probes:
@@ -204,7 +205,7 @@ def replies_by_kind(
             plan = make(probe)
             allowed[probe.kind] = plan, guardian.plan(plan.serialize())
         except OstrakaError as error:
-            # Some kinds do not go with a blind tally: others may.
+            # Some kinds do not work with a blind tally; others may.
             if error.code not in (ErrorCode.POLICY_REFUSED, ErrorCode.PLAN_INVALID):
                 raise
             refusals.append(error)
@@ -214,7 +215,7 @@ def replies_by_kind(
 
 
 def allowance_of(party: guardian_pb2.PartyCost) -> Allowance:
-    """Return what a party may spend: what is left, or its whole budget where that is not told."""
+    """Return what a party may spend: what is left, or the whole budget if that is not revealed."""
     order = received_order(party.order)
     whole = budget_rdp(party.budget_epsilon, party.delta, order)
     left = party.rdp_left if party.HasField("rdp_left") else whole
@@ -222,7 +223,7 @@ def allowance_of(party: guardian_pb2.PartyCost) -> Allowance:
 
 
 def _files(asking: Asking) -> list[str]:
-    """Return the words that name the pool, the run, the task and the settings."""
+    """Return the options for the pool, the run, the task and the settings."""
     pool = asking.pool if isinstance(asking.pool, Path | str) else "POOL"
     task = [] if asking.task is None else ["--task", str(asking.task)]
     settings = [] if asking.settings is None else ["--settings", str(asking.settings)]

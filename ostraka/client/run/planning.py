@@ -1,4 +1,4 @@
-"""Worst-case cost forecast for each party, computed by the guardian; nothing is charged."""
+"""Worst-case costs of a plan for each party, computed by the guardian; nothing is charged."""
 
 import secrets
 import shlex
@@ -30,29 +30,29 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 POINTS = 12
-"""Plans of different sizes that a plot asks for."""
+"""Number of plan sizes in a plot."""
 
 
 @dataclass(frozen=True)
 class PlanResult:
-    """A plan, aligned if that was asked for, with the guardian's reply to it and the lines of a plot."""
+    """A plan, aligned if chosen, with the guardian's reply and the lines of a plot."""
 
     plan: Plan
     reply: guardian_pb2.PlanReply = field(repr=False)
     curves: Sequence[Curve] = field(default=(), repr=False)
     repeated: int = 0
-    """Records of the pool that repeat another, and are not queries of their own."""
+    """Records of the pool that repeat another one, and are not queries of their own."""
     guardian_fits: int | None = None
-    """With noise from the parties: how many queries would fit with the guardian's, if it says so."""
+    """With noise from the parties: how many queries would fit with the guardian's noise, if known."""
 
     @property
     def parties(self) -> Sequence[Mapping[str, Any]]:
-        """A row for each party: its teachers, epsilon of this plan at worst, its budget, what `fits`."""
+        """A row for each party: its teachers, worst-case epsilon of this plan, budget, and `fits`."""
         rows: Sequence[Mapping[str, Any]] = as_json(self)["parties"]
         return rows
 
     def frame(self) -> "DataFrame":
-        """Return these rows as a pandas data frame; raise `config.invalid` where that is not installed."""
+        """Return these rows as a pandas data frame; raise `config.invalid` if pandas is not installed."""
         from ostraka.common.datasets.frames import data_frame
 
         return data_frame(self.parties)
@@ -62,7 +62,7 @@ class PlanResult:
         return f"{figures['queries']:,} queries, worst case, every query answered; {figures['notion']}"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: what the plan costs every party, and how many queries fit."""
+        """Return the notebook view: the plan's cost for every party, and how many queries fit."""
         from ostraka.common.datasets.frames import html_table
 
         columns = ("site", "group", "teachers", "delta", "epsilon", "budget_epsilon", "fits")
@@ -81,10 +81,10 @@ def plan(
     retry: Retry | None = None,
     clock: Clock | None = None,
 ) -> PlanResult:
-    """Ask the guardian what the plan that `label` would send costs.
+    """Ask the guardian for the cost of the plan that `label` would send.
 
-    Without a pool, `options.queries` says how many would be asked. Raises what `label` would be refused
-    with, and `config.invalid` for neither a pool nor a number of queries.
+    Without a pool, `options.queries` is the number of queries. Raises the errors of `label`, and
+    `config.invalid` if there is neither a pool nor a number of queries.
     """
     site = load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
@@ -107,7 +107,7 @@ def plan(
         asked = make(options)
         reply = ask(asked)
         if options.align:
-            # Only the guardian knows how many vote: the plan is asked about once to learn the scale.
+            # Only the guardian knows how many teachers vote, so a first request asks for the scale.
             options = options.aligned(reply.scale)
             asked = make(options)
             reply = ask(asked)
@@ -121,7 +121,7 @@ def plan(
 
 
 def _guardian_fits(options: PlanOptions, ask: Callable[[PlanOptions], guardian_pb2.PlanReply]) -> int | None:
-    """Return how many queries would fit if the guardian drew the noise that parties are asked for."""
+    """Return how many queries would fit with the guardian's noise, if the plan has the parties'."""
     if options.noise == "guardian":
         return None
     reply = ask(options.model_copy(update={"noise": "guardian", "colluders": 0}))
@@ -129,7 +129,7 @@ def _guardian_fits(options: PlanOptions, ask: Callable[[PlanOptions], guardian_p
 
 
 def warnings(result: PlanResult) -> tuple[str, ...]:
-    """Return what a plan is likely to be a mistake in, a sentence each."""
+    """Return warnings about probable mistakes in a plan, one sentence each."""
     return (*_threshold_warnings(result), *_voter_warnings(result))
 
 
@@ -145,7 +145,7 @@ def _threshold_warnings(result: PlanResult) -> tuple[str, ...]:
 
 
 def _voter_warnings(result: PlanResult) -> tuple[str, ...]:
-    """Name the parties that have records and no teachers, of whom votes are asked."""
+    """Warn of parties with records but no teachers if the plan asks for votes."""
     alone = [party.site for party in result.reply.parties if not party.teachers]
     if not alone or result.plan.mechanism.by_record:
         return ()
@@ -153,7 +153,7 @@ def _voter_warnings(result: PlanResult) -> tuple[str, ...]:
 
 
 def as_json(result: PlanResult) -> dict[str, Any]:
-    """Return the result in JSON's types; `fits` is null where the policy enforces data-dependent costs."""
+    """Return the result as JSON types; `fits` is null if the policy enforces data-dependent costs."""
     unguaranteed = [party.site for party in result.reply.parties if party.together == Ttac.together]
     return {
         "mechanism": result.plan.mechanism.model_dump(),
@@ -194,7 +194,7 @@ def as_json(result: PlanResult) -> dict[str, Any]:
 
 
 def tell_advice(result: PlanResult, site_folder: Path) -> str:
-    """Return one line on whether what budgets pay for is worth asking, and what says more."""
+    """Return one line of advice on whether the labels are worth their cost, and a command that says more."""
     more = f"ostraka query advise --site {shlex.quote(str(site_folder))} --labelled OWN"
     fits = result.reply.fits if result.reply.HasField("fits") else None
     if fits is not None and fits < FEW_LABELS:
@@ -220,7 +220,7 @@ def _size(options: PlanOptions) -> int:
 
 
 def _curves(counts: Sequence[int], replies: Sequence[guardian_pb2.PlanReply]) -> list[Curve]:
-    """One line for all parties that a plan costs the same."""
+    """Return one line for all parties with equal costs."""
     sites: dict[tuple[float, ...], list[str]] = {}
     for i, party in enumerate(replies[0].parties):
         costs = [reply.parties[i].epsilon for reply in replies]

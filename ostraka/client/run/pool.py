@@ -1,4 +1,4 @@
-"""A pool as it is asked about: records with equal features are one query, which is paid for once."""
+"""The queries of a pool: records with equal features are one query, which is paid for once."""
 
 import hashlib
 from collections.abc import Sequence
@@ -25,13 +25,13 @@ Features = NDArray[np.float32]
 class AskedPool:
     """Records to label, and the query that represents each of them.
 
-    The answer to a query is that of every record that equals it: what is done with a released label is free.
+    All records with equal features get the query's answer: post-processing of a released label is free.
 
     Attributes:
-        features: of the records, prepared, float32 (N, F).
-        ids: what tells the records apart.
-        copies: the query of each record, in the order of their first records; none where no record repeats
-            another, or each is asked about by itself.
+        features: prepared features of the records, float32 (N, F).
+        ids: identifiers of the records.
+        copies: the query of each record, in the order of their first records; empty if no record repeats
+            another, or each is asked separately.
     """
 
     features: Features = field(repr=False)
@@ -44,8 +44,9 @@ class AskedPool:
     ) -> Self:
         """Return the records of a pool, and the queries that the run in the folder `run`, if any, asks.
 
-        Each counts by itself for a mechanism whose labelled records answer: those of records alike differ.
-        Raises as `Task.pool`, and `data.missing` or `data.shape` for ids that do not tell the records apart.
+        If a mechanism is answered by labelled records, each record is a query, because answers for equal
+        records differ. Raises as `Task.pool`, and `data.missing` or `data.shape` if ids are missing or
+        repeated.
         """
         records = task.pool(source)
         require_ids(task, records)
@@ -53,15 +54,15 @@ class AskedPool:
         ids = PoolIds.of(task, records)
         if run is not None and (run / STATE_FILE).exists():
             state = load_state(run)
-            # A run of an earlier version asked about every record: it goes on as it began. One of another
-            # pool is refused where it is opened.
+            # A run of an earlier version asked about every record, and is resumed like that. A run of another
+            # pool is refused when it is opened.
             if state.pool_sha256 == pool_digest(features):
                 return cls(features, ids, state.copies)
         by_record = mechanism is not None and mechanism.by_record
         return cls(features, ids, () if by_record else find_copies(features))
 
     def __len__(self) -> int:
-        """Return how many queries there are."""
+        """Return the number of queries."""
         return len(self._first)
 
     @property
@@ -75,7 +76,8 @@ class AskedPool:
         return self.features[self._first] if self.copies else self.features
 
     def count_queries(self, options: PlanOptions) -> PlanOptions:
-        """Return options whose `queries` count queries, of options that count records from the first."""
+        """Convert `queries` in the options from a number of records, from the first, to a number of
+        queries."""
         if options.queries is None or not self.copies or not 0 < options.queries <= len(self.copies):
             return options
         return options.model_copy(update={"queries": max(self.copies[: options.queries]) + 1})
@@ -87,27 +89,27 @@ class AskedPool:
 
 
 def pool_digest(features: Features) -> str:
-    """SHA-256, in hex, of a pool's prepared features in their order."""
+    """Return the SHA-256, in hex, of a pool's prepared features in their order."""
     return hashlib.sha256(features.tobytes()).hexdigest()
 
 
 def find_copies(features: Features) -> tuple[int, ...]:
-    """Return the query of each record (N, F), in the order of their first records; none where all differ."""
+    """Return the query of each record (N, F), in the order of first records; empty if all differ."""
     known: dict[bytes, int] = {}
-    # Adding 0 makes the two zeros of floats one: no model tells them apart.
+    # Adding 0 turns -0.0 into 0.0: no model distinguishes them.
     copies = tuple(known.setdefault((record + np.float32(0)).tobytes(), len(known)) for record in features)
     return copies if len(known) < len(copies) else ()
 
 
 def first_records(copies: Sequence[int], records: int) -> NDArray[np.int64]:
-    """Return the first of all records that are the same query, by query, of `copies` as `find_copies` has."""
+    """Return the first record of each query, for `copies` from `find_copies`."""
     if not copies:
         return np.arange(records)
     return np.unique(np.array(copies), return_index=True)[1].astype(np.int64)
 
 
 def require_ids(task: Task, records: Dataset) -> None:
-    """Raise `data.missing` or `data.shape` unless the task's id tells all records of a pool apart."""
+    """Raise `data.missing` or `data.shape` unless every record of a pool has an id of its own."""
     if task.id is None or records.ids is None:
         return
     missing = records.ids.count("")

@@ -1,4 +1,4 @@
-"""Durable state of active learning: its options, and the queries of each round."""
+"""Durable state of active learning: its settings, and the queries of each round."""
 
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -22,8 +22,8 @@ class RoundState(FrozenModel):
     """One round.
 
     Attributes:
-        rows: of the pool that it asks about, in rising order.
-        learned: labels of all rounds that the student after it learned from; None until it did.
+        rows: rows of the pool that it asks about, in rising order.
+        learned: number of labels, of all rounds, that the student after it learned from; None before that.
     """
 
     rows: tuple[int, ...]
@@ -34,9 +34,11 @@ class RoundsState(FrozenModel):
     """Everything in learning.json.
 
     Attributes:
-        task: its name; `task_digest` and `pool_sha256`, in hex, say which task and pool it is of.
-        settings: how it asks and learns, by name; the same whenever it goes on.
-        rounds: those that were begun.
+        task: the task's name.
+        task_digest: its digest, in hex.
+        pool_sha256: the pool's digest, in hex.
+        settings: how it asks and learns, by name; the same in every resumption.
+        rounds: the rounds that were begun.
     """
 
     version: Literal[1] = 1
@@ -48,17 +50,17 @@ class RoundsState(FrozenModel):
     rounds: tuple[RoundState, ...] = ()
 
     def all_rows(self) -> set[int]:
-        """Rows of the pool that some round asks about."""
+        """Return the rows of the pool that any round asks about."""
         return {row for one in self.rounds for row in one.rows}
 
 
 def is_rounds(folder: Path) -> bool:
-    """Whether a folder holds rounds of `ostraka query learn`."""
+    """Whether a folder contains rounds of `ostraka query learn`."""
     return (folder / ROUNDS_FILE).exists()
 
 
 def round_folder(folder: Path, number: int) -> Path:
-    """Return the folder of a round, the first being 1."""
+    """Return the folder of a round; the first is number 1."""
     return folder / f"round-{number}"
 
 
@@ -89,7 +91,7 @@ def save_rounds(folder: Path, state: RoundsState) -> None:
 
 
 def round_folders(folder: Path, state: RoundsState) -> list[Path]:
-    """Return the folders of rounds in which anything was asked, in order: all but perhaps the last."""
+    """Return the folders of rounds that asked anything, in order: all except perhaps the last."""
     folders = [round_folder(folder, number) for number in range(1, len(state.rounds) + 1)]
     begun = (".", PARENTS, f"{GROUP}-1")
     if folders and not any((folders[-1] / run / STATE_FILE).exists() for run in begun):
@@ -98,10 +100,10 @@ def round_folders(folder: Path, state: RoundsState) -> list[Path]:
 
 
 def runs(folder: Path, state: RoundsState) -> list[RunState]:
-    """Return the runs of all rounds that were begun, in order; raise as `runs_of` where one is gone."""
+    """Return the runs of all rounds that were begun, in order; raise as `runs_of` if one is missing."""
     return [run for one in round_folders(folder, state) for run in runs_of(one)]
 
 
 def runs_of(folder: Path) -> list[RunState]:
-    """Return the run of a round, or its runs where dependencies part them; raise as `load_state`."""
+    """Return the run of a round, or its combined runs; raise as `load_state`."""
     return list(load_combined(folder).parts.values()) if is_combined(folder) else [load_state(folder)]

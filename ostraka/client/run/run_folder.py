@@ -1,4 +1,4 @@
-"""The folder of one labelling run: made once, held by one process at a time, never mixed with another."""
+"""The folder of one labelling run: created once, locked by one process at a time, used for no other run."""
 
 import fcntl
 from collections.abc import Iterator
@@ -21,20 +21,20 @@ LOCK_FILE = "session.lock"
 
 
 class Planner(Protocol):
-    """Makes the plan that is asked for now."""
+    """Makes the plan of the current options."""
 
     @property
     def align(self) -> bool:
-        """Whether it is to be aligned with how many teachers vote."""
+        """Whether the plan is to be aligned with the number of teachers that vote."""
 
     def scale(self, nonce: bytes) -> float:
         """Ask the guardian for the factor by which to scale the plan's noise."""
 
     def plan(self, nonce: bytes, scale: float | None) -> Plan:
-        """Return the plan under this nonce, scaled."""
+        """Return the plan with this nonce and scale."""
 
     def clusters(self, features: NDArray[np.float32]) -> tuple[int, ...]:
-        """Return the cluster of each record, where clusters are the queries; else none."""
+        """Return the cluster of each record if clusters are the queries; else empty."""
 
 
 def require_no_site(folder: Path) -> None:
@@ -49,9 +49,9 @@ def require_no_site(folder: Path) -> None:
 
 @contextmanager
 def hold_folder(folder: Path) -> Iterator[None]:
-    """Lock the folder, made if need be, against other processes.
+    """Lock the folder against other processes; create it if needed.
 
-    Raises `run.mismatch` if it is in use, or a site's own.
+    Raises `run.mismatch` if it is in use, or a site's folder.
     """
     require_no_site(folder)
     try:
@@ -65,7 +65,7 @@ def hold_folder(folder: Path) -> Iterator[None]:
         ) from exc
     with lock:
         try:
-            # The kernel lets go of it however this process ends.
+            # The kernel releases the lock however this process ends.
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as exc:
             raise OstrakaError(
@@ -82,10 +82,10 @@ def open_run(
     planner: Planner,
     nonce: bytes,
 ) -> RunStore:
-    """Return the run in `folder`, resumed if there is one, else new under `nonce`.
+    """Return the run in `folder`: resumed if there is one, else new, with this `nonce`.
 
-    A new plan is aligned where that is asked for; a run that is resumed keeps its plan. Raises `run.mismatch`
-    where the folder holds a run for another pool, task, plan or student.
+    A new plan is aligned if chosen; a resumed run keeps its plan. Raises `run.mismatch` if the folder
+    contains a run for another pool, task, plan or student.
     """
     pool = pool_digest(asked.features)
     if not (folder / STATE_FILE).exists():

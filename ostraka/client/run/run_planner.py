@@ -1,4 +1,4 @@
-"""The plan of a run: its options for a pool, scaled as the guardian says, refused if none can be released."""
+"""The plan of a run: its options for a pool, scaled by the guardian, refused if nothing can be released."""
 
 import math
 from dataclasses import dataclass, replace
@@ -23,19 +23,19 @@ from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
 _SIGMAS = ("sigma", "sigma1", "sigma2")
-"""Parameters that noise grows with."""
+"""Parameters that increase with noise."""
 _INVERSE = ("gamma", "epsilon")
-"""Parameters that noise falls with."""
+"""Parameters that decrease with noise."""
 _MAX_NOISE_FACTOR = 2.0**12
-"""Times the noise that is looked up to: beyond it hardly any votes are told apart."""
+"""Maximum factor in the search for more noise: beyond it, votes can hardly be distinguished."""
 _PRECISION = 1.02
-"""To which a search ends: noise is told in three digits, and a guess need be no finer."""
+"""Relative precision of the search: noise is stated in three digits."""
 
 
 def check_affordable(plan: Plan, reply: guardian_pb2.PlanReply) -> None:
-    """Raise `budget.too_small` where the guardian says that budgets pay for no query, with what would do.
+    """Raise `budget.too_small`, with advice, if the guardian says that budgets pay for no query.
 
-    Nothing is checked where the guardian does not tell it: there a batch is refused, before anybody votes.
+    Nothing is checked if the guardian does not reveal it: then it refuses a batch, before any party votes.
     """
     if not reply.HasField("fits") or reply.fits:
         return
@@ -60,7 +60,7 @@ def _epsilon(party: guardian_pb2.PartyCost) -> str:
 
 
 def _noisier(plan: Plan, party: guardian_pb2.PartyCost) -> Mechanism | None:
-    """Return the mechanism with the least noise, to 2%, that what is left pays for; None: there is none."""
+    """Return the mechanism with the least noise, to 2%, that the remaining budget pays for, or None."""
     low = 1.0
     high = 2.0
     while not _pays(plan, _noise_times(plan.mechanism, high), party):
@@ -78,14 +78,14 @@ def _noisier(plan: Plan, party: guardian_pb2.PartyCost) -> Mechanism | None:
 
 
 def _pays(plan: Plan, mechanism: Mechanism, party: guardian_pb2.PartyCost) -> bool:
-    """Whether what is left of a party's budget pays for one answered query."""
+    """Whether a party's remaining budget pays for one answered query."""
     cost = mechanism.worst_case(received_order(party.order), party.sensitivity, classes=plan.classes)
     answers = mechanism.answers(plan.classes)
     return cost.batch + cost.check + min(answers * cost.answer, cost.most) <= party.rdp_left
 
 
 def _noise_times(mechanism: Mechanism, factor: float) -> Mechanism:
-    """Return the mechanism with so many times the noise, in numbers of three digits; nothing else changes."""
+    """Multiply the mechanism's noise by `factor`, in three digits; nothing else changes."""
     fields = type(mechanism).model_fields
     times = dict.fromkeys(_SIGMAS, factor) | dict.fromkeys(_INVERSE, 1 / factor)
     changed: dict[str, object] = {
@@ -98,19 +98,19 @@ def _noise_times(mechanism: Mechanism, factor: float) -> Mechanism:
 
 
 def _three_digits(value: float, factor: float) -> float:
-    """Return the product, rounded to more noise: up where it grows, else down."""
+    """Return the product, rounded towards more noise: up if `factor` exceeds 1, else down."""
     unit = 10.0 ** (math.floor(math.log10(value * factor)) - 2)
     rounded = (math.ceil if factor > 1 else math.floor)(value * factor / unit) * unit
     return float(f"{rounded:.3g}")
 
 
 UNUSED_NONCE = bytes(NONCE_BYTES)
-"""Of a plan that is asked about and never opened."""
+"""Nonce of plans that are priced but never opened."""
 
 
 @dataclass(frozen=True)
 class RunPlanner:
-    """Makes the plan of a site's options for a pool, and asks the guardian what to scale it by."""
+    """Makes the plan of a site's options for a pool, and asks the guardian for its scale."""
 
     options: PlanOptions
     task: Task
@@ -122,7 +122,7 @@ class RunPlanner:
 
     @property
     def align(self) -> bool:
-        """Whether the plan is to be aligned with how many teachers vote."""
+        """Whether the plan is to be aligned with the number of teachers that vote."""
         return self.options.align
 
     def scale(self, nonce: bytes) -> float:
@@ -132,9 +132,9 @@ class RunPlanner:
             return guardian.plan(asked).scale
 
     def check(self) -> None:
-        """Raise `budget.too_small` where the guardian says that budgets pay for no query.
+        """Raise `budget.too_small` if the guardian says that budgets pay for no query.
 
-        Whatever else keeps it from saying so is told when the session is opened: it is asked once.
+        Other errors are ignored, because opening the session reports them; the guardian is called only once.
         """
         try:
             plan, reply = self._reply()
@@ -143,7 +143,7 @@ class RunPlanner:
         check_affordable(plan, reply)
 
     def fits(self) -> int | None:
-        """Return how many of the plan's queries budgets pay for, all answered; None where nobody says it."""
+        """Return how many of the plan's queries budgets pay for, all answered; None if it is unknown."""
         try:
             _, reply = self._reply()
         except OstrakaError:
@@ -151,7 +151,7 @@ class RunPlanner:
         return reply.fits if reply.HasField("fits") else None
 
     def _reply(self) -> tuple[Plan, guardian_pb2.PlanReply]:
-        """Return the plan that would be opened, under another nonce, and what the guardian says of it."""
+        """Return the plan that would be opened, with another nonce, and the guardian's reply to it."""
         retry = replace(self.retry, attempts=1)
         with connect_guardian(self.site, self.clock, retry) as guardian:
             plan = self.plan(UNUSED_NONCE, None)
@@ -162,11 +162,11 @@ class RunPlanner:
         return plan, reply
 
     def encode(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return what is sent of a pool's features: encoded here where it is encrypted, else as they are."""
+        """Return a pool's features as they are sent: encoded if encrypted, else unchanged."""
         return self.encoder.encode(features) if self.options.encoding == "ckks" else features
 
     def clusters(self, features: NDArray[np.float32]) -> tuple[int, ...]:
-        """Return the cluster of each of the pool's records, where clusters are the queries; else none."""
+        """Return the cluster of each record of the pool if clusters are the queries; else empty."""
         options = self.options
         if options.clusters is None:
             return ()
@@ -174,7 +174,7 @@ class RunPlanner:
         return tuple(cluster(features, shape, options.clusters, options.clusterer).tolist())
 
     def plan(self, nonce: bytes, scale: float | None) -> Plan:
-        """Return the plan under this nonce, scaled."""
+        """Return the plan with this nonce and scale."""
         options = self.options if scale is None else self.options.aligned(scale)
         known = self.site.parties
         return make_plan(options, self.task, self.pool_size, known, nonce, self.encoder.sha256)

@@ -1,5 +1,4 @@
-"""A querying site's folder: its identity, the servers it calls, its task, and checks of records against
-it."""
+"""A querying site's folder: its identity, servers and task, and checks of records against the task."""
 
 from collections.abc import Collection, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -37,7 +36,7 @@ from ostraka.common.validation import FrozenModel
 
 TASK_FILE = "task.toml"
 PARTIES_AT_ONCE = 64
-"""Parties that are asked for votes on encrypted queries at once: a thread waits for each."""
+"""Parties that are asked about encrypted queries at the same time: each one needs a thread."""
 
 A = TypeVar("A", bound=AsyncPeer)
 
@@ -62,7 +61,7 @@ def load_class_task(what: str, folder: Path, file: Path | None = None) -> Task:
 
 @contextmanager
 def connect_guardian(site: SiteConfig, clock: Clock, retry: Retry) -> Iterator[GuardianPeer]:
-    """Connect to the guardian over mTLS; calls under way end when the block is left."""
+    """Connect to the guardian over mTLS; calls in progress end when the block is left."""
     with attach_to_relays(site) as (called, _), _connect_guardian(called, clock, retry) as guardian:
         yield guardian
 
@@ -78,7 +77,7 @@ def _connect_guardian(site: SiteConfig, clock: Clock, retry: Retry) -> Iterator[
 
 @contextmanager
 def connect(site: SiteConfig, sites: tuple[str, ...], clock: Clock, retry: Retry) -> Iterator[Peers]:
-    """Connect to the guardian and the parties `sites` over mTLS; calls under way end with the block."""
+    """Connect to the guardian and the parties `sites` over mTLS; calls in progress end with the block."""
     with ExitStack() as stack:
         site, _ = stack.enter_context(attach_to_relays(site))
         pool = stack.enter_context(threads(len(sites) + len(HEADS)))
@@ -95,9 +94,9 @@ def connect(site: SiteConfig, sites: tuple[str, ...], clock: Clock, retry: Retry
 def connect_parties(
     site: SiteConfig, sites: Collection[str], kind: type[A], clock: Clock, retry: Retry, pool: Executor
 ) -> Iterator[dict[str, A]]:
-    """Connect to the parties `sites` over mTLS; calls, for which no thread waits, end with the block.
+    """Connect to the parties `sites` over mTLS; their calls need no threads, and end with the block.
 
-    The `pool` looks into connections that failed.
+    The `pool` examines connections that failed.
     """
     with (
         attach_to_relays(site) as (called, _),
@@ -125,12 +124,12 @@ def _connect_parties(
 
 @contextmanager
 def threads(most: int) -> Iterator[ThreadPoolExecutor]:
-    """Yield a pool of so many threads, at most PARTIES_AT_ONCE; what waits for one ends with the block."""
+    """Yield a pool of at most `most` or PARTIES_AT_ONCE threads; queued calls are cancelled at the end."""
     pool = ThreadPoolExecutor(min(most, PARTIES_AT_ONCE), thread_name_prefix="party")
     try:
         yield pool
     finally:
-        # Without waiting: calls under way end as their channels are closed.
+        # Without waiting: calls in progress end when their channels are closed.
         pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -156,19 +155,20 @@ def _party(site: SiteConfig, name: str) -> Identity:
 
 
 def guardian_of(site: SiteConfig) -> Identity:
-    """Who the guardian of a site's federation is."""
+    """Return the identity of the guardian of a site's federation."""
     return Identity(site.federation, site.guardian_site, Role.GUARDIAN)
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """Records that fit.
+    """Records that fit the task.
 
     Attributes:
-        task: its name.
-        records: their number, and that of those `labelled`.
-        repeated: how many repeat another one, and are not asked about where these are a pool.
-        reading: what reading them guessed and left out, a sentence each.
+        task: the task's name.
+        records: number of records.
+        labelled: number of labelled records.
+        repeated: number of records that repeat another one, and are not asked about if this is a pool.
+        reading: what was guessed or left out while reading them, one sentence each.
     """
 
     task: str
@@ -181,9 +181,9 @@ class CheckResult:
 def check(site_folder: Path, data: Source, *, task_file: Path | None = None) -> CheckResult:
     """Compare records with the site's task.
 
-    Labels that no class has are told and not refused, as `query label` leaves those of a pool unread. Raises
-    `task.mismatch` or `data.*` naming the column or range that differs, or ids of unlabelled records that do
-    not tell them apart.
+    Unknown labels are reported, not refused, because `query label` ignores a pool's labels. Raises
+    `task.mismatch` or `data.*` with the column or range that differs, or for missing or repeated ids of
+    unlabelled records.
     """
     load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
@@ -192,11 +192,11 @@ def check(site_folder: Path, data: Source, *, task_file: Path | None = None) -> 
     try:
         own = task.records(data)
     except OstrakaError as wrong:
-        # Everything but the labels was read above.
+        # Everything except the labels was read above.
         own = pool
         told = (f"They fit as a pool alone, whose labels are not read: {wrong.message}",)
     labelled = 0 if own.y is None else len(own)
-    # Records of which some have no label are a pool as well, and asked about all.
+    # If some records have no label, all are a pool as well, and all are asked about.
     records = own if labelled == len(pool) else pool
     if labelled < len(pool):
         require_ids(task, records)
@@ -222,7 +222,7 @@ class QuerySection(FrozenModel):
 
 @dataclass(frozen=True)
 class SiteEncoder:
-    """An encoder and the digest of its weights; none of both where records are asked about as they are."""
+    """An encoder and the digest of its weights; both are empty if records are asked about as they are."""
 
     _encoder: Encoder | None = field(default=None, repr=False)
 
@@ -237,14 +237,14 @@ class SiteEncoder:
         return b"" if self._encoder is None else self._encoder.sha256
 
     def encode(self, records: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Features (n, F') float32 of prepared records (n, F); raises `model.invalid` if it takes others."""
+        """Return features (n, F') float32 of prepared records (n, F); raise `model.invalid` for others."""
         return records if self._encoder is None else self._encoder.encode(records)
 
 
 def site_encoder(site: SiteConfig, name: str | None, task: Task) -> SiteEncoder:
-    """Return the encoder of this name, none for "", for None that of the site's configuration or of the task.
+    """Return the encoder of this name; "" means none, None the one of the site's configuration or task.
 
-    Raises `model.invalid` where it cannot be loaded, `config.invalid` for a table [query] that is wrong.
+    Raises `model.invalid` if it cannot be loaded, `config.invalid` for an invalid table [query].
     """
     if name is None:
         name = load_section(site.folder, "query", QuerySection).encoder or task.encoder

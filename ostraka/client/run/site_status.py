@@ -1,4 +1,4 @@
-"""Where a querying site stands: certificates, servers, its sessions, and how far a run is."""
+"""Status of a querying site: certificates, servers, its sessions, and the progress of a run."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -30,17 +30,18 @@ from ostraka.protos.ostraka.v1 import guardian_pb2
 
 @dataclass(frozen=True)
 class RunStatus:
-    """One run as its session.json has it.
+    """One run, as in its session.json.
 
     Attributes:
         run: its folder.
-        session_id: the guardian's name of it; empty before it was granted.
+        session_id: the guardian's id; empty before the grant.
         state: "done", "stopped" or "open".
-        queries: how many its plan asks, `settled` how many are.
-        batches: how many were begun, by what became of them: "open", "released", "dead", "lost".
-        changed_unix_s: when it last came further.
-        latecomers: the parties that the others waited for.
-        stopped: the limit that it met, if so.
+        queries: number of queries in its plan.
+        settled: how many of them are settled.
+        batches: number of batches by outcome: "open", "released", "dead", "lost".
+        changed_unix_s: time of its last progress.
+        latecomers: the slowest parties.
+        stopped: the limit that it met, if any.
         next: what to do now.
     """
 
@@ -57,10 +58,10 @@ class RunStatus:
 
 
 def run_statuses(folder: Path) -> list[RunStatus]:
-    """Return the run in `folder`, or those in it where rounds or dependencies made several, in order.
+    """Return the run in `folder`, or all runs of rounds or dependencies in it, in order.
 
     Raises:
-        OstrakaError: data.missing where there is none, run.mismatch for one that cannot be read.
+        OstrakaError: data.missing if there is none, run.mismatch if one cannot be read.
     """
     found = sorted(folder.rglob(STATE_FILE), key=lambda path: (path.stat().st_mtime, path))
     sums = SumStore.load(folder)
@@ -92,7 +93,7 @@ def _status(folder: Path) -> RunStatus:
 
 
 def _sums_status(sums: SumStore) -> RunStatus:
-    """Return how far a run of sums is: each of its rounds is a query, and a batch."""
+    """Return the progress of a run of sums: each round counts as a query, and as a batch."""
     state = sums.state
     rounds = sums.plan.queries
     released = len(state.kept)
@@ -124,7 +125,7 @@ def _next(state: RunState) -> str:
 
 @dataclass(frozen=True)
 class OwnSession:
-    """A session of this site as the guardian tells it."""
+    """A session of this site, as the guardian reports it."""
 
     session_id: str
     state: str
@@ -136,15 +137,16 @@ class OwnSession:
 
 @dataclass(frozen=True)
 class QueryStatus:
-    """What `ostraka query status` tells.
+    """The contents of `ostraka query status`.
 
     Attributes:
         certificates: this site's own.
-        guardians: the guardian's replicas, and `parties` those that the site can ask.
-        sessions: its own, the newest first; none where the guardian did not say, which `unknown` tells.
-        queries_left: within 24 hours; None where there is no limit, or the guardian did not say.
-        unknown: why the guardian says nothing of this site's sessions, if so.
-        runs: how far they are, where a run was named.
+        guardians: the guardian's replicas.
+        parties: the parties that the site can ask.
+        sessions: the site's sessions, newest first; empty if the guardian did not report them, see `unknown`.
+        queries_left: within 24 hours; None if there is no limit, or the guardian did not say.
+        unknown: why the guardian did not report this site's sessions, if so.
+        runs: progress of the named run, if any.
     """
 
     certificates: CertificateStatus
@@ -181,13 +183,13 @@ def query_status(folder: Path, run: Path | None = None, *, clock: Clock | None =
 
 
 def as_json(status: QueryStatus) -> dict[str, Any]:
-    """Return the status in JSON's types."""
+    """Return the status as JSON types."""
     runs = [asdict(run) | {"stopped": run.stopped and run.stopped.model_dump()} for run in status.runs]
     return asdict(status) | {"runs": runs}
 
 
 def show(status: QueryStatus, console: Console) -> None:
-    """Print it."""
+    """Print the status."""
     console.print(Group(*_parts(status)))
 
 

@@ -9,28 +9,29 @@ from ostraka.common.planning.search.vote_sample import VoteSample
 from ostraka.common.task import Source, Task
 
 STAND_INS = 100
-"""Models that vote: each record is asked of half of them or more: a share is known within 7 points."""
+"""Number of models: at least half of them vote on each record, so a share is known within 7 points."""
 MIN_OWN = 20
-"""Labelled records below which nothing is told of how often votes are right."""
+"""Minimum of labelled records: fewer say nothing about how often votes are right."""
 MIN_RARE = 5
-"""Records of a rare class: what share of them is found is uncertain by 22 in 100, and by more with fewer."""
+"""Minimum of records of a rare class: the share that is found is then known within 22 points, with fewer less
+well."""
 _MODEL = "logistic_regression"
-"""As teachers of tables mostly are; it takes milliseconds."""
+"""The usual model of teachers of tables; it takes milliseconds."""
 _SEED = 0
-"""Any seed will do; always the same, so that a search finds the same again."""
+"""Any constant seed will do, so a search is repeatable."""
 
 
 def vote_on_own_records(task: Task, labelled: Source, teachers: int, size: float) -> VoteSample:
-    """Return how so many teachers might vote on labelled records, and what is right.
+    """Simulate how `teachers` teachers might vote on labelled records; the true labels are included.
 
-    Each stand-in learns from `size` records, which a teacher has on average, or a half where that is less,
-    drawn at random, and votes on the others. Nothing is asked of anybody. Real teachers learn of other
-    people, and may be other models: what is found on these votes suits them as far as they are alike.
+    Each stand-in learns from a random subset of `size` records, the average of a teacher, or from half of
+    them if that is less, and votes on the others. No party is asked. Real teachers learn from other people's
+    data and may be other models, so the result only holds as far as they are similar.
 
     Raises:
-        OstrakaError: `config.invalid` for a task of several labels, `data.*` for records that are not the
-            task's, `data.too_few` for fewer than `MIN_OWN`, none of another class, or fewer than `MIN_RARE`
-            of a rare one.
+        OstrakaError: `config.invalid` for a multi-label task, `data.*` for records that do not fit the task,
+            `data.too_few` for fewer than `MIN_OWN`, for a single class, or for fewer than `MIN_RARE` of a
+            rare class.
     """
     if task.multi_label:
         raise OstrakaError(
@@ -63,7 +64,7 @@ def vote_on_own_records(task: Task, labelled: Source, teachers: int, size: float
 def _count_votes(
     X: NDArray[np.float32], y: NDArray[np.int64], classes: int, size: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return votes (N, classes) of stand-ins on records that they did not learn from, and how many (N,)."""
+    """Return the stand-ins' votes (N, classes) on records they did not learn from, and their number (N,)."""
     random = np.random.default_rng(_SEED)
     votes = np.zeros((len(y), classes))
     asked = np.zeros(len(y))

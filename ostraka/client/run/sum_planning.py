@@ -1,4 +1,4 @@
-"""The plan of sums that cost every party at most an epsilon, as the guardian counts it."""
+"""The plan of sums whose cost to every party, as the guardian computes it, is at most an epsilon."""
 
 import math
 from collections.abc import Callable, Collection
@@ -23,29 +23,30 @@ from ostraka.common.validation import FrozenModel
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
 CALLS = 8
-"""Plans that the guardian is asked about: two where noise and cost are in proportion; rounding takes more."""
+"""Maximum number of plans to ask the guardian about: two if noise and cost are proportional, more with
+rounding."""
 GUESSED_RECORDS = 10_000
-"""Of all parties, before the guardian said how many there are."""
+"""Total number of records, before the guardian has reported it."""
 NEAR_ENOUGH = 0.995
-"""Share of the epsilon that a plan may leave unspent: no noise is told by less."""
+"""Fraction of the epsilon from which a plan is good enough: noise is not displayed more precisely."""
 UNDER = 1 - 1e-5
-"""Times the mu at which a cost would be the epsilon: rounding then does not lift it above."""
+"""Safety factor on mu, so rounding does not lift the cost above the epsilon."""
 
 
 class SumCost(FrozenModel):
-    """What the sums of a plan cost a party at worst, at its own budget.
+    """Worst-case cost of a plan's sums for a party, at its own budget.
 
     Attributes:
         site: the party's.
-        group: the unit of it that pays for the fewest.
-        records: labelled ones that may take part.
-        order: of the budget's filter; 0: it is Gaussian.
+        group: its unit that can pay for the fewest sums.
+        records: number of labelled records that may be used.
+        order: of the budget's filter; 0 means Gaussian.
         delta: of the budget.
-        epsilon: of all sums together, and nothing else: exact, as the noise is Gaussian.
-        charged_epsilon: what the budget's filter tells of them: at an order of Renyi's it is more.
+        epsilon: of all sums together, alone: exact, because the noise is Gaussian.
+        charged_epsilon: the same by the budget's filter: larger at a Renyi order.
         budget_epsilon: of the whole budget.
-        share: of the whole budget, as its filter adds up.
-        fits: how many of the sums what is left pays for; None where the guardian does not tell.
+        share: fraction of the whole budget, as its filter adds up.
+        fits: how many of the sums the remaining budget pays for; None if the guardian does not reveal it.
     """
 
     site: str
@@ -61,7 +62,7 @@ class SumCost(FrozenModel):
 
     @classmethod
     def of(cls, cost: guardian_pb2.PartyCost) -> Self:
-        """Return what the guardian says, and the exact epsilon of Gaussian noise that is charged so."""
+        """Convert the guardian's reply; compute the exact epsilon of Gaussian noise with that charge."""
         order = received_order(cost.order)
         paid, whole = (budget_rdp(value, cost.delta, order) for value in (cost.epsilon, cost.budget_epsilon))
         exact = cost.epsilon if order == GAUSSIAN else gaussian_epsilon(paid / order, cost.delta)
@@ -81,7 +82,7 @@ class SumCost(FrozenModel):
 
 @dataclass(frozen=True)
 class SumAsking:
-    """Who is asked for sums, and about which task."""
+    """Which parties are asked for sums, for which task."""
 
     task: Task
     known: Collection[str]
@@ -93,9 +94,9 @@ class SumAsking:
     ballots: BALLOTS | None = None
 
     def plan(self, mechanism: Mechanism, rounds: int, nonce: bytes) -> Plan:
-        """Return the plan; raise `party.unknown` and `plan.invalid` as `make_plan`.
+        """Return the plan; raise `party.unknown` and `plan.invalid` as `make_plan` does.
 
-        Sums are verified as asked for, else where that costs a party little.
+        Sums are verified as chosen, else if that costs a party little.
         """
         parties = choose_parties(self.parties, self.known)
         short = mechanism.width(self.task.outputs) <= MAX_VERIFIED_SUM
@@ -119,15 +120,15 @@ class SumAsking:
 
 @dataclass(frozen=True)
 class PlannedSums:
-    """A plan, and what it costs.
+    """A plan and its cost.
 
     Attributes:
-        mu: of mu-Gaussian differential privacy, for one record replaced.
-        records: that all parties declare.
+        mu: of mu-Gaussian differential privacy, for one replaced record.
+        records: the total that all parties declare.
         plan: of the sums.
         costs: by party.
-        fits: sums that budgets pay for; None where the guardian does not tell.
-        hides_queries: whether the guardian's policy allows encrypted queries alone.
+        fits: number of sums that budgets pay for; None if the guardian does not reveal it.
+        hides_queries: whether the guardian's policy allows only encrypted queries.
     """
 
     mu: float
@@ -141,15 +142,15 @@ class PlannedSums:
 def plan_sums(
     ask: Callable[[Plan], guardian_pb2.PlanReply], make: Callable[[float, int], Plan], epsilon: float
 ) -> PlannedSums:
-    """Return the plan with the least noise whose cost to no party is above `epsilon`.
+    """Return the plan with the least noise whose cost to every party is at most `epsilon`.
 
     Args:
-        ask: the guardian, what a plan costs.
-        make: a plan that is so many mu-Gaussian differentially private, of so many records.
-        epsilon: of these sums alone, at each party's own delta, persons and weights included.
+        ask: asks the guardian what a plan costs.
+        make: makes a plan that is mu-Gaussian differentially private for this many records.
+        epsilon: of these sums alone, at each party's own delta, with persons and weights considered.
 
     Raises:
-        OstrakaError: `budget.too_small` where no plan costs so little, and what the guardian refuses it with.
+        OstrakaError: `budget.too_small` if every plan costs more, and the guardian's refusals.
     """
     mu = math.sqrt(2 * gaussian_budget(epsilon, DELTA))
     records = GUESSED_RECORDS
@@ -178,13 +179,13 @@ def plan_sums(
 
 
 def _times(cost: SumCost, epsilon: float) -> float:
-    """Return how many times the mu makes a cost an epsilon."""
+    """Return the factor on mu that turns a cost into the epsilon."""
     paid = gaussian_budget(cost.epsilon, cost.delta)
     return math.sqrt(gaussian_budget(epsilon, cost.delta) / paid) if paid > 0 else 1.0
 
 
 def require_affordable(planned: PlannedSums) -> None:
-    """Raise `budget.too_small` where what is left of a budget does not pay for a single sum."""
+    """Raise `budget.too_small` if a remaining budget does not pay for a single sum."""
     if planned.fits is None or planned.fits:
         return
     short = min(planned.costs, key=lambda cost: math.inf if cost.fits is None else cost.fits)
@@ -198,7 +199,7 @@ def require_affordable(planned: PlannedSums) -> None:
 
 
 def warn_of_unverified(plan: Plan, asked: BALLOTS | None) -> tuple[str, ...]:
-    """Return a warning about unverified sums, unless the options `asked` for them."""
+    """Return a warning about unverified sums, unless the user chose (`asked`)."""
     if plan.ballots == "verified" or asked is not None:
         return ()
     values = plan.mechanism.width(plan.classes)

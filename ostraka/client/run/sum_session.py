@@ -19,13 +19,13 @@ from ostraka.common.identity import Credentials
 
 @dataclass(frozen=True)
 class SumRun:
-    """How sums are asked for: nothing of it changes the plan.
+    """Settings of asking for sums that do not change the plan.
 
     Attributes:
-        on_progress: told how many sums of how many were released.
-        retry: how often what is not reached is asked again.
-        clock: what tells the time.
-        random: returns so many bytes, of which nonces are made.
+        on_progress: called with the number of released sums, and their total.
+        retry: how often an unreachable server is called again.
+        clock: the clock.
+        random: `random(n)` returns n random bytes, for nonces.
     """
 
     on_progress: Callable[[int, int], None] = lambda done, total: None
@@ -38,7 +38,7 @@ class SumRun:
 def open_sums(
     site: SiteConfig, guardian: GuardianPeer, store: SumStore, run: SumRun
 ) -> Iterator[SummingSession]:
-    """Open the session of a run's plan, with the parties that it names."""
+    """Open the session of a run's plan with the plan's parties."""
     parties = store.plan.parties
     with ExitStack() as stack:
         pool = stack.enter_context(threads(len(parties)))

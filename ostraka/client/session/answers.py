@@ -11,11 +11,13 @@ from ostraka.common.plan.plan import Plan
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
 Answer: TypeAlias = int | tuple[int | None, ...] | None
-"""A class index; or for every label 1, 0, or None where it got no answer; or None for no answer at all."""
+"""The answer to a query: a class index, or for every label 1, 0, or None if that label got no answer, or None
+if there is no answer at all."""
 
 
 def read_answers(answers: Sequence[guardian_pb2.Answer], size: int, plan: Plan) -> list[Answer]:
-    """Return batch answers by query; raise `message.invalid` if they fit no batch of `size` of the plan."""
+    """Return the answers of a batch, by query; raise `message.invalid` if they do not fit a batch of
+    `size`."""
     read = _label_answer if plan.multi_label else _class_answer
     try:
         if len(answers) != size:
@@ -30,7 +32,7 @@ def read_answers(answers: Sequence[guardian_pb2.Answer], size: int, plan: Plan) 
 
 
 def answers_from(labels: NDArray[np.int64], answered: NDArray[np.bool_], plan: Plan) -> list[Answer]:
-    """Answers by query of labels, and which of them were given, both (queries, answers per query)."""
+    """Combine labels and a mask of given answers, both (queries, answers per query), to answers by query."""
     given = [
         tuple(label if known else None for label, known in zip(*row, strict=True))
         for row in zip(labels.tolist(), answered.tolist(), strict=True)
@@ -41,14 +43,14 @@ def answers_from(labels: NDArray[np.int64], answered: NDArray[np.bool_], plan: P
 
 
 def answer_mask(answers: Sequence[Answer], plan: Plan) -> NDArray[np.bool_]:
-    """Which answers were given, (queries, answers per query), as `WorstCase.rdp` takes it."""
+    """Return which answers were given, (queries, answers per query), as `WorstCase.rdp` takes it."""
     width = plan.mechanism.answers(plan.classes)
     rows = [_mask_of(answer, width) for answer in answers]
     return np.array(rows, dtype=np.bool_).reshape(len(rows), width)
 
 
 def label_matrix(answers: Sequence[Answer], labels: int) -> NDArray[np.int64]:
-    """Answers to a multi-label task as 1, 0, and -1 where there is none, (queries, labels)."""
+    """Return answers to a multi-label task as 1, 0, or -1 for no answer, (queries, labels)."""
     rows = [
         [-1 if bit is None else bit for bit in answer] if isinstance(answer, tuple) else [-1] * labels
         for answer in answers
@@ -57,7 +59,8 @@ def label_matrix(answers: Sequence[Answer], labels: int) -> NDArray[np.int64]:
 
 
 def of_task(answer: Answer, plan: Plan, labels: int) -> Answer:
-    """Return an answer of the plan's labels as one of all `labels` of the task, None for those not asked."""
+    """Widen an answer for the plan's labels to all `labels` of the task: None for labels that were not
+    asked."""
     if not plan.labels or not isinstance(answer, tuple):
         return answer
     given = dict(zip(plan.labels, answer, strict=True))

@@ -1,6 +1,7 @@
-"""Many parties asked at once: for what each of them answers, or why it does not.
+"""Ask many parties at once, and return each party's answer or the reason why it did not answer.
 
-Whatever is raised while one is asked is that party's failure; an interruption of this process ends all.
+Any exception while a party is asked is a failure of that party; an interruption of this process ends all
+calls.
 """
 
 import asyncio
@@ -26,10 +27,10 @@ def ask_each(
     waiting: Waiting | None = None,
     cut: Callable[[str], None] = lambda _: None,
 ) -> Answered[T]:
-    """Ask the `sites`, as many at once as `pool` has threads, and wait for all answers or failures.
+    """Ask the `sites` in parallel, one thread of `pool` each, and wait for all answers or failures.
 
-    Those that are too late for `waiting` are cut off: `party.unreachable`. `cut` ends the calls to one that
-    are under way. By default all are waited for.
+    Parties that are too late for `waiting` are cut off with `party.unreachable`. `cut` ends the calls to a
+    party that are in progress. By default there is no time limit.
     """
     waiting = waiting or Waiting()
 
@@ -59,9 +60,10 @@ def ask_each(
 async def ask_all(
     sites: Iterable[str], ask: Callable[[str], Awaitable[T]], waiting: Waiting | None = None
 ) -> Answered[T]:
-    """Ask the `sites` at once; no thread waits for them.
+    """Ask the `sites` concurrently, without threads.
 
-    Those that are too late for `waiting` are cut off: `party.unreachable`. By default all are waited for.
+    Parties that are too late for `waiting` are cut off with `party.unreachable`. By default there is no time
+    limit.
     """
     waiting = waiting or Waiting()
 
@@ -91,22 +93,22 @@ async def ask_all(
 
 
 def failures(came: Mapping[str, object]) -> dict[str, OstrakaError]:
-    """Return why each party that gave no answer gave none."""
+    """Return the error of each party that did not answer."""
     return {site: error for site, error in came.items() if isinstance(error, OstrakaError)}
 
 
 def unreachable(peers: Mapping[str, AsyncPeer], sites: Iterable[str]) -> dict[str, OstrakaError]:
-    """Return which of the `sites` cannot be reached, and why; they are probed at once."""
+    """Probe the `sites` concurrently; return the error of each one that cannot be reached."""
     return failures(run_async(ask_all(sites, lambda site: peers[site].probe())))
 
 
 def _wait_for_all(asked: Mapping[str, Future[T | OstrakaError]], seconds: float) -> bool:
-    """Wait so long for all; whether any has not answered."""
+    """Wait at most `seconds` for all calls; return whether any is unfinished."""
     return bool(wait(asked.values(), seconds).not_done)
 
 
 def _cut_off(asked: Mapping[str, Future[T | OstrakaError]], cut: Callable[[str], None]) -> None:
-    """End the asking of all: `cut` is called with each that is under way until it has ended."""
+    """End all calls: `cut` is called repeatedly for each call in progress until it has ended."""
     under_way = {site: one for site, one in asked.items() if not one.cancel()}
     while under_way := {site: one for site, one in under_way.items() if not one.done()}:
         for site in under_way:
@@ -115,5 +117,5 @@ def _cut_off(asked: Mapping[str, Future[T | OstrakaError]], cut: Callable[[str],
 
 
 def _gave_nothing(asked: Future[T | OstrakaError]) -> bool:
-    """Whether no answer came while a party was cut off."""
+    """Whether the party had not answered before it was cut off."""
     return asked.cancelled() or isinstance(asked.result(), OstrakaError)

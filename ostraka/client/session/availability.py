@@ -1,4 +1,4 @@
-"""Availability of parties: parties that answer are scheduled, the rest are retried; dead batches are
+"""Availability of parties: parties that answer are scheduled, others are retried; dead batches are
 counted."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from ostraka.common.errors import ErrorCode, OstrakaError, Retry
 
 TRY_AGAIN_AFTER = 5
-"""Batches for which a party that failed is left out before it is tried again: a try may cost a
-batch the wait for one that is still away, and one that is back misses so many."""
+"""Number of batches for which a failed party is left out before it is tried again. A retry may delay a batch
+if the party is still down; a party that has recovered misses this many batches."""
 
 MENDABLE = frozenset({ErrorCode.BATCH_ALTERED, ErrorCode.MESSAGE_INVALID, ErrorCode.PARTY_NOT_ENCRYPTED})
-"""Refusals of one batch for good that do not tell what the party says to the next: its operator may have
-another version or other teachers serve by then."""
+"""Permanent refusals of one batch that do not predict the party's reply to the next one: its operator may
+have deployed another version or other teachers by then."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class _Failure:
 
 
 class Availability:
-    """Keeps who failed and why; `unreachable` says which of some parties cannot be reached, and why."""
+    """Records which parties failed and why; `unreachable` probes parties and returns their errors."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Availability:
         quorum: int,
         unreachable: Callable[[Iterable[str]], Mapping[str, OstrakaError]],
     ) -> None:
-        """Take the session's parties; nobody is asked before the first batch."""
+        """Take the session's parties; none is probed before the first batch."""
         self._sites = frozenset(sites)
         self._quorum = quorum
         self._unreachable = unreachable
@@ -43,7 +43,7 @@ class Availability:
 
     @property
     def failures(self) -> Mapping[str, OstrakaError]:
-        """Why each party that is left out is left out, by site."""
+        """The reason why each party is left out, by site."""
         return {site: failure.error for site, failure in sorted(self._failures.items())}
 
     def leave_out(self, site: str, error: OstrakaError) -> None:
@@ -51,10 +51,10 @@ class Availability:
         self._failures[site] = _Failure(error, self._batch)
 
     def unavailable(self) -> list[str]:
-        """Return the parties to leave out of the next batch; raise `quorum.lost` when too few are left.
+        """Return the parties to leave out of the next batch; raise `quorum.lost` if too few are left.
 
-        Every party is probed before the first batch, one that failed every few batches, and all that failed
-        when the others are fewer than the quorum.
+        Every party is probed before the first batch, and a failed party again every few batches. If fewer
+        parties than the quorum are left, all failed parties are probed again.
         """
         self._batch += 1
         if self._batch == 1:
@@ -83,7 +83,7 @@ class Availability:
 
 
 def quorum_lost(left: int, quorum: int, failures: Mapping[str, OstrakaError]) -> OstrakaError:
-    """Return the error for too few parties, with the error of each missing party."""
+    """Return the error for too few parties; it contains the error of each missing party."""
     reasons = "; ".join(f"{site}: [{error.code}] {error.message}" for site, error in failures.items())
     return OstrakaError(
         ErrorCode.QUORUM_LOST,
@@ -94,19 +94,20 @@ def quorum_lost(left: int, quorum: int, failures: Mapping[str, OstrakaError]) ->
 
 
 MAX_DEATHS = 3
-"""Batches in a row that may die with the same voters: a restart and a failover, which cost one each, may come
-together, and what fails for good is not asked for long."""
+"""Consecutive batches with the same voters that may die: a restart and a failover cost one batch each and may
+coincide, and a permanent failure is not retried for long."""
 
 
 class FailureLimit:
     """Counts batches that died since the last release.
 
-    Under `vanish` a unit that is used up takes one batch with it and is left out of the next. A batch with
-    other voters than the one that died before it therefore begins the count anew, once a cohort at most.
+    Under `vanish`, a unit with an exhausted budget costs one batch and is left out of the next. So the count
+    restarts when a batch dies whose voters differ from the last dead batch, at most as often as there are
+    cohorts.
     """
 
     def __init__(self, cohorts: int) -> None:
-        """Nothing died yet; `cohorts` may vote in the session."""
+        """Start at zero; `cohorts` may vote in the session."""
         self._cohorts = cohorts
         self.clear()
 
@@ -116,7 +117,7 @@ class FailureLimit:
         self._died: Hashable = None
 
     def count(self, voters: Hashable) -> None:
-        """Count a batch of these voters that died; None where it had no ticket, so that it excuses nobody."""
+        """Count a dead batch of these voters; None if it had no ticket, which does not restart the count."""
         voters = self._died if voters is None else voters
         if self._count and voters != self._died and self._excused < self._cohorts:
             self._count = 0
@@ -136,5 +137,5 @@ class FailureLimit:
 
     @property
     def next_is_last(self) -> bool:
-        """Whether one more death of the same voters is too many."""
+        """Whether one more dead batch with the same voters is too many."""
         return self._count + 1 >= MAX_DEATHS

@@ -1,4 +1,4 @@
-"""A session and its batches, as everything here that acts on them takes them, and how they are drawn."""
+"""Data types of a session and its batches, shared by this package, and how a batch is drawn."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
@@ -22,9 +22,9 @@ A = TypeVar("A")
 
 @dataclass(frozen=True)
 class Peers:
-    """Whom a session talks to: parties as `voters`, or on encrypted queries as `parties`.
+    """The peers of a session: parties as `voters`, or for encrypted queries as `parties`.
 
-    `pool` has threads for encrypted queries, at most so many whatever the number of parties.
+    `pool` runs encrypted queries; its size is bounded, whatever the number of parties.
     """
 
     guardian: GuardianPeer
@@ -36,10 +36,10 @@ class Peers:
 
 @dataclass(frozen=True)
 class Queries:
-    """What is asked: features, float32 (queries, columns), and for Interactive the student's scores of them.
+    """The queries of a batch: features, float32 (queries, columns), and for Interactive the student's scores.
 
-    Scores are probabilities in units of 2^-16, uint32 (queries, classes). Where clusters are the queries,
-    features are those of their records.
+    Scores are probabilities in units of 2^-16, uint32 (queries, classes). If queries are clusters, features
+    are those of the clusters' records.
     """
 
     features: NDArray[np.float32] = field(repr=False)
@@ -50,7 +50,7 @@ class Queries:
         return len(self.features) if self.clusters is None else self.clusters.count
 
     def take(self, rows: Sequence[int]) -> "Queries":
-        """Return the queries at these rows, in that order; clusters are all asked at once."""
+        """Return the queries at these rows, in that order; clusters are always asked all at once."""
         if self.clusters is not None:
             return Queries(self.features, self.scores, self.clusters.arrange(rows))
         at = list(rows)
@@ -59,7 +59,7 @@ class Queries:
 
 @dataclass(frozen=True)
 class ReleasedBatch(Generic[A]):
-    """A batch's answers, by query where they are labels, and the parties whose ballots were summed."""
+    """A batch's answers, by query if they are labels, and the parties whose ballots were summed."""
 
     answers: A
     parties: tuple[str, ...]
@@ -67,7 +67,8 @@ class ReleasedBatch(Generic[A]):
 
 @dataclass(frozen=True)
 class Granted:
-    """A session as the guardian granted it: the plan as sent and as read, the grant signed and read."""
+    """A session that the guardian granted: the plan as sent and as parsed, the grant as signed and as
+    parsed."""
 
     plan_bytes: bytes
     plan: Plan
@@ -76,25 +77,25 @@ class Granted:
 
     @cached_property
     def entries(self) -> SignedEntries:
-        """The grant as each party is shown it."""
+        """The grant as each party sees it."""
         return SignedEntries(self.signed, (one.site for one in self.grant.participants))
 
 
 @dataclass(frozen=True)
 class Ticketed:
-    """A batch's ticket, as the guardian signed it and as it reads."""
+    """A batch's ticket, as the guardian signed it and as parsed."""
 
     signed: common_pb2.SignedList
     read: common_pb2.Ticket
 
     @cached_property
     def entries(self) -> SignedEntries:
-        """The ticket as each party is shown it."""
+        """The ticket as each party sees it."""
         return SignedEntries(self.signed, self.sites)
 
     @property
     def schedule(self) -> dict[str, tuple[str, ...]]:
-        """By site, the queries of each of its cohorts as the ticket says them, in hex."""
+        """For each site, the queries of each of its cohorts as in the ticket, in hex."""
         return {one.participant.site: tuple(map(bytes.hex, one.queries)) for one in self.read.schedule}
 
     @property
@@ -103,7 +104,7 @@ class Ticketed:
         return tuple(one.participant.site for one in self.read.schedule)
 
     def fewest(self, sites: Collection[str]) -> int:
-        """Return how many of the `sites` vote on the query, or label, that fewest of them vote on."""
+        """Return the minimum, over queries and labels, of how many of the `sites` vote on it."""
         voting = [
             (set(one.participant.abstains), read_schedule(one, self.read.size).any(axis=0))
             for one in self.read.schedule
@@ -120,7 +121,7 @@ class Ticketed:
 
     @property
     def voters(self) -> frozenset[tuple[str, int]]:
-        """The cohorts that vote on any query: site and place."""
+        """The cohorts that vote on any query, as (site, index of the cohort)."""
         return frozenset(
             (one.participant.site, place)
             for one in self.read.schedule
@@ -132,9 +133,9 @@ class Ticketed:
 def one_at_a_time(session: Granted) -> bool:
     """Whether batches must be asked one after the other.
 
-    A student's scores belong to queries that the last answers left open, budgets that are held to
-    data-dependent costs hold back nothing for a batch under way, and an encrypted batch is paid for once it
-    is evaluated: of two, a guardian that dies would cost both.
+    With Interactive, a student's scores depend on which queries the last batch left unanswered. With
+    data-dependent costs, nothing is reserved for a batch in progress. An encrypted batch is paid for after it
+    was evaluated, so a guardian that crashes would cost both of two open batches.
     """
     plan = session.plan
     dependent = plan.mechanism.takes_scores or session.grant.enforce == "data_dependent"
@@ -145,11 +146,11 @@ KEY_BYTES = 8
 
 
 def compose(pending: Sequence[int], size: int, random: Callable[[int], bytes]) -> list[int]:
-    """`size` of the pending queries, or all where they are fewer, drawn in random order.
+    """Draw `size` of the pending queries in random order, or all if there are fewer.
 
-    Who asked a batch again as it was, after some party had left, would show the guardian two histograms of
-    each query, whose difference is that party's ballot. What is asked again is therefore mixed with all else
-    that is to be asked. `random` gives so many random bytes.
+    If the same batch were asked again after a party had left, the guardian would see two histograms of each
+    query, and their difference is that party's ballot. So queries that are asked again are mixed with all
+    other pending queries. `random(n)` returns n random bytes.
     """
     keys = np.frombuffer(random(KEY_BYTES * len(pending)), np.uint64)
     return [pending[at] for at in np.argsort(keys)[:size]]

@@ -1,4 +1,4 @@
-"""One batch from its ticket to its answers: parties vote, the party set is frozen, the sum is tallied."""
+"""One batch from ticket to answers: parties vote, the set of parties is frozen, the sum is tallied."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,22 +19,22 @@ A = TypeVar("A")
 
 
 class Voting(Protocol[Asked_contra]):
-    """Has the parties vote: on queries that they see, or on encrypted ones."""
+    """Collects the parties' votes on queries, plain or encrypted."""
 
     def collect(self, ticket: Ticketed, queries: Asked_contra) -> CollectedShares:
-        """Collect this side's shares of the ballots of every party of the ticket, or why it gave none."""
+        """Collect this side's shares of the ballots of every party in the ticket, or the party's error."""
 
 
 class BatchTally(Protocol[Asked_contra, Answers_co]):
-    """Has a sum become answers: by sending it, or blindly."""
+    """Turns a sum into answers: by sending it to the guardian, or by a blind tally."""
 
     def answers(self, batch_id: int, total: RingArray, queries: Asked_contra) -> Answers_co:
-        """Return the answers to a frozen batch for the one sum over its set: ring values (queries, width)."""
+        """Return the answers of a frozen batch for the sum over its parties: ring values (queries, width)."""
 
 
 @dataclass(eq=False, repr=False, frozen=True)
 class BatchRound(Generic[Q, A]):
-    """Puts batches of an open session to the parties and the guardian, voted and tallied as its plan says."""
+    """Runs batches of an open session with the parties and the guardian, with the plan's voting and tally."""
 
     guardian: GuardianPeer
     session: Granted
@@ -51,19 +51,19 @@ class BatchRound(Generic[Q, A]):
         patient: bool,
         on_frozen: Callable[[Sequence[str]], None] = lambda _: None,
     ) -> ReleasedBatch[A]:
-        """Have a batch voted on and released under its ticket: `collect`, `accept` and `release`."""
+        """Vote on and release a batch under its ticket: `collect`, `accept` and `release`."""
         votes = self.accept(self.collect(ticket, queries), patient=patient)
         return self.release(ticket, queries, votes, on_frozen=on_frozen)
 
     def collect(self, ticket: Ticketed, queries: Q) -> CollectedShares:
-        """Have the parties vote on a batch; another thread may release an earlier batch at the same time."""
+        """Collect the parties' votes on a batch; another thread may release an earlier batch meanwhile."""
         return self.voting.collect(ticket, queries)
 
     def accept(self, votes: CollectedShares, *, patient: bool) -> CollectedShares:
-        """Return the votes, and leave out parties that failed, if the quorum allows.
+        """Return the votes, and leave out parties that failed, if the quorum allows it.
 
-        While `patient`, a party that was restarted ends the batch with `batch.restarted` instead, so that it
-        can vote on the next.
+        If `patient`, a party that was restarted ends the batch with `batch.restarted`, so it can vote on the
+        next one.
         """
         for site, error in votes.failures.items():
             if patient and error.code is ErrorCode.BATCH_RESTARTED:
@@ -80,9 +80,9 @@ class BatchRound(Generic[Q, A]):
         *,
         on_frozen: Callable[[Sequence[str]], None] = lambda _: None,
     ) -> ReleasedBatch[A]:
-        """Have a batch released that was voted on; tell `on_frozen` the parties before their sum is tallied.
+        """Release a batch that was voted on; `on_frozen` receives the parties before their sum is tallied.
 
-        Parties whose ballots or shares the guardian has not are left out, if the quorum allows.
+        Parties whose ballots or shares did not reach the guardian are left out, if the quorum allows it.
         """
         batch_id = ticket.read.batch_id
         accepted = self._verify(votes)
@@ -92,7 +92,7 @@ class BatchRound(Generic[Q, A]):
         return ReleasedBatch(self.tally.answers(batch_id, total, queries), frozen)
 
     def _verify(self, votes: CollectedShares) -> CollectedShares:
-        """Return the votes without those that the guardian refuses, where ballots are verified."""
+        """Remove the votes that the guardian refuses, if ballots are verified."""
         if votes.verification is None:
             return votes
         with self.meter.watching("guardian", "verify"):

@@ -1,7 +1,8 @@
-"""Batches of a session, each a machine of states that moves by steps, so that several can be open at a time.
+"""Batches of a session: each is a state machine that moves step by step, so several can be open at once.
 
-`Held` has its ticket, `Collecting` is voted on, `Collected` has its votes, and of one that is `Settled` the
-store says what became of it: released, dead, or lost. One thread takes all steps; another collects votes.
+`Held` has its ticket, `Collecting` is being voted on, `Collected` has its votes. For a batch that is
+`Settled`, the store records the outcome: released, dead, or lost. One thread makes all steps; another
+collects votes.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -31,15 +32,16 @@ from ostraka.common.telemetry.tracing import span
 from ostraka.protos.ostraka.v1 import common_pb2
 
 NO_BATCH = frozenset({ErrorCode.BATCH_DEAD, ErrorCode.QUORUM_LOST})
-"""Refusals of a ticket that are to be retried, and yet leave no batch to settle: the guardian decided it."""
+"""Refusals of a ticket that allow a retry and need no settling: the guardian has decided that no batch
+exists."""
 HELD_S = 5.0
-"""Where votes on a batch take longer, no ticket is taken meanwhile: its own time is for its votes. One that
-was held for longer all the same is given back."""
+"""Seconds: if voting takes longer, no ticket is taken meanwhile, because a ticket's lifetime is for its own
+votes. A ticket that was held for longer is given back."""
 
 
 @dataclass(frozen=True)
 class Held:
-    """The batch has its ticket, since `taken` by the meter's timer, and no party was asked yet."""
+    """The batch got its ticket at `taken`, by the meter's timer; no party was asked yet."""
 
     ticket: Ticketed
     taken: float
@@ -47,7 +49,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Collecting:
-    """The parties vote, since `began` by the meter's timer."""
+    """The parties have been voting since `began`, by the meter's timer."""
 
     ticket: Ticketed
     queries: Queries = field(repr=False)
@@ -57,7 +59,7 @@ class Collecting:
 
 @dataclass(frozen=True)
 class Collected:
-    """The parties have voted, and their votes are enough."""
+    """The parties have voted, and there are enough votes."""
 
     ticket: Ticketed
     queries: Queries = field(repr=False)
@@ -66,49 +68,49 @@ class Collected:
 
 @dataclass(frozen=True)
 class Answered:
-    """The guardian has released the batch; the store is yet to keep what it answered."""
+    """The guardian has released the batch; its answers are not stored yet."""
 
     released: ReleasedBatch[list[Answer]] = field(repr=False)
 
 
 @dataclass(frozen=True)
 class Settled:
-    """Nothing more happens to the batch: the store says what became of it."""
+    """The batch is finished: the store records its outcome."""
 
 
 State = Held | Collecting | Collected | Answered | Settled
 
 
 class OpenBatch:
-    """A batch that steps move from state to state, within what logs and traces say it is about."""
+    """A batch that steps move from state to state, inside its scope of logs and traces."""
 
     def __init__(self, record: BatchState, scope: Scope, begin: Callable[[], State]) -> None:
-        """Take the batch as the store keeps it, and its first step, which is taken at once."""
+        """Take the batch's record in the store and its first step, which runs at once."""
         self.record = record
         self._scope = scope
         self.move(begin)
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing more happens to it."""
+        """Whether the batch is finished."""
         return isinstance(self.state, Settled)
 
     def move(self, step: Callable[[], State]) -> None:
-        """Take a step to the next state; there is none after one that raises."""
+        """Run a step to the next state; a step that raises settles the batch."""
         self.state: State = Settled()
         self.state = self._scope.run(step)
         if self.is_settled:
             self.close()
 
     def close(self) -> None:
-        """Take no further step; where it is not settled, whoever opens the session next settles it."""
+        """Stop stepping; if the batch is not settled, whoever opens the session next settles it."""
         self._scope.close()
 
 
 class Batches:
-    """Asks batches of one session; whoever takes their tickets decides how many are open.
+    """Asks the batches of one session; the caller decides how many are open by taking their tickets.
 
-    What is left of one that failed is settled before another is begun: its queries are pending again.
+    A failed batch is settled before another one is begun: its queries are pending again.
     """
 
     def __init__(
@@ -120,7 +122,7 @@ class Batches:
         granted: Granted,
         switches: Switches,
     ) -> None:
-        """Take an open session; the `pool` is what may be asked, as the plan's parties take it."""
+        """Take an open session; `pool` has all queries that may be asked, in the parties' format."""
         self._peers = peers
         self._store = store
         self._pool = pool
@@ -147,7 +149,8 @@ class Batches:
         self._size = self._largest
         self._alone = one_at_a_time(granted)
         self._counted_to = 0
-        """The last batch that was begun when a failure was counted: those up to it count with that one."""
+        """The last batch that existed when a failure was counted: batches up to it count as the same
+        failure."""
         self._votes_s = 0.0
         self._collector = ThreadPoolExecutor(1, thread_name_prefix="votes")
 
@@ -163,11 +166,11 @@ class Batches:
 
     @property
     def holds(self) -> bool:
-        """Whether one may have its ticket already while the parties vote on another."""
+        """Whether the next ticket may be taken while the parties vote on another batch."""
         return self.overlaps and self._votes_s <= HELD_S
 
     def settle_open(self) -> None:
-        """Learn what became of the batches that are open, such as those that an interruption left."""
+        """Settle all open batches, for example after an interruption."""
         for record in self._open_records():
             self._settle(record)
 
@@ -175,10 +178,11 @@ class Batches:
         return [record for record in self._store.state.batches if record.status == "open"]
 
     def take_ticket(self, rows: Collection[int]) -> OpenBatch | None:
-        """Take a ticket for a batch of the given rows that no batch asks or has settled, if there are any.
+        """Take a ticket for a batch of the given rows that are pending; None if there are none.
 
-        The batch is settled at once where a smaller one, or none beside another, fits. Beside another batch,
-        what forbids it is told once that one has ended: None until then.
+        If the guardian accepts only a smaller batch, or none beside an open one, the batch is settled at
+        once. While another batch is open, an expired grant or a lost quorum returns None; it is raised once
+        that batch has ended.
         """
         beside = self._open_records()
         asked = {query for record in beside for query in record.queries}
@@ -201,23 +205,23 @@ class Batches:
         return OpenBatch(record, scope, partial(self._open, record, unavailable, beside=bool(beside)))
 
     def ask(self, batch: OpenBatch) -> None:
-        """Have the parties begin to vote on a batch that has its ticket.
+        """Start the vote on a batch that has its ticket.
 
-        A ticket that was held too long, or that schedules a party that has failed since, is given back
-        before anybody is asked.
+        A ticket is given back before any party is asked if it was held too long or contains a party that has
+        failed since.
         """
         held = batch.state
         if isinstance(held, Held):
             self._move(batch, held.ticket, partial(self._begin_votes, batch.record, held))
 
     def collect_votes(self, batch: OpenBatch) -> None:
-        """Wait for the votes on a batch on which the parties vote."""
+        """Wait for the votes on a batch."""
         collecting = batch.state
         if isinstance(collecting, Collecting):
             self._move(batch, collecting.ticket, partial(self._collect, batch.record, collecting))
 
     def release(self, batch: OpenBatch) -> None:
-        """Have a batch released that was voted on, and keep its answers."""
+        """Release a batch that was voted on, and store its answers."""
         collected = batch.state
         if isinstance(collected, Collected):
             self._move(batch, collected.ticket, partial(self._release, batch.record, collected))
@@ -226,7 +230,7 @@ class Batches:
             batch.move(partial(self._store_released, batch.record, answered.released))
 
     def finish(self, batch: OpenBatch) -> None:
-        """Take all steps that are left of a batch."""
+        """Run all remaining steps of a batch."""
         self.ask(batch)
         self.collect_votes(batch)
         self.release(batch)
@@ -235,7 +239,7 @@ class Batches:
         batch.move(partial(self._attempt, batch.record, ticket, step))
 
     def _attempt(self, record: BatchState, ticket: Ticketed | None, step: Callable[[], State]) -> State:
-        """Return the state that a step leads to; a batch that fails in it is settled, and may raise."""
+        """Run a step and return its state; settle a batch that fails, and raise if it cannot be retried."""
         try:
             return step()
         except OstrakaError as error:
@@ -244,7 +248,7 @@ class Batches:
             return Settled()
 
     def _open(self, record: BatchState, unavailable: Sequence[str], *, beside: bool) -> State:
-        # The smaller size that a refusal told was for this batch: the next is as large as one may be.
+        # A refusal's smaller size applied to this batch only: the next one has the full size again.
         self._size = self._largest
         try:
             with self._meter.watching("guardian", "ticket"):
@@ -257,9 +261,9 @@ class Batches:
         return self._attempt(record, None, partial(self._hold, record, signed))
 
     def _settle_refused(self, record: BatchState, error: OstrakaError, *, beside: bool) -> None:
-        """Settle a batch without a ticket; raise unless a smaller one, or none `beside` another, fits."""
+        """Settle a batch without a ticket; raise unless a smaller one, or one not `beside` another, fits."""
         if error.code.retry is Retry.SAME and error.code not in NO_BATCH:
-            # The guardian may have given the ticket all the same.
+            # The guardian may have issued the ticket nevertheless.
             self._settle_failed(record, error, None)
             return
         self._store.record_death(record)
@@ -282,7 +286,7 @@ class Batches:
             quorum=self._granted.plan.quorum,
         )
         held = Held(Ticketed(signed, read), self._meter.timer())
-        # Kept before anybody is asked: who voted on what is part of the run's account of costs.
+        # Stored before any party is asked: the run's costs depend on who voted on what.
         self._store.record_ticket(record, held.ticket.schedule)
         return held
 
@@ -333,7 +337,7 @@ class Batches:
     def _settle_failed(self, record: BatchState, error: OstrakaError, ticket: Ticketed | None) -> None:
         """Settle a batch that failed; raise unless its queries can be asked again.
 
-        One that was open beside another that died counts as one with it, unless it was charged.
+        If another open batch has already died, both count as one failure, unless this one was charged.
         """
         counted = record.id <= self._counted_to
         voters = None if ticket is None else ticket.voters
@@ -347,7 +351,7 @@ class Batches:
             raise error
 
     def _settle(self, record: BatchState) -> None:
-        """Learn what became of a batch: its answers, or that its queries are pending again."""
+        """Ask the guardian for the batch's outcome: store its answers, or its queries are pending again."""
         answers = settle(self._peers.guardian, self._store, record, self._granted.plan)
         if answers is not None:
             self._store_answers(record, answers, ())

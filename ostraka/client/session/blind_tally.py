@@ -1,4 +1,5 @@
-"""A blind tally: first the check, whose bits open to both, then the answers to what passed, to this side."""
+"""A blind tally: first the check, which both sites learn, then the answers that passed, for this side
+only."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 @dataclass(frozen=True)
 class Stages:
-    """Computes stages with the guardian, measured; `random` gives so many random bytes."""
+    """Evaluates circuits with the guardian, and measures it; `random(n)` returns n random bytes."""
 
     guardian: GuardianPeer
     meter: Meter
@@ -32,10 +33,10 @@ class Stages:
     base_transfers: BASE_TRANSFERS
 
     def compute(self, step: StepId, circuit: Circuit, words: NDArray[np.uint64]) -> CircuitEvaluation:
-        """Return the evaluated circuits for this side's words (instances, words), at least one instance.
+        """Return the evaluated circuits for this side's words (instances, words), with at least one instance.
 
-        Raises OstrakaError with the guardian's code, `message.invalid` or `crypto.refused` for messages that
-        are none of this stage.
+        Raises OstrakaError with the guardian's code, or `message.invalid` or `crypto.refused` for messages
+        that do not fit this stage.
         """
         binding = tally_binding(step.session_id, step.batch_id, step.stage)
         computation = Computation.of(circuit, len(words), self.base_transfers)
@@ -50,7 +51,7 @@ class Stages:
         return evaluation
 
     def open_check(self, step: StepId, evaluation: CircuitEvaluation) -> bytes:
-        """Send the check's output labels back; which checks passed, as the guardian read them."""
+        """Send the check's output labels back; return which checks passed, as the guardian decoded them."""
         with self.meter.measure("guardian", "open") as traffic:
             returned = evaluation.labels_to_return()
             traffic.sent += len(returned)
@@ -59,7 +60,7 @@ class Stages:
         return passed
 
     def release_nothing(self, step: StepId) -> None:
-        """Have a batch released in which no check passed, so that there is nothing to compute."""
+        """Release a batch in which no check passed, so there is nothing to compute."""
         self._begin(step, b"")
 
     def _begin(self, step: StepId, point: bytes) -> bytes:
@@ -86,7 +87,7 @@ class Stages:
 
 
 class BlindBatchTally:
-    """Tallies batches of a session with the guardian."""
+    """Tallies batches of a session blindly, with the guardian."""
 
     def __init__(
         self,
@@ -95,7 +96,7 @@ class BlindBatchTally:
         meter: Meter,
         random: Callable[[int], bytes],
     ) -> None:
-        """Take an open session; `random` gives so many random bytes."""
+        """Take an open session; `random(n)` returns n random bytes."""
         plan = session.plan
         self._stages = Stages(guardian, meter, random, plan.base_transfers)
         self._meter = meter
@@ -105,7 +106,7 @@ class BlindBatchTally:
         self._answers = answers_of(plan.mechanism, plan.classes, plan.modulus)
 
     def answers(self, batch_id: int, total: RingArray, queries: Queries) -> list[Answer]:
-        """Return the answers to a frozen batch; total is half of the histogram, residues (queries, width)."""
+        """Return the answers of a frozen batch; `total` is this side's share: residues (queries, width)."""
         self._meter.begin("tally", 1 if self._check is None else 2)
         width = self._plan.mechanism.answers(self._plan.classes)
         passed = self._find_passing(batch_id, total, len(queries) * width)
@@ -115,7 +116,7 @@ class BlindBatchTally:
         return answers_from(labels.reshape(shape), passed.reshape(shape), self._plan)
 
     def _find_passing(self, batch_id: int, sums: RingArray, checks: int) -> NDArray[np.bool_]:
-        """Which checks passed, (checks,); all where the mechanism has none."""
+        """Return which checks passed, (checks,); all of them if the mechanism has no check."""
         if self._check is None:
             return np.ones(checks, np.bool_)
         step = StepId(self._session_id, batch_id, common_pb2.STAGE_CHECK)
@@ -130,7 +131,7 @@ class BlindBatchTally:
         return passed
 
     def _labels(self, batch_id: int, sums: RingArray, passed: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return the label of every check that passed, (checks,); 0 where it did not."""
+        """Return the label of every check that passed, (checks,); 0 for the others."""
         labels = np.zeros(len(passed), np.int64)
         step = StepId(self._session_id, batch_id, common_pb2.STAGE_ANSWERS)
         words = querying_words(sums, self._answers)[passed]

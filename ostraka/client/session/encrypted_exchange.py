@@ -1,4 +1,4 @@
-"""One encrypted batch with one party: what is sent, what comes back, and this side's share of its ballots."""
+"""One encrypted batch with one party: requests, replies, and this side's share of the party's ballots."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,7 +25,7 @@ from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
 
 
 class PartyCircuits:
-    """This side of a party's circuits, message by message."""
+    """This side of a party's garbled circuits, message by message."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class PartyCircuits:
         schedule: common_pb2.Schedule,
         random: Callable[[int], bytes],
     ) -> None:
-        """Take a batch's ticket and the party's part of it; `random` gives so many random bytes."""
+        """Take a batch's ticket and the party's schedule; `random(n)` returns n random bytes."""
         participant = schedule.participant
         self._votes = BallotComputation.of(plan, participant, read_schedule(schedule, ticket.size))
         computation = self._votes.computation
@@ -44,46 +44,48 @@ class PartyCircuits:
 
     @property
     def teachers(self) -> int:
-        """How many teachers vote, each with a logit for every class."""
+        """The number of teachers that vote, each with a logit for every class."""
         return self._votes.teachers
 
     def context(self, points: bytes) -> bytes:
-        """Return what this batch and the party that answered these points agree on (`Garbling.context`)."""
+        """Return the context that this batch and the points of the party determine (`Garbling.context`)."""
         return self._evaluation.context(points)
 
     def point(self) -> bytes:
-        """Return this side's message of the base transfers."""
+        """Return this side's message of the base oblivious transfers."""
         return self._evaluation.point()
 
     def extension(self, points: bytes) -> bytes:
-        """Return the extension of what the party answered; raise `message.invalid` or `crypto.refused`."""
+        """Return the extension for the party's points; raise `message.invalid` or `crypto.refused`."""
         return self._evaluation.extension(points)
 
     def take(self, part: bytes) -> None:
-        """Take the next bytes of the tables, as they arrive; they are held until the labels come."""
+        """Take the next bytes of the garbled tables; they stay in memory until the labels come."""
         self._evaluation.take(part)
 
     def correction(self, logits: NDArray[np.uint64]) -> bytes:
-        """Return what hides this side's shares of logits (teachers, queries of the batch, classes)."""
+        """Return this side's shares of logits (teachers, queries of the batch, classes), masked."""
         return self._evaluation.correction(self._votes.select(logits))
 
     def ballots(self, labels: bytes) -> NDArray[np.uint32]:
-        """Return this side's share of the party's ballots (queries, width), from its words' labels."""
+        """Return this side's share of the party's ballots (queries, width), from the labels of its words."""
         self._evaluation.evaluate(labels)
         return self._votes.ballots(self._evaluation.shares())
 
 
 @dataclass(eq=False, repr=False, frozen=True)
 class Exchange:
-    """Takes one party through the steps, in the order of the protocol.
+    """Takes one party through the steps of the protocol in order.
 
-    After Compare nothing is sent any more, so a party never learns whether what it sent made sense.
+    Nothing is sent after Compare, so a party never learns whether its messages made sense.
 
     Attributes:
-        site: the party's, and `peer` how it is reached.
-        session: open, and `ticket` the batch's.
-        circuits: this side of the party's.
-        meter: told of every step.
+        site: the party's name.
+        peer: the connection to the party.
+        session: the open session.
+        ticket: the batch's ticket.
+        circuits: this side of the party's circuits.
+        meter: measures every step.
     """
 
     site: str
@@ -101,8 +103,8 @@ class Exchange:
     def ballots(self, keys: QueryKeys, queries: Future[bytes]) -> NDArray[np.uint32]:
         """Return this side's share of the party's ballots (queries, width), for the encrypted queries.
 
-        The party garbles while the queries are still being encrypted, and evaluated. Raises OstrakaError with
-        the party's code, `message.invalid` or `crypto.refused` for replies that are none.
+        The party garbles while the queries are still being encrypted and evaluated. Raises OstrakaError with
+        the party's code, or `message.invalid` or `crypto.refused` for invalid replies.
         """
         points = self._begin()
         with ThreadPoolExecutor(1, thread_name_prefix="garble") as beside:

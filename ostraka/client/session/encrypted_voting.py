@@ -1,4 +1,4 @@
-"""Votes on queries that no party sees: this side holds the keys, and half of every ballot."""
+"""Votes on encrypted queries: this side has the keys and one share of every ballot."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -23,12 +23,12 @@ from ostraka.common.telemetry.context import carrying
 
 
 class Encryption:
-    """Keys made when they are first needed; they never leave memory, and live as long as this does."""
+    """Encryption keys, made on first use; they exist in memory only, as long as this object."""
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
         self._keys: dict[Head, QueryKeys] = {}
-        # Guards `_keys`: threads that encrypt for one kind of heads share its keys.
+        # Guards `_keys`: threads that encrypt for the same kind of head share its keys.
         self._lock = threading.Lock()
 
     def keys(self, head: Head) -> QueryKeys:
@@ -39,7 +39,7 @@ class Encryption:
             return self._keys[head]
 
     def encrypt(self, head: Head, features: NDArray[np.float32]) -> bytes:
-        """Encrypt features (n, columns) into what every party with such a head is sent."""
+        """Encrypt features (n, columns) to the message for every party with such a head."""
         keys = self.keys(head)
         with self._meter.measure("none", "encrypt"):
             message = keys.encrypt(features)
@@ -47,18 +47,18 @@ class Encryption:
         return message
 
     def begin(self, heads: Iterable[Head]) -> list[Head]:
-        """Return the kinds of heads, each once, and begin the bar of their encryption."""
+        """Return the distinct kinds of heads, and start the progress bar of their encryption."""
         kinds = sorted(set(heads))
         self._meter.begin("encrypt", len(kinds))
         return kinds
 
 
 LIMIT_BYTES = 2**30
-"""Garbled tables held at once; a party whose tables are more is asked alone."""
+"""Maximum size of garbled tables in memory at once; a party with larger tables is asked alone."""
 
 
 class MemoryLimit:
-    """So many bytes, of which threads take their part and give it back."""
+    """A memory budget in bytes that threads share."""
 
     def __init__(self, size: int = LIMIT_BYTES) -> None:
         self._size = self._free = size
@@ -66,7 +66,7 @@ class MemoryLimit:
 
     @contextmanager
     def hold(self, size: int) -> Iterator[None]:
-        """Wait until `size` bytes are free, or everything is, and hold them while the block lasts."""
+        """Wait until `size` bytes, or at most all, are free; reserve them while the block runs."""
         part = min(size, self._size)
         with self._changed:
             self._changed.wait_for(lambda: self._free >= part)
@@ -80,7 +80,7 @@ class MemoryLimit:
 
 
 class EncryptedVoting:
-    """Puts encrypted batches to the parties; all of a session's keys are this object's."""
+    """Collects votes on encrypted batches; this object has all keys of a session."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class EncryptedVoting:
         random: Callable[[int], bytes],
         memory: MemoryLimit | None = None,
     ) -> None:
-        """Take an open session; `random` gives so many random bytes, `memory` limits the tables held."""
+        """Take an open session; `random(n)` returns n random bytes, `memory` limits garbled tables."""
         self._peers = peers
         self._session = session
         self._meter = meter
@@ -100,7 +100,7 @@ class EncryptedVoting:
         self._heads = {one.site: cast(Head, one.head) for one in session.grant.participants}
 
     def unreachable(self, sites: Iterable[str]) -> dict[str, OstrakaError]:
-        """Say which of the `sites` cannot be reached, and why; Begin connects to the others anew."""
+        """Return the errors of the `sites` that cannot be reached; Begin reconnects to the others."""
         asked = list(sites)
         voters = self._peers.voters
         failed = unreachable(voters, asked)
@@ -110,10 +110,10 @@ class EncryptedVoting:
         return failed
 
     def collect(self, ticket: Ticketed, queries: Queries) -> CollectedShares:
-        """Collect this side's shares of the ballots of every party of the ticket, or why it gave none.
+        """Collect this side's shares of the ballots of every party in the ticket, or the party's error.
 
-        Queries are encrypted once for all parties whose heads are of one kind. That begins before any party
-        is asked, so it is never behind parties that wait for it. Stragglers are cut off.
+        Queries are encrypted once for all parties with the same kind of head. Encryption is queued before any
+        party is asked, so it never waits behind threads that need its result. Stragglers are cut off.
         """
         encryption = self._encryption
         pool = self._peers.pool

@@ -1,4 +1,4 @@
-"""Time and bytes of each step of a run, progress within the current batch, and the metrics of both."""
+"""Time and traffic of each step of a run, progress within the current batch, and metrics of both."""
 
 import threading
 import time
@@ -14,16 +14,16 @@ from ostraka.common.telemetry.registry import SECONDS
 from ostraka.common.telemetry.tracing import span
 
 Peer = Literal["party", "guardian", "none"]
-"""With whom a step is done; "none" computes here alone."""
+"""The other side of a step; "none" for local computation."""
 UNTOLD: frozenset[tuple[Peer, str]] = frozenset(
     {("guardian", "begin"), ("guardian", "garble"), ("guardian", "compare"), ("none", "tally")}
 )
-"""Steps that are done as often, and take as long, as queries passed a check."""
+"""Steps whose number and duration reveal how many queries passed a check."""
 
 
 @dataclass
 class Traffic:
-    """Bytes of messages, without what gRPC and TLS add."""
+    """Bytes of messages, without the overhead of gRPC and TLS."""
 
     sent: int = 0
     received: int = 0
@@ -31,15 +31,16 @@ class Traffic:
 
 @dataclass(frozen=True)
 class StepTotals:
-    """What one step came to over a run.
+    """Totals of one step over a run.
 
     Attributes:
-        peer: with whom, "party", "guardian", or "none" for what is computed here alone.
-        name: of the step. With parties vote, or begin, garble, evaluate and compare; with the guardian
+        peer: the other side, "party", "guardian", or "none" for local computation.
+        name: name of the step. With parties vote, or begin, garble, evaluate and compare; with the guardian
             release, or begin, garble, compare and open; here encrypt, transfer, decrypt, compare and tally.
-        times: how often it was done.
-        seconds: in all, waiting for the peer included; steps with several parties overlap.
-        sent: bytes, and `received` likewise.
+        times: how often the step ran.
+        seconds: total time, including waiting for the peer; steps with several parties overlap.
+        sent: bytes sent.
+        received: bytes received.
     """
 
     peer: Peer
@@ -52,7 +53,7 @@ class StepTotals:
 
 @dataclass(frozen=True)
 class StepProgress:
-    """How far a step of the current batch is: `done` of `total` parties, or stages of the tally."""
+    """Progress of a step of the current batch: `done` of `total` parties, or stages of the tally."""
 
     step: str
     done: int
@@ -63,17 +64,17 @@ class SessionObserver(Protocol):
     """Receives steps and batches as they end, from any thread."""
 
     def step(self, peer: Peer, name: str, seconds: float, traffic: Traffic) -> None:
-        """Note a step that was done, or that failed."""
+        """Record a step that succeeded or failed."""
 
     def batch(self, plan: Plan, queries: int, *, released: bool, left_out: int) -> None:
-        """Note a batch that was released, or was not, and how many parties were left out."""
+        """Record a batch, whether it was released, and how many parties were left out."""
 
 
 @dataclass
 class Meter:
-    """Measures from any thread; `on_progress` is told of every change of a bar, one call at a time.
+    """Measures steps, from any thread; `on_progress` gets every change of a bar, one call at a time.
 
-    `watch` is told of every step but those of a blind tally, which say how many queries passed its check.
+    `watch` gets every step except those of a blind tally, which reveal how many queries passed its check.
     """
 
     on_progress: Callable[[StepProgress], None] = lambda _: None
@@ -85,13 +86,13 @@ class Meter:
 
     @property
     def steps(self) -> tuple[StepTotals, ...]:
-        """Every step that was begun, in the order they were first ended."""
+        """Every step so far, in the order of their first end."""
         with self._lock:
             return tuple(self._steps.values())
 
     @contextmanager
     def measure(self, peer: Peer, name: str) -> Iterator[Traffic]:
-        """Time a block, and count what it adds to the traffic; also where it fails."""
+        """Time a block and count the traffic that it adds, even if it fails."""
         with self.watching(peer, name) as traffic:
             began = self.timer()
             try:
@@ -101,7 +102,7 @@ class Meter:
 
     @contextmanager
     def watching(self, peer: Peer, name: str) -> Iterator[Traffic]:
-        """Tell `watch`, and the trace, of a block; it is none of the `steps`."""
+        """Report a block to `watch` and the trace, without adding it to `steps`."""
         traffic = Traffic()
         if (peer, name) in UNTOLD:
             yield traffic
@@ -115,7 +116,7 @@ class Meter:
                     self.watch.step(peer, name, self.timer() - began, traffic)
 
     def batch(self, plan: Plan, queries: int, *, released: bool, left_out: int) -> None:
-        """Tell `watch` how a batch ended."""
+        """Report to `watch` how a batch ended."""
         if self.watch is not None:
             self.watch.batch(plan, queries, released=released, left_out=left_out)
 
@@ -125,7 +126,7 @@ class Meter:
             self._show(StepProgress(step, 0, total))
 
     def advance(self, step: str) -> None:
-        """One party, or stage, more is done."""
+        """Count one more party, or stage, as done."""
         with self._lock:
             bar = self._bars[step]
             self._show(StepProgress(step, bar.done + 1, bar.total))
@@ -148,11 +149,11 @@ class Meter:
 
 
 SIZES_TELL = frozenset({("guardian", "release")})
-"""Steps that receive answers, whose size says what they are."""
+"""Steps that receive answers: the size of the reply reveals them."""
 
 
 class QueryMetrics:
-    """Metrics of one querying party; safe to use from many threads."""
+    """Metrics of one querying party; thread-safe."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         kind = ["mechanism", "encoding", "tally", "outcome"]
@@ -181,14 +182,14 @@ class QueryMetrics:
         )
 
     def step(self, peer: Peer, name: str, seconds: float, traffic: Traffic) -> None:
-        """Record a step that was done, or that failed, in `seconds`."""
+        """Record a step that succeeded or failed, after `seconds`."""
         self._seconds.labels(peer, name).observe(seconds)
         self._bytes.labels(peer, name, "out").inc(traffic.sent)
         if (peer, name) not in SIZES_TELL:
             self._bytes.labels(peer, name, "in").inc(traffic.received)
 
     def batch(self, plan: Plan, queries: int, *, released: bool, left_out: int) -> None:
-        """Record a batch with a ticket that was released, or was not."""
+        """Record a batch that had a ticket, and whether it was released."""
         outcome = "released" if released else "failed"
         kind = plan.mechanism.kind, plan.encoding, plan.tally, outcome
         self._batches.labels(*kind).inc()

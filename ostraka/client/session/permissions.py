@@ -1,4 +1,4 @@
-"""Checks of grants and tickets that the guardian signed against what was asked."""
+"""Checks of the guardian's signed grants and tickets against the request."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,14 +18,14 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 @dataclass(frozen=True)
 class Permissions:
-    """Reads what one guardian signed for this site; `guardian` must be the signer."""
+    """Reads grants and tickets for this site; `guardian` must be the signer."""
 
     credentials: Credentials
     guardian: Identity
     clock: Clock
 
     def grant(self, sent: common_pb2.SignedList, plan_bytes: bytes) -> common_pb2.Grant:
-        """Return the grant for a plan; raise `grant.invalid` or `identity.*` where it is not such a grant."""
+        """Return the grant for a plan; raise `grant.invalid` or `identity.*` if it is invalid."""
         grant = self._read(sent, GRANT_CONTEXT, common_pb2.Grant(), ErrorCode.GRANT_INVALID)
         plan = Plan.parse(plan_bytes)
         sites = [participant.site for participant in grant.participants]
@@ -50,7 +50,7 @@ class Permissions:
         return grant
 
     def require_current(self, grant: common_pb2.Grant) -> None:
-        """Raise `grant.expired` or `grant.not_yet_valid` unless the grant holds now, skew allowed."""
+        """Raise `grant.expired` or `grant.not_yet_valid` unless the grant is valid now, skew allowed."""
         now = self.clock.now()
         skew = grant.allowed_skew_s
         if now > grant.expires_unix_s + skew:
@@ -69,7 +69,7 @@ class Permissions:
             )
 
     def begins_later(self, grant: common_pb2.Grant) -> bool:
-        """Whether the grant does not hold yet, skew allowed."""
+        """Whether the grant is not valid yet, with the allowed skew."""
         return self.clock.now() < grant.not_before_unix_s - grant.allowed_skew_s
 
     def ticket(
@@ -77,7 +77,7 @@ class Permissions:
     ) -> common_pb2.Ticket:
         """Return the ticket of a batch, in which at least `quorum` parties vote on every query.
 
-        Raises `ticket.invalid` or `identity.*` where it is none of that.
+        Raises `ticket.invalid` or `identity.*` if it is not such a ticket.
         """
         ticket = self._read(sent, TICKET_CONTEXT, common_pb2.Ticket(), ErrorCode.TICKET_INVALID)
         granted = {participant.site: participant for participant in grant.participants}
@@ -110,13 +110,13 @@ class Permissions:
 
 
 def _whole(participant: common_pb2.Participant) -> bool:
-    """Whether the cohorts are all of a party's teachers, and say their groups' copies."""
+    """Whether the cohorts contain all of a party's teachers, and the copies of their groups."""
     cohorts = participant.cohorts
     named = all(cohort.groups and len(cohort.groups) == len(cohort.copies) for cohort in cohorts)
     return named and sum(cohort.teachers for cohort in cohorts) == participant.teachers
 
 
 def _fewest_parties(ticket: common_pb2.Ticket) -> int:
-    """Parties that vote on the query that fewest vote on."""
+    """Return the minimum, over queries, of how many parties vote on it."""
     voting = [read_schedule(one, ticket.size).any(axis=0) for one in ticket.schedule]
     return int(np.sum(voting, axis=0).min())

@@ -17,14 +17,14 @@ from ostraka.common.sharing.modulus import RingArray
 
 @dataclass(eq=False, repr=False, frozen=True)
 class AggregateTally:
-    """Sends sums to the guardian."""
+    """Sends sums to the guardian, which tallies them."""
 
     guardian: GuardianPeer
     session: Granted
     meter: Meter
 
     def answers(self, batch_id: int, total: RingArray, queries: Queries) -> list[Answer]:
-        """Return the answers to a frozen batch; total is ring values (queries, width)."""
+        """Return the answers of a frozen batch; `total` is ring values (queries, width)."""
         plan = self.session.plan
         rows, width = total.shape
         sent = Sum(plan.modulus.to_bytes(total), rows, width, queries.scores)
@@ -36,21 +36,21 @@ class AggregateTally:
 
 
 class PartyVoting(Voting[Queries], Protocol):
-    """Has the parties of a session vote."""
+    """Collects the votes of a session's parties."""
 
     def unreachable(self, sites: Iterable[str]) -> Mapping[str, OstrakaError]:
-        """Say which of the `sites` cannot be reached, and why."""
+        """Return the errors of the `sites` that cannot be reached."""
 
 
 @dataclass(frozen=True)
 class Switches:
-    """Makes both for a session; `random` gives so many random bytes."""
+    """Selects the voting and the tally of a session; `random(n)` returns n random bytes."""
 
     meter: Meter = field(default_factory=Meter)
     random: Callable[[int], bytes] = secrets.token_bytes
 
     def voting(self, peers: Peers, session: Granted) -> PartyVoting:
-        """How the parties of a session vote."""
+        """Return the voting that the session's plan selects."""
         if session.plan.encoding == "plain":
             return PlainVoting(peers, session, self.meter, self.random)
         from ostraka.client.session.encrypted_voting import EncryptedVoting
@@ -58,7 +58,7 @@ class Switches:
         return EncryptedVoting(peers, session, self.meter, self.random)
 
     def tally(self, peers: Peers, session: Granted) -> BatchTally[Queries, list[Answer]]:
-        """How the votes of a session are tallied."""
+        """Return the tally that the session's plan selects."""
         if session.plan.tally == "aggregate":
             return AggregateTally(peers.guardian, session, self.meter)
         from ostraka.client.session.blind_tally import BlindBatchTally

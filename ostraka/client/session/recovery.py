@@ -1,4 +1,4 @@
-"""Recovery of batches that failed or were left open: their state is asked of the guardian and stored."""
+"""Recovery of batches that failed or were left open: ask the guardian for their state, and store it."""
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.session.answers import Answer, answer_mask, read_answers
@@ -16,19 +16,19 @@ NEVER_RELEASED = frozenset(
         ErrorCode.SESSION_UNKNOWN,
     }
 )
-"""Refusals to settle a batch that say that it has no answers: what became of it, and not what to do."""
+"""Refusals to settle a batch that mean that it has no answers."""
 SESSION_OVER = frozenset({ErrorCode.BATCH_FORGOTTEN, ErrorCode.GRANT_EXPIRED, ErrorCode.SESSION_ENDED})
-"""Refusals that end what is asked of a session, and not a run: what was released stays, and is its result.
+"""Refusals that end a session but not its run: the released answers stay, and are the run's result.
 
-Answers are dropped after their grant has ended.
+The guardian drops answers after their grant has ended.
 """
 
 
 def settle(guardian: GuardianPeer, store: RunStore, batch: BatchState, plan: Plan) -> list[Answer] | None:
-    """Return the answers of a batch, to be kept; or None, and its queries are pending again.
+    """Return the answers of a batch, for the caller to store; or None, and its queries are pending again.
 
-    Answers of a blind tally cannot be had twice, because the guardian never knew them, nor others that it has
-    dropped. A batch that was charged all the same, or may have been, is kept as lost with what it cost.
+    The guardian cannot send answers of a blind tally again, because it never knew them, nor answers that it
+    has dropped. Such a batch is stored as lost, with its cost, if it was or may have been charged.
     """
     known = store.batch(batch.id)
     try:
@@ -36,7 +36,7 @@ def settle(guardian: GuardianPeer, store: RunStore, batch: BatchState, plan: Pla
     except OstrakaError as error:
         if error.code is not ErrorCode.BATCH_FORGOTTEN:
             raise
-        # Which of its answers were charged nobody can tell any more, so that all count.
+        # Nobody can tell any more which of its answers were charged, so all count.
         store.record_loss(known, [[True] * plan.mechanism.answers(plan.classes)] * len(known.queries))
         return None
     answers = None if stored is None else read_answers(stored, len(known.queries), plan)
@@ -55,7 +55,7 @@ def settle(guardian: GuardianPeer, store: RunStore, batch: BatchState, plan: Pla
 
 
 def find_answers(guardian: GuardianPeer, session_id: str, batch_id: int) -> list[guardian_pb2.Answer] | None:
-    """Return the answers stored for a batch, or None: it was not released, and never will be."""
+    """Return the answers stored for a batch, or None if it was not released and never will be."""
     try:
         return guardian.settle(session_id, batch_id)
     except OstrakaError as error:
@@ -65,7 +65,7 @@ def find_answers(guardian: GuardianPeer, session_id: str, batch_id: int) -> list
 
 
 def close(guardian: GuardianPeer, session_id: str) -> None:
-    """End a session, also one that has ended."""
+    """Close a session; do nothing if it has ended."""
     try:
         guardian.close_session(session_id)
     except OstrakaError as error:

@@ -1,4 +1,4 @@
-"""A session, batch by batch, so that an interruption anywhere loses no answer and repeats no sum."""
+"""A session, batch by batch: an interruption at any point loses no answer and repeats no sum."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
@@ -17,12 +17,12 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 @dataclass(eq=False, repr=False, frozen=True)
 class SessionDriver:
-    """Drives one run's session; made by `open`.
+    """Runs a session; made by `open`.
 
-    While a batch is released, the parties vote on the next one already, and while they vote on that one, the
-    one after it gets its ticket: `run` has two batches open at most. They are released in the order in which
-    they were opened. One is open at a time where the next depends on what the last one came to
-    (`one_at_a_time`), once a limit refused another beside it, and after one that died until the next release.
+    Two batches are open at most. While one is released, the parties already vote on the next; while they
+    vote, the batch after that gets its ticket. Batches are released in the order in which they were opened.
+    Only one is open at a time if each depends on the result of the last (`one_at_a_time`), after a limit
+    refused a second one, and after a dead batch until the next release.
     """
 
     peers: Peers
@@ -39,11 +39,11 @@ class SessionDriver:
         on_progress: Callable[[RunState], None],
         switches: Switches,
     ) -> "SessionDriver":
-        """Open the session of a run's plan, new or the one that the same plan opened before.
+        """Open the session of a run's plan: a new one, or the one that the same plan opened before.
 
-        Batches left open by an interruption are settled. A grant that begins later was signed while a clock
-        was wrong, and would begin then also once it is right: if nothing was asked under it, another session
-        takes its place.
+        Batches left open by an interruption are settled. A grant that begins in the future was signed while a
+        clock was wrong, and stays so after the clock is corrected: if nothing was asked under it, a new
+        session replaces it.
         """
         granted = _open_session(peers, store)
         if peers.permissions.begins_later(granted.grant) and not store.state.batches:
@@ -60,15 +60,15 @@ class SessionDriver:
         return self.batches.left_out
 
     def run(self) -> None:
-        """Ask until every query is settled, then close; leaves off and raises as `advance`."""
+        """Ask until every query is settled, then close; stops and raises as `advance` does."""
         if self._within_limits(self._ask_all):
             self.close()
 
     def advance(self, rows: Collection[int]) -> bool:
-        """Ask one batch of the given rows of the pool that are pending, in random order.
+        """Ask one batch of those of the given pool rows that are pending, in random order.
 
-        False where a public limit ended the asking; the store then tells why. Raises OstrakaError where going
-        on needs somebody; asking again resumes.
+        Returns False if a public limit ended the asking; the store then contains the reason. Raises
+        OstrakaError if somebody has to act; asking again resumes.
         """
         return self._within_limits(lambda: self._ask_one(rows))
 
@@ -89,10 +89,10 @@ class SessionDriver:
             self.batches.finish(batch)
 
     def _ask_all(self) -> None:
-        """Take every batch through the pipeline: its ticket, its votes, its release.
+        """Take every batch through the pipeline: ticket, votes, release.
 
-        `batch` is released while the parties vote on `following`; once it is, the one after that gets its
-        ticket, which is `held` until the votes on `following` are in.
+        `batch` is released while the parties vote on `following`. Then the next batch gets its ticket and is
+        `held` until the votes on `following` are in.
         """
         batch = self._ask_next()
         following = held = None
@@ -112,16 +112,16 @@ class SessionDriver:
         return self.batches.take_ticket(range(self.granted.plan.queries))
 
     def _ask_next(self) -> OpenBatch | None:
-        """Have the parties vote on a new batch, if any is left to ask."""
+        """Start the vote on a new batch, if any query is left."""
         batch = self._take_ticket()
         if batch is not None:
             self.batches.ask(batch)
         return batch
 
     def _ask_following(self, held: OpenBatch | None) -> OpenBatch | None:
-        """Have the parties vote on the batch whose ticket is `held`, while another is released.
+        """Start the vote on the batch whose ticket is `held`, while another one is released.
 
-        On a new batch if none is, or it was given back, and one may be open beside the other.
+        If none is held, or it was given back, start a new batch if two may be open.
         """
         if held is not None:
             self.batches.ask(held)
@@ -130,23 +130,23 @@ class SessionDriver:
         return self._ask_next() if self.batches.overlaps else None
 
     def close(self) -> None:
-        """End the session, of which nothing more will be asked."""
+        """Close the session; no more batches can be asked."""
         close(self.peers.guardian, self.store.state.session_id)
         self.store.close()
 
 
 def _is_public_limit(code: ErrorCode) -> bool:
-    """Whether a refusal ends the asking with the labels that came kept: no smaller batch is left to ask.
+    """Whether a refusal ends the asking but keeps the labels so far: no smaller batch could be asked.
 
-    Answers that a blind tally lost count among the queries that a session may ask. A message that gRPC finds
-    too large is no limit of the session: it is for somebody to look at.
+    Lost answers of a blind tally count towards the session's limit of queries. A message that is too large
+    for gRPC is no limit of the session: somebody has to look at it.
     """
     smaller = code.retry is Retry.SMALLER and code is not ErrorCode.MESSAGE_TOO_LARGE
     return smaller or code in SESSION_OVER
 
 
 def _open_session(peers: Peers, store: RunStore) -> Granted:
-    """Open the session of the run's plan, and close the one that the run had under another nonce, if any."""
+    """Open the session of the run's plan, and close an earlier session of the run with another nonce."""
     plan_bytes = store.state.plan_bytes
     before = store.state.session_id
     reply = peers.guardian.open_session(plan_bytes)

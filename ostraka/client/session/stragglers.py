@@ -1,21 +1,22 @@
-"""Parties that have not answered yet, when they are too late to be waited for, and who was last.
+"""When parties that have not answered yet are too late, and which party was last.
 
-Some parties may have agreed to answer late, or not at all. So how long the last ones are waited for follows
-from when a **quorum** was in, and from no later answer. Let q be that time, w what is waited in any case, and
-x when the ticket ends: a batch ends once all have answered, at the latest at min(x, max(w, 2q)).
+Some parties may collude to answer late, or not at all. So the time limit depends only on when a **quorum**
+was in, not on later answers. Let q be that time, w the time that is waited in any case, and x the end of the
+ticket: a batch ends once all have answered, at the latest at min(x, max(w, 2q)).
 
-Whatever colluders do, a batch that the others answer as a quorum, at q', ends within twice max(w, b), where b
-is its end without the colluders:
+Let q' be the time at which the other parties alone are a quorum, and b the end of the batch without the
+colluders. Whatever the colluders do, the batch ends within twice max(w, b):
 
-- q <= q': more answers make no quorum come later. (Where some abstain from a label on which nobody has voted
-  yet, they may: it then asks for a quorum of its own. The ticket's end is the bound there.)
-- b >= min(q', x), as nothing but a quorum, or the ticket's end, ends a wait.
+- q <= q': more answers never delay the quorum. (Exception: if some parties abstain from a label that nobody
+  has voted on yet, more answers may delay it, because that label then needs a quorum too. Then the end of the
+  ticket is the bound.)
+- b >= min(q', x), because only a quorum or the end of the ticket ends a wait.
 - So the end is at most min(x, max(w, 2q)) <= min(x, max(w, 2q')) <= 2 max(w, b).
 
-Where colluders stay silent the batch ends at min(x, max(w, 2q')): by answering they cannot make it later.
-Without others that are a quorum a batch comes about by the colluders alone, and ends with its ticket.
+If colluders stay silent, the batch ends at min(x, max(w, 2q')): answering cannot make it later. If the other
+parties are no quorum, the batch needs the colluders, and ends with its ticket.
 
-Had the wait followed from who answered last, each colluder could have it begin anew. No honest party is cut
+If the limit depended on the last answer, each colluder could restart the wait. An honest party is never cut
 off before w, which the guardian's policy sets (`freeze_after_s` and the allowed skew), nor before twice the
 time that the quorum took.
 """
@@ -33,19 +34,19 @@ from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 LOOK_EVERY_S = 0.1
-"""After the time to wait is over: how often to look whether those that answered are enough."""
+"""How often to check for a quorum once the waiting time is over."""
 TIMES_QUORUM = 2
-"""How many times as long as a quorum took one may take: what a silent party can make of a batch."""
+"""The time limit as a multiple of the quorum's time: how much a silent party can delay a batch."""
 
 
 @dataclass(frozen=True)
 class Patience:
-    """How long the last parties are waited for.
+    """How long to wait for the last parties.
 
     Attributes:
-        wait_s: seconds that all are waited for in any case.
-        enough: whether those that answered are a quorum, without which the wait goes on.
-        most_s: seconds after which nobody is waited for.
+        wait_s: seconds to wait for all parties in any case.
+        enough: whether the parties that answered are a quorum; the wait continues until they are.
+        most_s: seconds after which the wait ends in any case.
     """
 
     wait_s: float = threading.TIMEOUT_MAX
@@ -54,9 +55,9 @@ class Patience:
 
     @classmethod
     def of(cls, ticket: Ticketed, session: Granted, clock: Clock) -> Self:
-        """Return the patience until the guardian freezes the set, by clocks that may be off, and a quorum.
+        """Return the patience until the guardian freezes the set, clock skew allowed, and a quorum is in.
 
-        Once the ticket has ended the guardian freezes nothing, so that nothing is waited for.
+        After the ticket has ended, the guardian freezes nothing, so the wait ends.
         """
         now = clock.now()
         quorum = session.plan.quorum
@@ -70,7 +71,7 @@ class Patience:
 
 
 class Waiting:
-    """Notes which parties answered, and decides when the rest are too late; thread-safe."""
+    """Records which parties answered, and decides when the others are too late; thread-safe."""
 
     def __init__(self, patience: Patience = Patience(), timer: Callable[[], float] = time.monotonic) -> None:
         self._patience = patience
@@ -81,16 +82,16 @@ class Waiting:
         self._cut: list[str] = []
 
     def note_answer(self, site: str) -> None:
-        """Note that a party answered."""
+        """Record that a party answered."""
         self._answered.append((site, self._seconds()))
 
     def note_cut(self, site: str) -> None:
-        """Note that a party was too late."""
+        """Record that a party was too late."""
         self._cut.append(site)
 
     @property
     def look_s(self) -> float:
-        """After how many seconds to look next whether the wait is over."""
+        """Seconds until the next check whether the wait is over."""
         return max(LOOK_EVERY_S, min(self._patience.wait_s, self._patience.most_s) - self._seconds())
 
     @property
@@ -113,9 +114,9 @@ class Waiting:
         return (self._answered[-1][0],) if len(self._answered) > 1 else ()
 
     def _find_quorum(self) -> float:
-        """Return after how many seconds those that had answered were a quorum; infinity: they are none yet.
+        """Return the time at which the answers were a quorum; infinity if they are not yet.
 
-        It is looked for only once the time to wait is over, because many parties take long to be counted.
+        Computed only once the waiting time is over, because counting many parties takes long.
         """
         sites = [site for site, _ in self._answered]
         times = [0.0, *(at for _, at in self._answered)]
@@ -128,7 +129,7 @@ class Waiting:
 
 
 def late(site: str) -> OstrakaError:
-    """Return why a party is left out that was cut off."""
+    """Return the error of a party that was cut off."""
     return OstrakaError(
         ErrorCode.PARTY_UNREACHABLE,
         f"Party {site} had not answered when the batch's time was over: it is left "

@@ -24,9 +24,9 @@ Q = TypeVar("Q")
 
 
 class OpenRound(FrozenModel):
-    """A round that was begun and is not known to be released or dead.
+    """A round that was begun and has no known outcome yet.
 
-    `frozen` are the parties in its sum, empty until they are fixed.
+    `frozen` are the parties in its sum, empty until the set is frozen.
     """
 
     batch: int
@@ -34,28 +34,28 @@ class OpenRound(FrozenModel):
 
 
 class RoundStore(Protocol):
-    """Where rounds are kept, durably: whatever is kept is there when the process is killed next."""
+    """Durable storage of rounds: whatever is stored survives a killed process."""
 
     @property
     def open_round(self) -> OpenRound | None:
-        """The round under way."""
+        """The round in progress."""
 
     def begin_round(self) -> int:
-        """Keep that a round is begun, under a batch id that was never used, and return that."""
+        """Store that a round begins, under an unused batch id, and return the id."""
 
     def keep_ticket(self, ticket: Ticketed) -> None:
-        """Keep what a ticket says of the round under way, before anybody is asked."""
+        """Store the ticket's contents for the round in progress, before any party is asked."""
 
     def keep_frozen(self, parties: Sequence[str]) -> None:
-        """Keep who is in the sum of the round under way."""
+        """Store which parties are in the sum of the round in progress."""
 
     def drop_round(self) -> None:
-        """Keep that the round under way is dead."""
+        """Store that the round in progress is dead."""
 
 
 @dataclass(frozen=True)
 class ReleasedSum:
-    """What a round released: steps of 2^-16, int64 (width,), over the records of these parties."""
+    """The result of a round: int64 (width,) in steps of 2^-16, over the records of these parties."""
 
     batch: int
     parties: tuple[str, ...]
@@ -64,7 +64,7 @@ class ReleasedSum:
 
 @dataclass(eq=False, repr=False, frozen=True)
 class SeededShares(Mapping[str, RingArray]):
-    """Shares (1, `width`) in `ring` by site, expanded when they are read: few are in memory at once."""
+    """Shares (1, `width`) in `ring` by site, expanded when they are read, so few are in memory at once."""
 
     seeds: Mapping[str, bytes]
     width: int
@@ -82,7 +82,7 @@ class SeededShares(Mapping[str, RingArray]):
 
 @dataclass(eq=False, repr=False, frozen=True)
 class Summing:
-    """Has the guardian release sums, whatever was asked."""
+    """Releases sums through the guardian, for any kind of question."""
 
     guardian: GuardianPeer
     session: Granted
@@ -97,7 +97,7 @@ class Summing:
 
 
 def read_sum(data: bytes, width: int) -> NDArray[np.int64]:
-    """Read a released sum, (width,); raise `message.invalid` for another size."""
+    """Parse a released sum, (width,); raise `message.invalid` if its size is wrong."""
     if len(data) != width * STEP_BYTES:
         raise OstrakaError(
             ErrorCode.MESSAGE_INVALID,
@@ -107,7 +107,7 @@ def read_sum(data: bytes, width: int) -> NDArray[np.int64]:
 
 
 class SummedRounds(Generic[Q]):
-    """Takes the rounds of one session, each settled before the next."""
+    """Runs the rounds of one session; each is settled before the next."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class SummedRounds(Generic[Q]):
         granted: Granted,
         store: RoundStore,
     ) -> None:
-        """Take an open session and whom it concerns."""
+        """Take an open session, its guardian and its parties."""
         self._guardian = guardian
         self._permissions = permissions
         self._granted = granted
@@ -134,13 +134,14 @@ class SummedRounds(Generic[Q]):
         return self._availability.failures
 
     def take(self, asked: Q, voting: Voting[Q]) -> ReleasedSum | None:
-        """Take a round and return what it released; None where it died, and may be taken again.
+        """Run a round and return its sum; None if the round died and can be repeated.
 
-        Raises OstrakaError where going on needs somebody.
+        Raises OstrakaError if somebody has to act.
         """
         self._permissions.require_current(self._granted.grant)
         unavailable = self._availability.unavailable()
-        # Durable before the guardian sees the id: an interrupted round is settled and its id not used again.
+        # Durable before the guardian sees the id: an interrupted round is settled, and its id never used
+        # again.
         batch_id = self._store.begin_round()
         ticket = None
         try:
@@ -162,7 +163,7 @@ class SummedRounds(Generic[Q]):
         return ReleasedSum(batch_id, answered.parties, answered.answers)
 
     def settle(self) -> ReleasedSum | None:
-        """Return the sum of the round under way if it was released; it is dead for good where it was not."""
+        """Return the sum of the round in progress if it was released, else drop the round as dead."""
         under_way = self._store.open_round
         if under_way is None:
             return None

@@ -1,4 +1,4 @@
-"""Votes of all scheduled parties on a batch: asked for in the clear, collected concurrently, and summed."""
+"""Votes of all scheduled parties on a batch of plain queries: collected concurrently, and summed."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from ostraka.common.verified.querier import count_shares
 
 @dataclass(frozen=True)
 class CollectedShares:
-    """What came of a batch: this side's shares of ballots by site, and why the other parties gave none.
+    """The outcome of a vote: this side's shares of ballots by site, and the errors of the other parties.
 
-    Where ballots are verified, `verification` is what the guardian needs of this side for that, and where
-    their row sums are checked, `row_sums`. `last` are the parties that the others waited for.
+    `verification` is what the guardian needs from this side to verify ballots, and `row_sums` to check their
+    row sums, if the plan says so. `last` are the slowest parties.
 
     Shares are ring values (queries, width) and never leave memory.
     """
@@ -40,7 +40,7 @@ class CollectedShares:
     last: tuple[str, ...] = ()
 
     def without(self, refused: Mapping[str, OstrakaError]) -> CollectedShares:
-        """Return the same without these parties' shares, and why."""
+        """Move these parties from the shares to the failures."""
         kept = {site: share for site, share in self.shares.items() if site not in refused}
         return CollectedShares(kept, {**self.failures, **refused})
 
@@ -56,7 +56,7 @@ def collect(
     waiting: Waiting,
     cut: Callable[[str], None],
 ) -> CollectedShares:
-    """Ask the `sites` for their share as `ask_each` does; return every one's share, or why it gave none."""
+    """Ask the `sites` for their shares, as `ask_each` does; return each share or the party's error."""
     came = ask_each(sites, ask, pool, waiting, cut)
     return CollectedShares(
         shares={site: share for site, share in came.items() if not isinstance(share, OstrakaError)},
@@ -67,7 +67,7 @@ def collect(
 
 @dataclass(eq=False, repr=False, frozen=True)
 class PlainVoting:
-    """Puts batches of an open session to the parties as they are; `random` gives so many random bytes."""
+    """Collects votes on plain queries in an open session; `random(n)` returns n random bytes."""
 
     peers: Peers
     session: Granted
@@ -75,11 +75,11 @@ class PlainVoting:
     random: Callable[[int], bytes] = secrets.token_bytes
 
     def unreachable(self, sites: Iterable[str]) -> dict[str, OstrakaError]:
-        """Say which of the `sites` cannot be reached, and why."""
+        """Return the errors of the `sites` that cannot be reached."""
         return unreachable(self.peers.voters, sites)
 
     def collect(self, ticket: Ticketed, queries: Queries) -> CollectedShares:
-        """Collect this side's shares of the ballots of every party of the ticket, or why it gave none."""
+        """Collect this side's shares of the ballots of every party in the ticket, or the party's error."""
         session = self.session
         plan = self.session.plan
         width = plan.mechanism.width(plan.classes)
@@ -124,14 +124,14 @@ def share_verified(
     credentials: Credentials,
     random: Callable[[int], bytes],
 ) -> CollectedShares:
-    """Return this side's shares of verified ballots, and what the guardian needs of them.
+    """Return this side's shares of verified ballots, and what the guardian needs to verify them.
 
     Args:
-        session: whose plan has ballots verified.
+        session: a session whose plan has verified ballots.
         ticket: of the batch.
         seeds: by site, of the parties that answered.
-        credentials: of this side, which sign the evaluation point.
-        random: gives so many bytes.
+        credentials: this side's credentials, which sign the evaluation point.
+        random: `random(n)` returns n random bytes.
     """
     plan = session.plan
     size = ticket.read.size

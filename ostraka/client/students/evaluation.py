@@ -1,4 +1,4 @@
-"""A student measured on test records, or on its own by cross-validation where there are none."""
+"""Evaluation of a student on test records, or by cross-validation on own records if there are none."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,18 +13,18 @@ from ostraka.common.learning.accuracy import Metrics, measure
 from ostraka.common.learning.gain import Gain, gain
 
 FOLDS = 5
-"""Parts of cross-validation: of the usual 5 and 10 the one with half the trainings."""
+"""Number of folds in cross-validation: of the usual 5 and 10, the cheaper."""
 
 Features: TypeAlias = NDArray[np.float32]
 Labels: TypeAlias = NDArray[np.int64]
 Records: TypeAlias = tuple[Features, Labels]
 Trainer: TypeAlias = Callable[[Records | None, str], Any]
-"""Trains a student on own labelled records, if any, and on whatever else it was given before; by a name."""
+"""Trains a student on own labelled records, if any, besides data bound before; the text is its name."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A student on labelled records: its metrics, the true labels `y`, and its probabilities (N, classes)."""
+    """A student's evaluation: its metrics, the true labels `y`, and its probabilities (N, classes)."""
 
     metrics: Metrics
     y: Labels = field(repr=False)
@@ -32,17 +32,17 @@ class Measured:
 
     @classmethod
     def of(cls, y: Labels, probabilities: NDArray[Any], names: Sequence[str]) -> Self:
-        """Measure probabilities against true labels."""
+        """Evaluate probabilities against true labels."""
         return cls(measure(y, probabilities, names), y, np.asarray(probabilities, np.float64))
 
     def gain_over(self, own: "Measured | None") -> Gain:
-        """Return the gain over the student of own labels alone, measured on the same records."""
+        """Return the gain over the student of own labels alone, on the same records."""
         names = [label.name for label in self.metrics.labels]
         return gain(self.y, self.probabilities, None if own is None else own.probabilities, names)
 
 
 def test_student(student: Any, records: Records, names: Sequence[str]) -> Measured:
-    """Measure a student on labelled records; `names` are of the task's classes or labels."""
+    """Evaluate a student on labelled records; `names` are the task's classes or labels."""
     X, y = records
     return Measured.of(y, probabilities(student, X, len(names)), names)
 
@@ -50,9 +50,9 @@ def test_student(student: Any, records: Records, names: Sequence[str]) -> Measur
 def cross_validate(
     train: Trainer, own: Records, names: Sequence[str], name: str, *, seed: int = 0
 ) -> Measured | None:
-    """Measure on own records, each predicted by a student, of this `name`, trained without its fold.
+    """Evaluate on own records by cross-validation; students get names that begin with `name`.
 
-    None where there are too few own records or classes to hold any back.
+    Returns None if there are too few own records or classes to hold any back.
     """
     X, y = own
     if len(y) < FOLDS:

@@ -1,4 +1,4 @@
-"""Students in files: networks as safetensors, scikit-learn models as skops, never a pickle."""
+"""Students in files: networks as safetensors, scikit-learn models as skops, never as pickle."""
 
 import json
 import math
@@ -30,11 +30,11 @@ _ZIP = b"PK"
 
 
 class UnaskedFactoryError(ValueError):
-    """A file names a factory that the user did not name, so that it is not imported."""
+    """A file names a factory that the user did not name, so it is not imported."""
 
 
 def save_student(student: Any, path: Path) -> None:
-    """Write a fitted student, whole or not at all; raise `config.invalid` where it cannot be written."""
+    """Write a fitted student, atomically; raise `config.invalid` if it cannot be written."""
     content = _network(student) if isinstance(student, Neural) else _estimator(student)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ def save_student(student: Any, path: Path) -> None:
 def load_student(path: Path) -> Any:
     """Return the student in a file, with `predict_proba` and `classes_`.
 
-    Raises `data.missing` where there is no such file, `model.invalid` where it holds no student.
+    Raises `data.missing` if there is no such file, `model.invalid` if it contains no student.
     """
     try:
         return parse_student(path.read_bytes(), path)
@@ -60,7 +60,7 @@ def load_student(path: Path) -> Any:
 
 
 def parse_student(content: bytes, path: Path) -> Any:
-    """Return the student in a file's content; raise `model.invalid`, naming `path`."""
+    """Return the student in a file's content; errors (`model.invalid`) name `path`."""
     if content.startswith(_ZIP):
         return _parse_estimator(content, path)
     try:
@@ -72,7 +72,7 @@ def parse_student(content: bytes, path: Path) -> Any:
 
 
 def unusable(path: Path, problem: str) -> OstrakaError:
-    """Return the error that refuses a file that holds no student."""
+    """Return the error for a file that contains no student."""
     return OstrakaError(
         ErrorCode.MODEL_INVALID,
         f"The student {path} cannot be used, {problem}: train it with `ostraka query retrain`.",
@@ -127,7 +127,7 @@ def _parse_network(content: bytes) -> Neural:
 def _restore_network(
     student: Neural, tensors: dict[str, torch.Tensor], shape: Shape, outputs: int
 ) -> nn.Module:
-    """Return the network of a file; its header's claims take no memory before the weights fit them."""
+    """Return the network of a file; its header's sizes allocate no memory before the weights match them."""
     weights = {name.removeprefix(_NET): value for name, value in tensors.items() if name.startswith(_NET)}
     if not all(value.dtype in DTYPES and value.isfinite().all() for value in weights.values()):
         raise ValueError("a weight is not a number, or of another precision")
@@ -148,7 +148,7 @@ def _make_student(header: dict[str, Any]) -> Neural:
 
 
 def _metadata(content: bytes) -> dict[str, str]:
-    """Return the free text of a safetensors file's header: its length in 8 bytes, then JSON."""
+    """Return the metadata in a safetensors file's header: its length in 8 bytes, then JSON."""
     length = int.from_bytes(content[:8], "little")
     header: dict[str, dict[str, str]] = json.loads(content[8 : 8 + length])
     return header["__metadata__"]

@@ -11,15 +11,16 @@ from ostraka.common.learning.objective import Objective
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class FixMatch(Minimizer):
-    """FixMatch: trains strong views of unlabeled records on confident predictions for their weak views."""
+    """FixMatch: trains on strong views of unlabeled records, with confident predictions for their weak
+    views."""
 
     default_learning = Learning(steps=3000)
 
     threshold: float = 0.95
-    """Probability from which the network is sure."""
+    """Probability from which a prediction counts as confident."""
     weight: float = 1.0
-    """Weight of the guessed labels' loss beside that of the known ones."""
+    """Weight of the loss of pseudo-labels, relative to that of known labels."""
 
     def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
-        """FixMatch's loss."""
+        """Return FixMatch's loss."""
         return fixmatch.FixMatchObjective(views, multi_label, self.threshold, self.weight)

@@ -1,4 +1,4 @@
-"""Students that minimise an objective over labelled and unlabeled records, in the one training loop."""
+"""Students that minimise an objective over labelled and unlabeled records, in the shared training loop."""
 
 from abc import abstractmethod
 from typing import Self
@@ -18,7 +18,7 @@ from ostraka.common.learning.training_run import UNWATCHED, TrainingRun
 
 
 class Minimizer(Neural):
-    """A network that minimises its algorithm's objective, on the scale of all records."""
+    """A network that minimises its algorithm's objective, on features standardized over all records."""
 
     @abstractmethod
     def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
@@ -31,7 +31,7 @@ class Minimizer(Neural):
         validation: Labelled | None = None,
         run: TrainingRun = UNWATCHED,
     ) -> Self:
-        """Learn from labelled records and, without their labels, from all there are.
+        """Learn from labelled records and, ignoring their labels, from all records.
 
         Raises what every student does, and what `ostraka.common.learning.loop.learn` raises.
         """
@@ -56,7 +56,8 @@ class Minimizer(Neural):
         )
 
     def train(self, net: nn.Module, lesson: Lesson, run: TrainingRun = UNWATCHED) -> TrainingHistory:
-        """Train a network on scaled records; the unlabeled ones are all, labelled first. See `learn_from`."""
+        """Train a network on scaled records; `unlabeled` has all records, labelled first. See
+        `learn_from`."""
         return learn(net, lesson, run)
 
 

@@ -1,8 +1,8 @@
 """The student that learns by MixMatch (Berthelot et al. 2019): guessed labels, and mixtures of records.
 
-The several-label form, which Dziedzic et al. 2023 (section 5.2) use but do not write down, is this: a guess
-is the mean of each label's own probability over the views, is sharpened by itself, and also stands in where a
-labelled record has no answer for a label. docs/students.md says why.
+Dziedzic et al. 2023 (section 5.2) use a multi-label form without describing it. Here, a guess averages each
+label's own probability over the views and is sharpened per label; it also replaces the missing labels of
+labelled records. docs/students.md says why.
 """
 
 from dataclasses import dataclass
@@ -20,23 +20,23 @@ from ostraka.common.learning.objective import Objective, TrainingStep, losses, p
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class MixMatch(Minimizer):
-    """A network that learns mixtures of labelled records and of records whose labels it guesses."""
+    """A network that learns from mixtures of labelled records and records whose labels it guesses."""
 
     default_learning = Learning(steps=3000)
 
     guesses: int = 2
-    """Views over which a guess is the mean."""
+    """Number of views that a guess averages over."""
     temperature: float = 0.5
     """Temperature of sharpening; 1 leaves guesses as they are."""
     mixing: float = 0.75
     """Both parameters of the Beta distribution of a mixture's weights."""
     weight: float = 1.0
-    """Weight of the guessed labels' loss, once it is reached."""
+    """Weight of the loss of guesses after the ramp."""
     ramp: float = 0.25
-    """Part of all steps over which that weight grows from 0."""
+    """Fraction of all steps over which that weight grows from 0."""
 
     def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
-        """MixMatch's loss, of classes or of labels."""
+        """Return MixMatch's loss, for classes or labels."""
         return MixMatchObjective(
             views, multi_label, self.guesses, self.temperature, self.mixing, self.weight, self.ramp
         )
@@ -47,10 +47,10 @@ class MixMatchObjective:
     """Cross-entropy of mixed labelled records, squared error of mixed guesses.
 
     Attributes:
-        views: of the records.
+        views: augmentation of the records.
         multi_label: whether outputs are labels, not classes.
 
-    The rest are parameters of `MixMatch`.
+    The other fields are parameters of `MixMatch`.
     """
 
     views: Augmentation
@@ -79,7 +79,7 @@ class MixMatchObjective:
         return supervised + self.weight * ramp(step, self.ramp) * self._guess_loss(logits, beliefs, guessed)
 
     def _guess(self, net: nn.Module, rows: Tensor, targets: Tensor) -> Tensor:
-        """Targets of labelled rows, and guesses for the views of unlabeled ones and for unknown labels."""
+        """Return targets of labelled rows, and guesses for unknown labels and for views of unlabeled rows."""
         records = len(targets)
         with torch.no_grad():
             likely = probabilities(net(rows), multi_label=self.multi_label)
@@ -90,9 +90,9 @@ class MixMatchObjective:
         return guessed
 
     def _guess_loss(self, logits: Tensor, beliefs: Tensor, guessed: Tensor) -> Tensor:
-        """Mean squared distance of what the network says to what was `guessed`; 0 where nothing was.
+        """Return the mean squared distance between predictions and what was `guessed`; 0 if nothing was.
 
-        It is that of the vectors of all classes' probabilities, or of each label's two.
+        The distance is between the vectors of all classes' probabilities, or between the two of each label.
         """
         error = (probabilities(logits, multi_label=self.multi_label) - beliefs) ** 2
         outcomes = 2 if self.multi_label else error.shape[1]
@@ -100,15 +100,16 @@ class MixMatchObjective:
 
 
 def sharpen(likely: Tensor, temperature: float, *, multi_label: bool) -> Tensor:
-    """Probabilities (n, outputs) to the power 1/temperature, normalised over classes, or each label's two."""
-    # Probabilities of 0 and 1 have no finite logit, and 0 no logarithm.
+    """Raise probabilities (n, outputs) to 1/temperature, normalised over classes, or over each label's
+    two."""
+    # Probabilities of 0 and 1 have no finite logit, and 0 has no logarithm.
     if multi_label:
         return torch.sigmoid(torch.logit(likely, eps=1e-6) / temperature)
     return torch.softmax(likely.clamp(min=1e-12).log() / temperature, dim=1)
 
 
 def mix(rows: Tensor, targets: Tensor, mixing: float, random: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Each row (n, F) and its targets (n, outputs) mixed with another's, its own weighing at least half."""
+    """Mix each row (n, F) and its targets (n, outputs) with another's; its own weight is at least half."""
     others = torch.randperm(len(rows), generator=random, device=rows.device)
     weights = _beta(len(rows), mixing, random).to(rows)[:, None]
     own = torch.maximum(weights, 1 - weights)
@@ -116,6 +117,6 @@ def mix(rows: Tensor, targets: Tensor, mixing: float, random: torch.Generator) -
 
 
 def _beta(draws: int, both: float, random: torch.Generator) -> Tensor:
-    """Draws of a Beta distribution, (draws,): torch has no generator for it, so one of NumPy is seeded."""
+    """Return draws of a Beta distribution, (draws,); torch has no generator for it, so NumPy's is seeded."""
     seed = torch.randint(2**62, (1,), generator=random, device=random.device)
     return torch.from_numpy(np.random.default_rng(int(seed)).beta(both, both, draws))

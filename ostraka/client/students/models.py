@@ -16,7 +16,8 @@ KINDS: tuple[str, ...] = get_args(ModelKind)
 
 HIDDEN = (64,)
 ITERATIONS = 2000
-"""At most: training ends where it converges, which scikit-learn's own 100 or 200 may stop short of."""
+"""Maximum number of iterations: training ends at convergence, which scikit-learn's default of 100 or 200 may
+not reach."""
 
 
 def train(
@@ -29,20 +30,20 @@ def train(
     shape: Shape | None = None,
     classes: int | None = None,
 ) -> Any:
-    """Fit a scikit-learn classifier of class indices, or of labels, each by a model of its own.
+    """Fit a scikit-learn classifier of class indices, or one for each label.
 
     Args:
         kind: "logistic_regression", "mlp", or a factory "module:function" of (shape, classes).
         X: prepared features, float32 (N, F).
         y: class indices, int64 (N,); or 1, 0 or UNKNOWN for every label, (N, labels). A label is learned from
-            the records where it is known, and is constant where these do not differ: 0 where there are none.
-        standardize: whether features come on scales of their own, and the built-in kinds standardize them.
+            the records where it is known. If these are all equal, it is constant; if there are none, it is 0.
+        standardize: whether features have different scales, so the built-in kinds standardize them.
         seed: of the model's initial weights and shuffling.
-        shape: of one record, for a factory; None: as many columns as there are.
-        classes: how many classes or labels there are, for a factory; None: as many as `y` shows.
+        shape: of one record, for a factory; None: (F,).
+        classes: number of classes or labels, for a factory; None: as in `y`.
 
-    Raises `config.invalid` for an unknown kind, `data.too_few` where there is nothing to tell apart,
-    `model.invalid` as `own_model` says, and for an estimator of a factory that cannot be fitted.
+    Raises `config.invalid` for an unknown kind, `data.too_few` if all labels are equal, `model.invalid` as
+    `own_model` does, and for a factory's estimator that cannot be fitted.
     """
     require_learnable(y)
     from sklearn.exceptions import ConvergenceWarning
@@ -58,8 +59,8 @@ def train(
 def own_model(name: str, shape: Shape, classes: int, seed: int = 0) -> Any:
     """Return the untrained estimator of a factory "module:function", its generators seeded.
 
-    Raises `model.invalid` where the factory is missing or fails, or gives something else than an estimator
-    of docs/teachers.md that tells probabilities.
+    Raises `model.invalid` if the factory is missing or fails, or does not return an estimator of
+    docs/teachers.md that predicts probabilities.
     """
     from ostraka.common.estimators.allowed import require_allowed
     from ostraka.common.estimators.fitting import seed_estimator
@@ -72,7 +73,7 @@ def own_model(name: str, shape: Shape, classes: int, seed: int = 0) -> Any:
 
 
 def _fit_own(name: str, model: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:
-    """Fit an estimator of a factory; say which one failed."""
+    """Fit a factory's estimator; errors name the factory."""
     try:
         return _fit(model, X, y)
     except Exception as exc:
@@ -84,12 +85,12 @@ def _fit(model: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:
 
 
 def is_learnable(y: NDArray[np.int64]) -> bool:
-    """Whether labels `y`, as `train` takes them, are of two classes, or any is known to be there and not."""
+    """Whether labels `y`, as `train` takes them, have two classes, or any label with both known values."""
     return any(varies(column) for column in np.atleast_2d(y.T))
 
 
 def require_learnable(y: NDArray[np.int64]) -> None:
-    """Raise `data.too_few` where labels `y` all say the same."""
+    """Raise `data.too_few` if labels `y` are all equal."""
     if not is_learnable(y):
         raise OstrakaError(
             ErrorCode.DATA_TOO_FEW,
@@ -99,13 +100,12 @@ def require_learnable(y: NDArray[np.int64]) -> None:
 
 
 def train_constant(X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:
-    """Return a model that predicts the one value that all labels have; `X` and `y` are as `train` takes
-    them."""
+    """Return a model that predicts the single value of all labels; `X` and `y` are as for `train`."""
     return fit_label(None, X, y) if y.ndim == 1 else fit_labels(None, X, y)
 
 
 def probabilities(student: Any, X: NDArray[np.float32], classes: int) -> NDArray[np.float64]:
-    """Probabilities (N, classes) of each class, or of each label by itself; 0 for a class never learned.
+    """Return probabilities (N, classes) of each class or label; 0 for a class that was never learned.
 
     The student is any estimator of prepared features (N, F) whose classes, or labels, are indices.
     """
@@ -120,7 +120,7 @@ def probabilities(student: Any, X: NDArray[np.float32], classes: int) -> NDArray
 
 
 def _probability(model: Any, X: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the probability of 1 that a model of one label gives, (N,)."""
+    """Return the probability of 1 by a model of one label, (N,)."""
     probabilities = np.asarray(model.predict_proba(X), np.float64)
     positive: NDArray[np.float64] = probabilities[:, model.classes_ == 1].sum(axis=1)
     return positive

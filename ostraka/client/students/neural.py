@@ -1,4 +1,4 @@
-"""Students that are networks: what all algorithms have in common, after scikit-learn's conventions."""
+"""Students that are networks: the base of all algorithms, with scikit-learn's conventions."""
 
 import math
 from abc import ABC, abstractmethod
@@ -33,7 +33,7 @@ def check_records(
     shape: Shape,
     outputs: int,
 ) -> None:
-    """Raise unless records of this shape and labels of as many classes, or labels, can be learned from.
+    """Raise unless the records have this shape and the labels are valid for `outputs` classes or labels.
 
     `data.shape`, `data.nan`, `data.label_range`.
     """
@@ -45,7 +45,7 @@ def check_records(
 
 
 def other_shape(found: Shape, expected: Shape) -> OstrakaError:
-    """Return the error that refuses records of another shape."""
+    """Return the error for records of another shape."""
     return OstrakaError(
         ErrorCode.DATA_SHAPE,
         f"Records are of shape {found} and the student's of {expected}: prepare them by the same task.",
@@ -80,48 +80,48 @@ Features = NDArray[np.float32]
 
 @dataclass(eq=False, repr=False)
 class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
-    """A network that learns from labelled and unlabeled records; each algorithm is a class of its own.
+    """A network that learns from labelled and unlabeled records; each algorithm is a subclass.
 
-    Fields are parameters, as scikit-learn has them: nothing is checked before `fit`.
+    Fields are parameters, as in scikit-learn: nothing is checked before `fit`.
 
     Attributes:
-        classes_: class indices that are predicted, int64 (classes,); of labels their indices.
-        n_features_in_: values of a record.
-        multi_label_: whether a record has any number of labels.
-        history_: how the training went.
-        guarantee_: what is promised to the records that were learned from; None of all students but `DpSgd`.
+        classes_: predicted class indices, int64 (classes,); or label indices.
+        n_features_in_: number of features of a record.
+        multi_label_: whether a record can have any number of labels.
+        history_: history of the training.
+        guarantee_: the privacy guarantee for the training records; None for all students except `DpSgd`.
     """
 
     default_learning = Learning()
 
     shape: Shape | None = None
-    """Shape of one record; None: a table of as many columns as there are."""
+    """Shape of one record; None: the number of columns of the records."""
     classes: int | None = None
-    """How many classes or labels there are; None: as many as the labelled records show."""
+    """Number of classes or labels; None: as in the labelled records."""
     _: KW_ONLY
     network: Kind | str = "auto"
-    """One of "linear", "mlp", "cnn", "auto" for what suits the shape, or a factory "module:function" of a
-    torch module that this process was asked to import (`factories.import_factory`)."""
+    """"linear", "mlp", "cnn", "auto" for the one that suits the shape, or a factory "module:function" of a
+    torch module that the user told this process to import (`factories.import_factory`)."""
     learning: Learning | None = None
-    """How long and how fast; None: what the algorithm does best with."""
+    """Number of steps, learning rate and so on; None: the algorithm's defaults."""
     seed: int = 0
-    """Seed of first weights, batches and views."""
+    """Seed of initial weights, batches and views."""
 
     @classmethod
     def defaults(cls, device: str = AUTO) -> Learning:
-        """Return how the algorithm learns on a device unless it is told otherwise."""
+        """Return the algorithm's default settings of learning on a device."""
         return replace(cls.default_learning, device=device)
 
     def fit(self, X: Features, y: NDArray[np.int64], unlabeled: Features | None = None) -> Self:
-        """Learn as scikit-learn's estimators do: from records, their labels, and records without labels.
+        """Learn with scikit-learn's signature: from records, their labels, and records without labels.
 
         Args:
-            X: prepared features, one row a record, (N, F).
+            X: prepared features, one row per record, (N, F).
             y: class indices from 0, integers (N,); or 1, 0 or UNKNOWN for every label, (N, k).
             unlabeled: prepared features of records without labels, (M, F).
 
         Raises:
-            OstrakaError: what `learn_from` raises, and `data.label_range` for labels that are no integers.
+            OstrakaError: what `learn_from` raises, and `data.label_range` for labels that are not integers.
         """
         features = np.asarray(X, np.float32)
         labels = np.asarray(y)
@@ -140,22 +140,22 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         validation: Labelled | None = None,
         run: TrainingRun = UNWATCHED,
     ) -> Self:
-        """Learn from labelled records and, where the algorithm does, from unlabeled ones.
+        """Learn from labelled records and, if the algorithm does, from unlabeled ones.
 
         Args:
-            labelled: records with labels, at least two classes or a label with and without.
+            labelled: records with labels of at least two classes, or with and without a label.
             unlabeled: prepared features, float32 (M, F).
-            validation: own records that are not learned from, which tell when to stop.
-            run: who is told of the training, where it is kept, and where its curves go.
+            validation: own records that are held back to decide when to stop.
+            run: progress callback, checkpoint and log of the training.
 
         Raises:
-            OstrakaError: `data.too_few` for labels that all say the same, `data.shape` for records of another
-                shape, `data.label_range` for a class beyond `classes`, `data.nan` for values that are not
-                numbers, and what the training raises. The student stays as it was.
+            OstrakaError: `data.too_few` if all labels are equal, `data.shape` for records of another shape,
+                `data.label_range` for a class beyond `classes`, `data.nan` for values that are not numbers,
+                and what the training raises. The student is then unchanged.
         """
 
     def make_network(self, shape: Shape, outputs: int) -> nn.Module:
-        """Return the network of this student before it has learned."""
+        """Return this student's untrained network."""
         return network(shape, outputs, self.network, seed=self.seed)
 
     def take(
@@ -168,7 +168,7 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         history: TrainingHistory,
         guarantee: DpSgdGuarantee | None = None,
     ) -> Self:
-        """Adopt a trained network, on the CPU in evaluation mode, as this student's own."""
+        """Make a trained network this student's; it is on the CPU, in evaluation mode."""
         self.net_ = net
         self.scaling_ = scaling
         self.multi_label_ = multi_label
@@ -179,9 +179,9 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         return self
 
     def predict_proba(self, X: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-        """Probabilities of the classes, or of each label, float64 (N, classes), of prepared features (N, F).
+        """Return probabilities of classes or labels, float64 (N, classes), for prepared features (N, F).
 
-        Raises `data.shape` for records of another number of features.
+        Raises `data.shape` for records with another number of features.
         """
         check_is_fitted(self)
         X = np.asarray(X, np.float32)
@@ -193,19 +193,19 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         return probabilities(logits, multi_label=self.multi_label_).double().numpy()
 
     def predict(self, X: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
-        """Return the likeliest classes, int64 (N,), or labels, 1 or 0, (N, k)."""
+        """Return the most probable classes, int64 (N,), or labels, 1 or 0, (N, k)."""
         likely = self.predict_proba(X)
         if self.multi_label_:
             return (likely >= POSITIVE).astype(np.int64)
         return np.asarray(likely.argmax(axis=1), np.int64)
 
     def score(self, X: NDArray[np.floating[Any]], y: NDArray[np.int64]) -> float:
-        """Return the accuracy of prepared features' labels; for several labels, the mean of each label's."""
+        """Return the accuracy on prepared features; multi-label, the mean over labels."""
         return float((self.predict(X) == y).mean())
 
     @property
     def _learning(self) -> Learning:
-        """How this student learns, chosen or by default."""
+        """The settings of learning, chosen or default."""
         return self.learning or self.defaults()
 
     def _outputs(self, labelled: Labelled) -> int:

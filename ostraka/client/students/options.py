@@ -1,4 +1,4 @@
-"""Command-line options that say which student is trained, and how."""
+"""Command-line options that select a student and its training."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +18,7 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of the training.")]
 
 
 class StudentOptions(FrozenModel):
-    """A student, and how it is trained."""
+    """A student and its training."""
 
     student: str = Field(
         default="supervised",
@@ -47,14 +47,15 @@ class StudentOptions(FrozenModel):
     )
 
     def choice(self, **more: Any) -> "Choice":
-        """Return the choice, `more` of it given; raise `config.invalid` for what excludes each other."""
+        """Return the choice with `more` fields; raise `config.invalid` for options that exclude each
+        other."""
         from ostraka.client.students.trainers import Choice
 
         return Choice(**dict(self), **more)
 
 
 class OneRunOptions(FrozenModel):
-    """What only students of one run's labels do: learn in two steps, by clusters of the pool, by DP-SGD."""
+    """Options for labels of a single run: a second student, clusters of the pool, DP-SGD."""
 
     second_student: DoubtingStudent | None = Field(
         default=None,

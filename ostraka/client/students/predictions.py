@@ -1,4 +1,4 @@
-"""A student's class probabilities on a pool, as Interactive's check takes them."""
+"""A student's class probabilities on a pool, for Interactive's check."""
 
 import hashlib
 from dataclasses import dataclass
@@ -11,33 +11,33 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing import FRACTION_BITS
 
 UNITS = 2**FRACTION_BITS
-"""Scores that a probability of 1 is sent as."""
+"""The score that represents probability 1."""
 
 
 @dataclass(frozen=True)
 class Beliefs:
-    """A student's probabilities of a pool's classes.
+    """A student's probabilities of the classes of a pool's records.
 
     Attributes:
         sha256: of the student's file, in hex.
-        scores: probabilities in units of 2^-16, each rounded to the nearest, uint32 (queries, classes).
+        scores: probabilities in units of 2^-16, rounded to the nearest, uint32 (queries, classes).
     """
 
     sha256: str
     scores: NDArray[np.uint32]
 
     def confident(self, confidence: float) -> tuple[int | None, ...]:
-        """Return the likeliest class of each query if its probability exceeds `confidence`, else None."""
+        """Return the most probable class of each query if its probability exceeds `confidence`, else None."""
         sure = self.scores.max(axis=1) > confidence * UNITS
         likeliest = self.scores.argmax(axis=1)
         return tuple(int(label) if known else None for label, known in zip(likeliest, sure, strict=True))
 
 
 def read_beliefs(path: Path, features: NDArray[np.float32], classes: int) -> Beliefs:
-    """Return the beliefs of the student saved at `path` about prepared features (queries, columns).
+    """Return the probabilities of the student saved at `path` for prepared features (queries, columns).
 
-    Raises `data.missing` where there is no such file, and `model.invalid` where it holds anything but a
-    classifier of these features and classes made of trusted types.
+    Raises `data.missing` if there is no such file, and `model.invalid` if it does not contain a classifier of
+    these features and classes made of trusted types.
     """
     from ostraka.client.students.files import parse_student, unusable
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class StudentsByName(Mapping[str, "type[Neural]"]):
-    """Classes of students by name, each imported when asked for: lists of names need no torch.
+    """Student classes by name, imported on first use, so listing the names does not import torch.
 
     Args:
         homes: "module:class" by name, each module below `ostraka.client.students`.
@@ -51,33 +51,33 @@ STUDENTS: Mapping[str, "type[Neural]"] = StudentsByName(_OF_RIGHT_LABELS | _OF_R
 """Students by name, as `query retrain --student` takes them (docs/students.md)."""
 
 STUDENTS_TEXT = f"{', '.join(_OF_RIGHT_LABELS)}; for randomized labels {', '.join(_OF_RANDOMIZED_LABELS)}"
-"""What help says of a student's name."""
+"""The list of students in help texts."""
 
 KMEANS = "kmeans"
-"""How denoise-ssl and noise_cluster divide a pool into clusters, where nobody names another way."""
+"""The default clustering of a pool for denoise-ssl and noise_cluster."""
 
 VOTES_STUDENTS = OneOf(tuple(_OF_RIGHT_LABELS))
-"""Names of students that take labels for right, as own labels and votes mostly are."""
+"""Names of students that treat labels as right, which own labels and votes mostly are."""
 VotesStudent = Annotated[str, VOTES_STUDENTS]
 
 DOUBTING_STUDENTS = OneOf(tuple(_OF_RANDOMIZED_LABELS))
-"""Names of students made for labels of which some are wrong."""
+"""Names of students for labels of which some are wrong."""
 DoubtingStudent = Annotated[str, DOUBTING_STUDENTS]
 
 
 def make_student(
     name: str, *, shape: Shape | None = None, classes: int | None = None, **options: Any
 ) -> "Neural":
-    """Make a student that has learnt nothing yet.
+    """Make an untrained student.
 
     Args:
         name: of its algorithm, one of `STUDENTS`.
         shape: of one record of the task.
-        classes: how many classes or labels the task has.
+        classes: number of the task's classes or labels.
         options: further parameters of the algorithm's class.
 
     Raises:
-        OstrakaError: `config.invalid` for an unknown name or a parameter that the algorithm has not.
+        OstrakaError: `config.invalid` for an unknown name or parameter.
     """
     kind = student_class(name)
     unknown = sorted(set(options) - set(kind._get_param_names()))
@@ -87,7 +87,7 @@ def make_student(
 
 
 def student_class(name: str) -> "type[Neural]":
-    """Return the class of a student by name; raise `config.invalid` where there is none."""
+    """Return the class of a student by name; raise `config.invalid` for an unknown name."""
     if name not in STUDENTS:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID, f"There is no student {name}: choose one of {', '.join(STUDENTS)}."

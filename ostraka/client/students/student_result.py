@@ -14,13 +14,13 @@ from ostraka.common.learning.verdict import doubts, read_gain, tell_gain
 
 STUDENT_FILE = "student.json"
 TOLD = {"student", "model", "labelled", "released", "measured_on", "measured", "before", "after"}
-"""What reports tell of a student."""
+"""Required fields of a student's figures: reports use them."""
 
 
 def read_student(run: Path, pool_sha256: str) -> dict[str, Any] | None:
-    """Return the stored figures of a run's student, None where there is none.
+    """Return the stored figures of a run's student, or None.
 
-    Raises `run.mismatch` where it cannot be read, or tells of a student of another pool.
+    Raises `run.mismatch` if they cannot be read, or are of a student of another pool.
     """
     path = run / STUDENT_FILE
     try:
@@ -50,16 +50,19 @@ class StudentResult:
     """A student before and after a run.
 
     Attributes:
-        student: kind of student, or of both, and `model` that of the saved one's model; `path` is where the
-            one trained on all labels was saved.
-        labelled: own labelled records; `released` those that the run gave a label, its student's included.
-        pool_sha256: of the pool that was labelled, "" where there was none.
-        measured_on: what the metrics are of; `measured` is their number of records.
-        before: metrics of the student of own labels alone, None where there are none or nothing could be
-            held back.
-        after: metrics of the student of all labels, None where nothing could be held back.
-        gain: how much better it is, with intervals; None where it was not measured.
-        guarantee: what the saved student promises the records that it learned from, None but for dp-sgd.
+        student: the kind of student, or of both.
+        model: the kind of the saved student's model.
+        path: file of the student trained on all labels.
+        labelled: number of own labelled records.
+        released: number of records that the run labelled, including those that its student labelled.
+        pool_sha256: of the labelled pool, "" if there is none.
+        measured_on: which records the metrics are of.
+        measured: the number of these records.
+        before: metrics of the student of own labels alone; None if there are no own labels, or nothing could
+            be held back.
+        after: metrics of the student of all labels; None if nothing could be held back.
+        gain: the improvement, with intervals; None if it was not measured.
+        guarantee: the saved student's guarantee for its training records; None except for dp-sgd.
     """
 
     student: str
@@ -76,13 +79,13 @@ class StudentResult:
     guarantee: DpSgdGuarantee | None
 
     def __str__(self) -> str:
-        """Return how good the student is beside own data alone and the most frequent class."""
+        """Return a comparison of the student with own data alone and with the most frequent class."""
         if self.gain is None:
             return f"{self.model}, not measured"
         return " ".join((tell_gain(self.gain, self.measured_on), *doubts(self.gain, self.measured_on)))
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: that sentence, and its metrics before and after."""
+        """Return the notebook view: that sentence, and the metrics before and after."""
         records = {"before": self.labelled, "after": self.labelled + self.released}
         measured = {"before": self.before, "after": self.after}
         rows = [
@@ -94,5 +97,5 @@ class StudentResult:
 
 
 def as_json(result: StudentResult) -> dict[str, Any]:
-    """Return the result in JSON's types."""
+    """Return the result as JSON types."""
     return asdict(result) | {"path": str(result.path)}

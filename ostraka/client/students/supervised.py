@@ -8,10 +8,10 @@ from ostraka.common.learning.objective import Objective
 
 
 class Supervised(Minimizer):
-    """A network of labelled records; unlabeled ones only set the scale of features."""
+    """A network trained on labelled records; unlabeled ones only affect the scale of features."""
 
     default_learning = Learning(unlabeled_ratio=1)
 
     def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
-        """Cross-entropy of weak views."""
+        """Return cross-entropy on weak views."""
         return objective.SupervisedObjective(views, multi_label)

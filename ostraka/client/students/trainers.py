@@ -1,4 +1,4 @@
-"""Training of the chosen student on own and on released labels."""
+"""Training of the chosen student on own and released labels."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -21,15 +21,15 @@ from ostraka.common.task import Task
 
 @dataclass(frozen=True)
 class ReleasedLabels:
-    """A pool and the labels that some of its records got.
+    """A pool and the released labels of some of its records.
 
     Attributes:
-        features: of the whole pool, prepared, float32 (N, F).
-        rows: of the pool that have a label, int64 (n,).
+        features: prepared features of the whole pool, float32 (N, F).
+        rows: rows of the pool that have a label, int64 (n,).
         y: their labels: class indices, int64 (n,); or 1, 0 or UNKNOWN for every label, (n, labels).
-        error: how often each is wrong as far as its mechanism tells, float32 of y's shape; a student's own
-            labels count as right.
-        independent: whether each label, and that there is one, depends on no other record of this party.
+        error: each label's probability of being wrong, as far as the mechanism determines it, float32 of y's
+            shape; a student's own labels count as right.
+        independent: whether each label, and its presence, depends on no other record of this party.
     """
 
     features: Features = field(repr=False)
@@ -45,7 +45,7 @@ class ReleasedLabels:
 
     @property
     def unlabeled(self) -> Features:
-        """Features of the rest of the pool, what the mechanism did not answer included."""
+        """Features of the rest of the pool, including records that the mechanism did not answer."""
         rest = np.ones(len(self.features), np.bool_)
         rest[self.rows] = False
         return self.features[rest]
@@ -55,34 +55,35 @@ SUPERVISED = "supervised"
 NETWORK = "network"
 PRIVATE = "dp-sgd"
 VALIDATION = 5
-"""One in so many own records is held back to see when a network has learned enough."""
+"""One in this many own records is held back to decide when a network has learned enough."""
 CLUSTERING = "denoise-ssl"
 DOUBTING = (CLUSTERING, "aug-descent")
-"""Students that sort out wrong labels, and so need to know which may be wrong."""
+"""Students that find wrong labels, and need to know which labels may be wrong."""
 
 Progress = Callable[[str, int, int], None]
-"""Told which training is how many steps far, of how many."""
+"""Called with the name of a training, its steps done, and its total steps."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What is trained, and how.
+    """The student to train, and its settings.
 
     Attributes:
-        student: the student by name, as `ostraka.client.students.registry` lists them.
-        model: of the supervised student "logistic_regression", "mlp", "network", or what a factory
-            "module:function" gives: an estimator, or a torch module, which other students train as well;
-            None: the first, and the network of any other student.
-        steps: of a network's training; None: what suits the student.
-        device: by name; "auto" takes a GPU where there is one.
-        smoothing: whether a network takes released labels for wrong as often as their mechanism is known
-            to be.
+        student: name of the student, as in `ostraka.client.students.registry`.
+        model: for the supervised student "logistic_regression", "mlp", "network", or a factory
+            "module:function" of an estimator or of a torch module; other students can train a torch module as
+            well. None: logistic regression for the supervised student, a network for others.
+        steps: training steps of a network; None: the student's default.
+        device: by name; "auto" selects a GPU if there is one.
+        smoothing: whether a network's loss uses the known error rate of released labels.
         log: folder for TensorBoard's event files.
-        checkpoint: folder for checkpoints, from which the same training goes on.
-        clusters: of a student that clusters the pool, how many; `clusterer` by which.
+        checkpoint: folder for checkpoints, from which the same training resumes.
+        clusters: number of clusters, for a student that clusters the pool.
+        clusterer: method of clustering.
         second: a second student, which learns the labels that the first predicts for the whole pool.
-        epsilon: of a student that learns by DP-SGD, and `delta`; None: what the student takes by itself.
-        torch: whether a factory's model is a torch module, as `resolve` finds: any student may train it.
+            epsilon: required for a student that learns by DP-SGD.
+        delta: for a student that learns by DP-SGD; None: its default.
+        torch: whether a factory's model is a torch module, as `resolve` finds; every student can train one.
     """
 
     student: str = SUPERVISED
@@ -100,7 +101,7 @@ class Choice:
     torch: bool = False
 
     def __post_init__(self) -> None:
-        """Raise `config.invalid` for options of networks where none is trained, and the converse."""
+        """Raise `config.invalid` for a network's options without a network, and other conflicts."""
         if CLUSTERING not in (self.student, self.second) and (self.clusters or self.clusterer):
             raise _config(f"--clusters and --clusterer are for {CLUSTERING}, not for {self.student}")
         if self.private and self.second:
@@ -114,28 +115,28 @@ class Choice:
 
     @property
     def private(self) -> bool:
-        """Whether training is private for the records that are learned from."""
+        """Whether training is private for its training records."""
         return self.student == PRIVATE
 
     @property
     def own(self) -> bool:
-        """Whether the model is a factory's."""
+        """Whether the model comes from a factory."""
         return self.model is not None and is_factory(self.model)
 
     @property
     def first(self) -> "Choice":
-        """The first student alone."""
+        """The first student only."""
         return self._alone(self.student)
 
     @property
     def last(self) -> "Choice":
-        """The student that is saved: the second one alone, where there is one."""
+        """The student that is saved: the second one, if there is one."""
         if self.second is None:
             return self
         return self._alone(self.second, model=self.model if self.torch else None, smoothing=False)
 
     def _alone(self, student: str, **changes: Any) -> "Choice":
-        """Return the choice of one student, with what is for it."""
+        """Return the choice of one student, with its own options only."""
         clustering = student == CLUSTERING
         return replace(
             self,
@@ -148,7 +149,7 @@ class Choice:
 
     @property
     def name(self) -> str:
-        """The student's name, or those of both."""
+        """The student's name, or both names."""
         return self.student if self.second is None else f"{self.student} and {self.second}"
 
     @property
@@ -164,10 +165,10 @@ class Choice:
         return NETWORK if self.network else self.model or "logistic_regression"
 
     def resolve(self, task: Task) -> "Choice":
-        """Return this with the library of a factory's model, which is built once to see it.
+        """Return this choice with `torch` set for a factory's model, which is built once for that.
 
-        Raises `model.invalid` for a factory that gives nothing which is allowed, `config.invalid` for
-        options of networks where it gives an estimator.
+        Raises `model.invalid` for a factory whose result is not allowed, `config.invalid` for options of
+        networks if it returns an estimator.
         """
         if not self.own:
             return self
@@ -195,7 +196,7 @@ class Choice:
 
     @property
     def file(self) -> str:
-        """What the saved student's file is called in a run's folder."""
+        """File name of the saved student in a run's folder."""
         return "student.safetensors" if self.last.network else "student.skops"
 
 
@@ -207,9 +208,9 @@ def trainer(
     seed: int,
     progress: Progress = lambda name, done, total: None,
 ) -> Trainer:
-    """Return what trains the chosen student on own records, if any, and the released ones, if any.
+    """Return a function that trains the chosen student on own records, if any, and released ones, if any.
 
-    Raises `config.invalid` for a student by DP-SGD without an epsilon, or of labels that it cannot cover.
+    Raises `config.invalid` for a student by DP-SGD without an epsilon, or with labels that it cannot cover.
     """
     if choice.second is not None:
         if released is None:
@@ -231,9 +232,9 @@ def trainer(
 
 
 def check_choice(choice: Choice, task: Task) -> None:
-    """Raise `config.invalid` for a student or parameter that there is not, `device.missing` for a device."""
+    """Raise `config.invalid` for an unknown student or parameter, `device.missing` for a missing device."""
     if choice.network:
-        _student(choice, task, seed=0).learning.place  # noqa: B018 - it says whether there is such a device
+        _student(choice, task, seed=0).learning.place  # noqa: B018 - raises if there is no such device
     elif not choice.own and choice.kind not in KINDS:
         known = ", ".join((*KINDS, NETWORK))
         raise _config(f"there is no model {choice.kind}; choose one of {known}, or give module:factory")
@@ -248,10 +249,10 @@ def _train_both(
     own: Records | None,
     name: str,
 ) -> Any:
-    """Return the second student: of own labels, and of what the first one says of every record of the pool.
+    """Train the second student on own labels, and on the first one's predictions for the whole pool.
 
-    Released labels are not kept beside what the first says: it has weighed them against each other (Tang et
-    al. 2022, 4.2.2).
+    Released labels are not used next to these predictions, which already take them into account (Tang et al.
+    2022, 4.2.2).
     """
     first = trainer(choice.first, task, released, seed=seed, progress=progress)(own, f"{name}-first")
     given = probabilities(first, released.features, len(task.classes))
@@ -298,14 +299,14 @@ def _network(
 
 
 def _student(choice: Choice, task: Task, *, seed: int) -> Any:
-    """Return the network that was chosen, before it has learned."""
+    """Return the chosen network, untrained."""
     return make_student(
         choice.student, shape=task.input.shape, classes=len(task.classes), seed=seed, **_options(choice)
     )
 
 
 def _options(choice: Choice) -> dict[str, Any]:
-    """Return the options that the student is made with beyond its task."""
+    """Return the student's options besides its task."""
     learning = student_class(choice.student).defaults(choice.device)
     if choice.steps is not None:
         learning = replace(learning, steps=choice.steps)
@@ -329,7 +330,7 @@ def _check_covered(choice: Choice, released: ReleasedLabels | None) -> None:
 
 
 def _split(own: Records | None, seed: int, *, held_back: bool) -> tuple[Any, Any]:
-    """Own records, known to be right, to learn from and to look at, the second None where they are few."""
+    """Split own records, whose labels are right, into training and validation; the latter is None if few."""
     from ostraka.common.learning.data import Labelled
 
     if own is None:
@@ -342,7 +343,7 @@ def _split(own: Records | None, seed: int, *, held_back: bool) -> tuple[Any, Any
 
 
 def _with(labelled: Any, released: ReleasedLabels, choice: Choice) -> Any:
-    """Own and released labels; a student that doubts labels is told that any released one may be wrong."""
+    """Join own and released labels; for students that doubt labels, every released one may be wrong."""
     from ostraka.common.learning.data import Labelled, join
 
     error = released.error if choice.smoothing else None

@@ -1,6 +1,6 @@
 """The student that learns by virtual adversarial training (Miyato et al. 2018).
 
-No small change of a record may change its label.
+A small change of a record should not change its label.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from ostraka.common.learning.learning import Learning
 from ostraka.common.learning.objective import Objective, TrainingStep, losses, probabilities, ramp
 
 _PROBE = 0.01
-"""Length of the first guess of a perturbation, per value in deviations: small, but no rounding error."""
+"""Length of the initial perturbation, per value in standard deviations: small, but above rounding errors."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -29,24 +29,25 @@ class Vat(Minimizer):
     default_learning = Learning(steps=3000)
 
     radius: float = 0.25
-    """Length of a change, as the root mean square of a record's values in deviations."""
+    """Length of a change: the root mean square of its values, in standard deviations."""
     iterations: int = 1
     """Iterations of the search for the worst change."""
     weight: float = 1.0
-    """Weight of what the worst change makes of a record."""
+    """Weight of the divergence that the worst change causes."""
     certainty: float = 0.5
-    """Weight of the entropy of what the network says of unlabeled records."""
+    """Weight of the entropy of predictions for unlabeled records."""
     ramp: float = 0.25
-    """Part of all steps over which both weights grow from 0."""
+    """Fraction of all steps over which both weights grow from 0."""
 
     @classmethod
     def defaults(cls, device: str = AUTO) -> Learning:
-        """Return a third of the steps where there is no GPU; docs/students.md says what all of them gain."""
+        """Return the defaults, with a third of the steps if there is no GPU; docs/students.md has the
+        effect."""
         learning = super().defaults(device)
         return learning if learning.place.type != CPU else replace(learning, steps=learning.steps // 3)
 
     def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
-        """Virtual adversarial training's loss, with minimal entropy."""
+        """Return the loss of virtual adversarial training, with entropy minimization."""
         return VatObjective(
             views, multi_label, self.radius, self.iterations, self.weight, self.certainty, self.ramp
         )
@@ -54,15 +55,16 @@ class Vat(Minimizer):
 
 @dataclass(frozen=True)
 class VatObjective:
-    """Cross-entropy of labelled records; smoothness around, and certainty at, unlabeled ones.
+    """Cross-entropy of labelled records; smoothness around, and low entropy at, unlabeled ones.
 
-    A length is the root mean square of a record's values, in deviations: it means the same for any number.
+    A length is the root mean square of a record's values, in standard deviations, so it does not depend on
+    their number.
 
     Attributes:
-        views: of the records; of both kinds, for a network soon tells views from records as they are and
-            says anything of what it has no labels of.
+        views: augmentation of labelled and unlabeled records alike: otherwise a network soon distinguishes
+            views from plain records, and predicts anything for the kind without labels.
         multi_label: whether outputs are labels, not classes.
-        ramp: who is sure early is wrong for long; this and the rest are parameters of `Vat`.
+        ramp: early certainty is often wrong and lasts; this and the other fields are parameters of `Vat`.
     """
 
     views: Augmentation
@@ -76,7 +78,7 @@ class VatObjective:
     def loss(
         self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: TrainingStep
     ) -> Tensor:
-        """Return the loss of the labelled records plus the weighted ones of the unlabeled."""
+        """Return the loss of the labelled records plus the weighted losses of the unlabeled ones."""
         x, targets = labelled
         rows = self.views.weak(torch.cat([x, unlabeled]), step.random)
         logits = net(rows)
@@ -96,15 +98,15 @@ class VatObjective:
 
     @torch.no_grad()
     def _probabilities(self, net: nn.Module, x: Tensor) -> Tensor:
-        """Probabilities in the batch and precision of the search, which otherwise finds that difference."""
+        """Return probabilities in the search's batch and precision, so it does not find their difference."""
         with without_tracking(net), torch.autocast(x.device.type, enabled=False):
             return probabilities(net(x), multi_label=self.multi_label)
 
     def perturbation(self, net: nn.Module, x: Tensor, said: Tensor, random: torch.Generator) -> Tensor:
-        """Find the perturbation (n, F) of x (n, F) that changes `said` most, by power iteration on the
-        divergence.
+        """Find the perturbation (n, F) of x (n, F) that changes `said` most.
 
-        Each is of length `radius`. Parameters and statistics of the network stay as they are.
+        Power iteration on the divergence; each row has length `radius`. Parameters and statistics of the
+        network do not change.
         """
         direction = _of_length(torch.randn(x.shape, generator=random, device=x.device), 1.0)
         with without_tracking(net), torch.autocast(x.device.type, enabled=False):
@@ -117,9 +119,9 @@ class VatObjective:
 
 
 def divergence(said: Tensor, logits: Tensor, *, multi_label: bool) -> Tensor:
-    """Kullback-Leibler divergence (n,) of what `logits` (n, outputs) say from probabilities `said`.
+    """Return the Kullback-Leibler divergence (n,) from probabilities `said` to `logits` (n, outputs).
 
-    Of labels it is the mean over the labels' divergences.
+    For labels it is the mean over the labels' divergences.
     """
     entropy = -torch.xlogy(said, said)
     if not multi_label:
@@ -130,7 +132,7 @@ def divergence(said: Tensor, logits: Tensor, *, multi_label: bool) -> Tensor:
 
 @contextmanager
 def without_tracking(net: nn.Module) -> Iterator[None]:
-    """Within it, records pass through the network without a trace in its batch statistics."""
+    """Do not update the network's batch statistics inside the block."""
     tracking = [part for part in net.modules() if isinstance(part, _BatchNorm) and part.track_running_stats]
     for part in tracking:
         part.track_running_stats = False
@@ -142,6 +144,6 @@ def without_tracking(net: nn.Module) -> Iterator[None]:
 
 
 def _of_length(directions: Tensor, length: float) -> Tensor:
-    """Return the same directions (n, F), each with a root mean square of `length`; 0 stays 0."""
+    """Return the same directions (n, F), scaled to a root mean square of `length`; 0 stays 0."""
     scaled: Tensor = functional.normalize(directions, dim=1) * (length * directions.shape[1] ** 0.5)
     return scaled

@@ -1,1 +1,1 @@
-"""Where answers to sums come from: the parties of a federation, or records in this process."""
+"""Sources of sums: the parties of a federation, or records in this process."""

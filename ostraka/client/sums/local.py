@@ -1,4 +1,4 @@
-"""Sums over records in this process: for benchmarks, simulations, and advice before anything is bought."""
+"""Sums over records in this process: for benchmarks, simulations, and advice before anything is paid for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,17 +12,17 @@ from ostraka.common.sums.feature_map import Floats
 from ostraka.common.sums.questions import AnyQuestion, Rows
 
 LOCAL = "local"
-"""The only party."""
+"""Name of the only party."""
 
 
 @dataclass(frozen=True)
 class LocalSums:
-    """Answers as parties and a guardian would, with NumPy's noise: nothing that it made is to be released.
+    """Answers like parties and a guardian, but with NumPy's noise: its results must not be released.
 
     Attributes:
         rows: the records.
         sigmas: of the noise on each block of every question, in units.
-        random: makes the noise.
+        random: generates the noise.
         weights: of the records (n,); None: all 1.
     """
 
@@ -32,7 +32,7 @@ class LocalSums:
     weights: Floats | None = field(default=None, repr=False)
 
     def ask(self, question: AnyQuestion) -> NoisySum:
-        """As `SumSource.ask`."""
+        """Return a noisy sum, see `SumSource.ask`."""
         weights = np.ones(len(self.rows)) if self.weights is None else self.weights
         totals = [np.zeros(width) for width in question.widths]
         for weight in np.unique(weights):

@@ -1,4 +1,4 @@
-"""A party that adds up over its own records, as a querying party calls it."""
+"""A party that sums over its own records, as a querying party calls it."""
 
 import hashlib
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ from ostraka.protos.ostraka.v1 import party_pb2
 
 SUM = "/ostraka.v1.Party/Sum"
 SUM_S = 600.0
-"""Deadline of a sum, in seconds: a party goes through all its records once."""
+"""Deadline of a sum, in seconds: a party processes all its records once."""
 
 
 @dataclass(frozen=True)
 class AskedSum:
-    """A question as parties are sent it: each its own permissions, all the same bytes.
+    """A question as it is sent to parties: each gets its own permissions, all the same bytes.
 
-    `width` is the ring values of the sum's share.
+    `width` is the number of ring values in a share of the sum.
     """
 
     plan: bytes
@@ -36,7 +36,7 @@ class AskedSum:
 
     @cached_property
     def chunks(self) -> tuple[bytes, ...]:
-        """What follows the header, serialized once for all parties."""
+        """The messages after the header, serialized once for all parties."""
         return tuple(party_pb2.SumRequest(chunk=chunk).SerializeToString() for chunk in split(self.data))
 
     def messages(self, site: str) -> Iterator[bytes]:
@@ -53,10 +53,10 @@ class AskedSum:
 
 
 class SumPeer(AsyncPeer):
-    """One party that adds up."""
+    """One party that sums over its records."""
 
     async def add_up(self, asked: AskedSum) -> bytes:
-        """Return the seed that expands to this side's share of the party's sum; it stays in memory."""
+        """Return the seed of this side's share of the party's sum; it stays in memory."""
 
         async def ask() -> party_pb2.VoteReplyHeader:
             with calling(SUM) as metadata:

@@ -1,4 +1,4 @@
-"""What learners ask, and get: sums with noise."""
+"""The interface that learners ask: sums with noise."""
 
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -9,7 +9,7 @@ from ostraka.common.sums.feature_map import Floats
 from ostraka.common.sums.questions import AnyQuestion
 
 STOPS = SESSION_OVER | {ErrorCode.BUDGET_TOO_SMALL}
-"""What ends a run whose sums so far are kept: a learner of several rounds makes a model of those."""
+"""Errors that end a run but keep its sums so far: a learner of several rounds makes a model from them."""
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class NoisySum:
     Attributes:
         blocks: of the question, flat, float64, in units.
         sigmas: of the Gaussian noise on each value of a block, in units.
-        records: how many the sum is over, each counted with its weight; public.
-        parties: whose records they are.
+        records: number of records in the sum, each counted with its weight; public.
+        parties: the parties of these records.
     """
 
     blocks: tuple[Floats, ...] = field(repr=False)
@@ -30,10 +30,10 @@ class NoisySum:
 
 
 class SumSource(Protocol):
-    """Answers questions, each of which is paid for."""
+    """Answers questions; each answer is paid for."""
 
     def ask(self, question: AnyQuestion) -> NoisySum:
         """Return the noisy sum over all records.
 
-        Raises OstrakaError, with a code that stops a run, where nothing more is answered.
+        Raises OstrakaError, with a code that stops a run, if no more questions are answered.
         """

@@ -1,4 +1,4 @@
-"""What a run of sums has come to, durably: its plan, its session, and every sum that was released."""
+"""Durable state of a run of sums: its plan, its session, and every released sum."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,13 +23,13 @@ STATE_FILE = "sums.json"
 
 
 class KeptSum(FrozenModel):
-    """A sum that was released.
+    """A released sum.
 
     Attributes:
-        question: SHA-256 of what was asked, in hex.
-        batch: under which id.
-        records: how many it is over, each with its weight.
-        parties: whose records.
+        question: SHA-256 of the question, in hex.
+        batch: the batch id.
+        records: number of records in it, each counted with its weight.
+        parties: the parties of these records.
     """
 
     question: str
@@ -39,16 +39,16 @@ class KeptSum(FrozenModel):
 
 
 class SumsState(FrozenModel):
-    """How far a run of sums is.
+    """Progress of a run of sums.
 
     Attributes:
         plan: serialized, in hex.
         session: its id once opened.
         batch: the next batch id.
-        open: the round under way.
+        open: the round in progress.
         asked: SHA-256 of the question of the last round that was begun, in hex.
-        records: by site, the weighed records that the ticket of the round under way has take part.
-        kept: the released sums, in their order.
+        records: by site, the weighted number of records in the ticket of the round in progress.
+        kept: the released sums, in order.
         stopped: why nothing more is asked; empty unless a budget or the grant ended.
     """
 
@@ -64,23 +64,23 @@ class SumsState(FrozenModel):
 
 
 class SumStore:
-    """A run's state and its sums in a folder, replaced at once whenever either changes."""
+    """A run's state and its sums in a folder; files are replaced whenever they change."""
 
     def __init__(self, folder: Path, state: SumsState) -> None:
-        """Take the state of `folder`, which is kept by whoever made it."""
+        """Take the state of `folder`; the caller must have stored it."""
         self.folder = folder
         self.state = state
 
     @classmethod
     def create(cls, folder: Path, plan: bytes) -> Self:
-        """Create a new run of a serialized plan in `folder`, which exists."""
+        """Create a new run of a serialized plan in an existing `folder`."""
         store = cls(folder, SumsState(plan=plan.hex()))
         store.keep()
         return store
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
-        """Load the run in `folder`, None where there is none.
+        """Load the run in `folder`; None if there is none.
 
         Raises:
             OstrakaError: `data.newer` for a later version's, `run.mismatch` for a damaged one.
@@ -97,9 +97,9 @@ class SumStore:
 
     @classmethod
     def load_own(cls, folder: Path, *, known: bool) -> Self | None:
-        """Load the run in `folder`; raise `run.mismatch` for sums that the caller does not know as its own.
+        """Load the run in `folder`; raise `run.mismatch` for sums that are not `known` as the caller's own.
 
-        What was released is paid for: a command that began anew in its folder would lose it.
+        Released sums are paid for: a command that started anew in their folder would lose them.
         """
         store = cls.load(folder)
         if store is not None and not known:
@@ -110,58 +110,59 @@ class SumStore:
 
     @property
     def changed_unix_s(self) -> float:
-        """When it last came further."""
+        """Time of the last progress."""
         return (self.folder / STATE_FILE).stat().st_mtime
 
     @property
     def plan_bytes(self) -> bytes:
-        """The plan as it is sent."""
+        """The serialized plan."""
         return bytes.fromhex(self.state.plan)
 
     @property
     def plan(self) -> Plan:
-        """The plan as it reads."""
+        """The parsed plan."""
         return Plan.parse(self.plan_bytes)
 
     @property
     def open_round(self) -> OpenRound | None:
-        """As `RoundStore.open_round`."""
+        """The round in progress, see `RoundStore.open_round`."""
         return self.state.open
 
     def begin_round(self) -> int:
-        """As `RoundStore.begin_round`."""
+        """Store that a round begins, see `RoundStore.begin_round`."""
         batch = self.state.batch
         self.keep(batch=batch + 1, open=OpenRound(batch=batch), records={})
         return batch
 
     def keep_ticket(self, ticket: Ticketed) -> None:
-        """As `RoundStore.keep_ticket`: which records take part is known from the ticket alone."""
+        """Store the ticket's records, which only the ticket determines; see `RoundStore.keep_ticket`."""
         self.keep(records=count_records(ticket))
 
     def keep_frozen(self, parties: Sequence[str]) -> None:
-        """As `RoundStore.keep_frozen`."""
+        """Store the parties in the sum, see `RoundStore.keep_frozen`."""
         assert self.state.open is not None  # noqa: S101 - a round is under way
         self.keep(open=self.state.open.model_copy(update={"frozen": tuple(parties)}))
 
     def drop_round(self) -> None:
-        """As `RoundStore.drop_round`."""
+        """Store that the round is dead, see `RoundStore.drop_round`."""
         self.keep(open=None)
 
     def keep_sum(self, released: ReleasedSum) -> KeptSum:
-        """Keep what was released for the question that was asked last."""
+        """Store the sum that was released for the last question."""
         kept = KeptSum(
             question=self.state.asked,
             batch=released.batch,
             records=sum(self.state.records.get(site, 0.0) for site in released.parties),
             parties=released.parties,
         )
-        # The sum before the state that names it: after a crash between them it is fetched again.
+        # The sum before the state that refers to it: after a crash in between, it is fetched again.
         replace_durably(self._file(released.batch), released.total.astype("<i8").tobytes())
         self.keep(kept=(*self.state.kept, kept), open=None)
         return kept
 
     def read_sum(self, kept: KeptSum, width: int) -> NDArray[np.int64]:
-        """Return a released sum (width,) in steps of 2^-16; raise `run.mismatch` if its file is not whole."""
+        """Return a released sum (width,) in steps of 2^-16; raise `run.mismatch` if its file is
+        incomplete."""
         path = self._file(kept.batch)
         try:
             data = path.read_bytes()
@@ -175,7 +176,7 @@ class SumStore:
         return np.frombuffer(data, "<i8").astype(np.int64)
 
     def keep(self, **changed: object) -> None:
-        """Make a changed state hold, durably."""
+        """Store a changed state, durably."""
         self.state = self.state.model_copy(update=changed)
         replace_durably(self.folder / STATE_FILE, self.state.model_dump_json().encode())
 
@@ -184,7 +185,7 @@ class SumStore:
 
 
 def count_records(ticket: Ticketed) -> dict[str, float]:
-    """Return by site how many records take part by a ticket of one round, each with its weight."""
+    """Return, by site, the weighted number of records in a ticket of one round."""
     return {
         one.participant.site: sum(
             sum(cohort.records) * cohort.weight / VOTE

@@ -1,4 +1,4 @@
-"""Sums over all parties' records through the services: a session whose every round answers one question."""
+"""Sums over all parties' records through the services: a session whose rounds each answer one question."""
 
 import hashlib
 import secrets
@@ -27,12 +27,12 @@ from ostraka.common.sums.questions import AnyQuestion
 from ostraka.common.sums.wire import question_bytes
 
 OnProgress = Callable[[int, int], None]
-"""Is told how many sums of how many were released."""
+"""Called with the number of released sums, and their total."""
 
 
 @dataclass(eq=False, repr=False, frozen=True)
 class SumCollector:
-    """Has the parties of a round add up."""
+    """Lets the parties of a round sum over their records."""
 
     parties: Mapping[str, SumPeer]
     session: Granted
@@ -40,7 +40,7 @@ class SumCollector:
     random: Callable[[int], bytes] = secrets.token_bytes
 
     def collect(self, ticket: Ticketed, queries: bytes) -> CollectedShares:
-        """Return this side's shares of the sums of all parties of the ticket, or why one gave none.
+        """Return this side's shares of the sums of all parties in the ticket, or the party's error.
 
         `queries` is a serialized question. Stragglers are cut off.
         """
@@ -63,8 +63,8 @@ class SumCollector:
 class SummingSession:
     """A `SumSource` over the services: the session of a run's plan.
 
-    What was released is never asked again: a run that goes on is given the sums that it has, as long as it
-    asks the same questions in the same order. Nobody is called for these, as the grant may have ended since.
+    A released sum is never asked for again: a resumed run gets the sums that it has, if it asks the same
+    questions in the same order. No server is called for these, because the grant may have ended since.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class SummingSession:
         store: SumStore,
         on_progress: OnProgress = lambda done, total: None,
     ) -> None:
-        """Take whom the plan concerns; the session is opened for the first question that is not answered."""
+        """Take the plan's guardian and parties; the session is opened at the first unanswered question."""
         self._guardian = guardian
         self._parties = parties
         self._permissions = permissions
@@ -87,15 +87,15 @@ class SummingSession:
 
     @property
     def left_out(self) -> Mapping[str, OstrakaError]:
-        """The parties that were left out of the last sum that was asked now, and why."""
+        """The parties that were left out of the last sum in this process, and why."""
         return {} if self._opened is None else self._opened[0].left_out
 
     def ask(self, question: AnyQuestion) -> NoisySum:
-        """As `SumSource.ask`: answered from what is kept where it was answered before.
+        """Return the noisy sum, from the store if it was released before; see `SumSource.ask`.
 
         Raises:
-            OstrakaError: `run.mismatch` where the run asked something else at this place, one of `STOPS`
-                where nothing more is answered, and whatever needs somebody.
+            OstrakaError: `run.mismatch` if the run asked something else at this position, one of `STOPS` if
+                no more questions are answered, and errors after which somebody has to act.
         """
         data = question_bytes(question)
         kept = self._find_or_take(data)
@@ -110,12 +110,12 @@ class SummingSession:
         return self._read(kept)
 
     def close(self) -> None:
-        """End the session: nothing more is asked."""
+        """Close the session: nothing more is asked."""
         if self._store.state.session:
             close(self._guardian, self._store.state.session)
 
     def _open(self) -> tuple[SummedRounds[bytes], SumCollector]:
-        """Open the session, new or the one that the same plan opened before."""
+        """Open the session: a new one, or the one that the same plan opened before."""
         if self._opened is None:
             plan_bytes = self._store.plan_bytes
             signed = self._guardian.open_session(plan_bytes).grant
@@ -129,7 +129,7 @@ class SummingSession:
         return self._opened
 
     def _find_or_take(self, data: bytes) -> KeptSum:
-        """Return the next sum that is kept; else that of a round that was under way, or of a new one."""
+        """Return the next stored sum; else that of a round in progress, or of a new one."""
         if self._next < len(self._store.state.kept):
             return self._store.state.kept[self._next]
         rounds, collector = self._open()

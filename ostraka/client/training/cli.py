@@ -1,4 +1,4 @@
-"""`ostraka lead`: lead the teachers of several parties through their training together."""
+"""`ostraka lead`: lead the joint training of several parties' teachers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class LeadOptions(FrozenModel):
-    """How teachers of several parties learn together."""
+    """Settings of a joint training."""
 
     training: Literal["ttac", "dp-ttac"] = Field(
         description="Joint-training method; `ostraka party train --training` of every party must "
@@ -48,7 +48,7 @@ class LeadOptions(FrozenModel):
     )
 
     def chosen(self) -> "TrainingOptions":
-        """Return the choices of the training."""
+        """Return the options of the training."""
         from ostraka.client.training.joining import TrainingOptions
 
         noisy = self.training == "dp-ttac"

@@ -1,4 +1,4 @@
-"""A training before its first round: what the parties are about to train, and the plan that follows."""
+"""The start of a training: compare what the parties are about to train, and make the plan."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -18,14 +18,15 @@ from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1.training_pb2 import JoinHeader
 
 JOIN_AT_ONCE = 64
-"""Parties whose untrained parameters are in memory at once."""
+"""Maximum number of parties whose untrained parameters are in memory at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """Options of the leader of a joint training; as in `Recipe` and `DpTtac`.
+    """Options of the leader of a joint training; see `Recipe` and `DpTtac`.
 
-    `rounds` counts the last one too, whose local steps make the teachers; `quorum` None is more than half.
+    `rounds` includes the last one, whose local steps produce the teachers; `quorum` None means more than
+    half.
     """
 
     kind: Literal["ttac", "dp_ttac"]
@@ -63,7 +64,7 @@ class TrainingOptions:
         encoder: SiteEncoder,
         nonce: bytes,
     ) -> Plan:
-        """Return the plan whose queries are all rounds but the last; may raise `plan.invalid`."""
+        """Return the plan whose queries are all rounds except the last; may raise `plan.invalid`."""
         if self.rounds < 2:
             raise invalid_plan("teachers learn together from two rounds on; ask for more")
         return Plan(
@@ -90,13 +91,13 @@ def open_training(
     encoder: SiteEncoder,
     nonce: bytes,
 ) -> TrainingStore:
-    """Open the training in `folder`, resumed if there is one, else new under `nonce`.
+    """Open the training in `folder`: resumed if there is one, else new, with this `nonce`.
 
-    A new one starts at the untrained parameters of site `own`, behind the public network `encoder`.
+    A new training starts at the untrained parameters of site `own`, with the public network `encoder`.
 
     Raises:
-        OstrakaError: `run.mismatch` where the folder holds a training with other options; `plan.invalid`,
-            `task.mismatch` where parties are about to train something else; `party.unreachable`.
+        OstrakaError: `run.mismatch` if the folder contains a training with other options; `plan.invalid`,
+            `task.mismatch` if parties are about to train something else; `party.unreachable`.
     """
     sites = tuple(sorted(parties))
     found = TrainingStore.load(folder)
@@ -122,7 +123,7 @@ def open_training(
 
 
 def _join(parties: Mapping[str, TrainingPeer], own: str, kind: str, task: Task) -> JoinedParty:
-    """Return what party `own` is about to train; raise unless it is the same everywhere."""
+    """Return what party `own` is about to train; raise unless all parties train the same."""
     several = asyncio.Semaphore(JOIN_AT_ONCE)
 
     async def ask(site: str, check: Callable[[JoinHeader], None] = lambda _: None) -> JoinedParty:

@@ -1,4 +1,4 @@
-"""Leads a training round by round, so that an interruption anywhere repeats no round and loses none."""
+"""Leading a training round by round: an interruption at any point repeats no round and loses none."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 @dataclass(eq=False, repr=False, frozen=True)
 class UpdateCollector:
-    """Has the parties of a round train, each from the average and its own control variates.
+    """Lets the parties of a round train, each from the average and its own control variates.
 
-    `counted` says by site which update of it counted last.
+    `counted` is, by site, the batch of the site's last update that was counted.
     """
 
     parties: Mapping[str, TrainingPeer]
@@ -33,7 +33,7 @@ class UpdateCollector:
     clock: Clock
 
     def collect(self, ticket: Ticketed, queries: AveragedModel) -> CollectedShares:
-        """Return this side's shares of the updates of all parties of the ticket, or why one gave none.
+        """Return this side's shares of the updates of all parties in the ticket, or the party's error.
 
         Stragglers are cut off.
         """
@@ -50,14 +50,14 @@ class UpdateCollector:
 
 
 STOPS = SESSION_OVER | {ErrorCode.BUDGET_TOO_SMALL}
-"""What ends the rounds before the last one, with what teachers have learnt by then kept. A round has one
-query, so that none is smaller; a day's limit is waited for by running again."""
+"""Errors that end the rounds before the last one and keep what was learned. A round has a single query, so it
+cannot be made smaller; after a daily limit, running again resumes."""
 
 OnProgress = Callable[[TrainingProgress], None]
 
 
 class Lead:
-    """Drives one training; made by `open`."""
+    """Runs a training; made by `open`."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Lead:
         granted: Granted,
         on_progress: OnProgress,
     ) -> None:
-        """Take an open session and whom it concerns; `on_progress` is called after every round."""
+        """Take an open session with its guardian and parties; `on_progress` is called after every round."""
         self._guardian = guardian
         self._parties = parties
         self._clock = permissions.clock
@@ -87,7 +87,7 @@ class Lead:
         store: TrainingStore,
         on_progress: OnProgress,
     ) -> "Lead":
-        """Open the session of a training's plan, new or the one that the same plan opened before."""
+        """Open the session of a training's plan: a new one, or the one that the same plan opened before."""
         plan_bytes = store.plan_bytes
         signed = guardian.open_session(plan_bytes).grant
         grant = permissions.grant(signed, plan_bytes)
@@ -101,10 +101,10 @@ class Lead:
         return self._rounds.left_out
 
     def run(self) -> None:
-        """Run all rounds, or as many as budgets pay for, then have every party store its teachers.
+        """Run all rounds, or as many as budgets pay for, then let every party store its teachers.
 
         A round left open by an interruption is settled first. The session is closed at the end. Raises
-        OstrakaError where going on needs somebody; running again goes on.
+        OstrakaError if somebody has to act; running again resumes.
         """
         self._on_progress(self._store.progress)
         try:
@@ -124,7 +124,7 @@ class Lead:
         return UpdateCollector(self._parties, self._granted, counted, self._clock)
 
     def _apply_release(self, released: ReleasedSum | None) -> None:
-        """Move the average, and remember whose updates did it."""
+        """Update the average, and record which parties' updates it contains."""
         if released is None:
             return
         progress = self._store.progress
@@ -150,12 +150,12 @@ class Lead:
         self._on_progress(after)
 
     def _finish(self) -> None:
-        """Have every party store its teachers that did not; raises where some cannot be reached."""
+        """Let every party store its teachers unless it has; raise if some parties fail."""
         work = Work(self._granted.plan_bytes, self._granted.entries, self._store.average)
         counted = self._store.progress.counted
         done = self._store.progress.finished
         missing = {site: self._parties[site] for site in self._known if site not in done}
-        # All are asked, whatever one says: the others need not be asked again.
+        # All are asked even if one fails, so the others need not be asked again.
         failures = finish(missing, work, counted, self._note_stored)
         self._on_progress(self._store.progress)
         if failures:
@@ -181,10 +181,10 @@ def finish(
     counted: Mapping[str, int],
     on_stored: Callable[[str], None],
 ) -> dict[str, OstrakaError]:
-    """Have parties store their teachers, all at once; return why some did not.
+    """Let all parties store their teachers concurrently; return the errors of those that failed.
 
-    `counted` says by site which update of it counted last. `on_stored` is told of each party that did, one
-    call at a time.
+    `counted` is, by site, the batch of the site's last update that was counted. `on_stored` is called for
+    each party that succeeded, one call at a time.
     """
 
     async def ask(site: str) -> None:
@@ -196,7 +196,7 @@ def finish(
 
 
 def missing_teachers_error(failures: Mapping[str, OstrakaError]) -> OstrakaError:
-    """Return the error for parties that did not store their teachers, with what each said."""
+    """Return the error for parties that did not store their teachers, with each party's message."""
     reasons = "; ".join(f"{site}: [{error.code}] {error.message}" for site, error in sorted(failures.items()))
     return OstrakaError(
         ErrorCode.PARTY_UNREACHABLE,

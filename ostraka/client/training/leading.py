@@ -42,7 +42,7 @@ RUN = "training"
 
 
 class TrainingTable(BaseModel):
-    """What a lead reads of the table [training] of its site.toml."""
+    """The keys that a lead uses from the table [training] of its site.toml."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -50,11 +50,11 @@ class TrainingTable(BaseModel):
 
 
 class TrainingCost(FrozenModel):
-    """What the rounds that it took cost a party's records at worst, at the order of its budget.
+    """Worst-case cost of a party's rounds to its records, at the order of its budget.
 
-    `group` is the unit that pays for the fewest such rounds, from what is left of this site's own budgets and
-    from the whole budgets of others; `share` is what part of its whole budget that is, which epsilons of
-    charges do not tell, because they do not add up.
+    `group` is the unit that can pay for the fewest such rounds, from the remaining budget for this site's own
+    units and from the whole budget for others. `share` is the fraction of its whole budget, which cannot be
+    computed from the charges' epsilons, because these do not add up.
     """
 
     site: str
@@ -67,7 +67,7 @@ class TrainingCost(FrozenModel):
 
     @classmethod
     def of(cls, cost: guardian_pb2.PartyCost) -> Self:
-        """Return what a plan costs a party, as the guardian says."""
+        """Return a plan's cost to a party, as the guardian reports it."""
         paid, whole = (
             budget_rdp(epsilon, cost.delta, received_order(cost.order))
             for epsilon in (cost.epsilon, cost.budget_epsilon)
@@ -84,17 +84,17 @@ class TrainingCost(FrozenModel):
 
 
 class TrainingReport(FrozenModel):
-    """What came of a training.
+    """The result of a training.
 
     Attributes:
         kind: "ttac" or "dp_ttac".
-        guarantee: "none" for ttac, else whose records are protected: a "record" or all of a "party".
-        notion: the same in the words that stand beside epsilons; None for ttac.
-        rounds: those released, and the last one.
-        taking_part: how many parties were in the sum of each released round.
-        costs: by party; none for ttac.
+        guarantee: "none" for ttac, else what is protected: a "record" or all of a "party".
+        notion: the same, in the words next to epsilons; None for ttac.
+        rounds: number of released rounds, plus the last one.
+        taking_part: number of parties in the sum of each released round.
+        costs: by party; empty for ttac.
         left_out: why parties were left out of the last released round, by site.
-        stopped: why there were fewer rounds than asked for; None where there were not.
+        stopped: why there were fewer rounds than planned; None otherwise.
     """
 
     kind: Literal["ttac", "dp_ttac"]
@@ -116,18 +116,18 @@ def lead(
     clock: Clock | None = None,
     retry: Retry | None = None,
 ) -> TrainingReport:
-    """Lead a training among the parties in the [parties] of site `folder`, this site's own among them.
+    """Lead a training of the parties in [parties] of site `folder`, which must include the site itself.
 
     Args:
         folder: of a party's site.
-        options: how teachers learn.
-        out: where its progress is kept, to go on from; the folder `training` of the site.
+        options: settings of the training.
+        out: folder of its progress, from which it resumes; default: `training` in the site folder.
         on_progress: called after every round.
-        clock: the system's.
+        clock: default: the system's.
         retry: how calls are repeated.
 
     Raises:
-        OstrakaError: `config.invalid` where the site leads nothing, and whatever joining and rounds raise.
+        OstrakaError: `config.invalid` if the site cannot lead, and the errors of joining and rounds.
     """
     clock = clock or SystemClock()
     retry = retry or Retry()
@@ -159,7 +159,7 @@ def lead(
 
 
 def _costs(guardian: GuardianPeer, plan: Plan, taken: Mapping[str, int]) -> tuple[TrainingCost, ...]:
-    """Return the cost of a plan to the parties that took rounds, by site, from how many each took."""
+    """Return a plan's cost to the parties in its rounds, by site, from how many rounds each one was in."""
     costs = [
         TrainingCost.of(one)
         for rounds in set(taken.values())
@@ -170,7 +170,7 @@ def _costs(guardian: GuardianPeer, plan: Plan, taken: Mapping[str, int]) -> tupl
 
 
 def _encoder(site: SiteConfig, task: Task) -> SiteEncoder:
-    """Return the public network that this party trains behind, as all parties do."""
+    """Return the public network that this party, like all parties, uses as the encoder."""
     name = load_section(site.folder, "training", TrainingTable).encoder or task.encoder
     return SiteEncoder(load_encoder(name)) if name else SiteEncoder()
 

@@ -1,4 +1,4 @@
-"""A party that takes part in a training, as the lead party calls it."""
+"""A party in a training, as the lead party calls it."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -25,11 +25,12 @@ from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2
 JOIN, TRAIN, FINISH = (f"/ostraka.v1.Training/{name}" for name in ("Join", "Train", "Finish"))
 NUMBER_BYTES = 4
 MAX_PARAMETERS = MAX_SHARE_BYTES // 8
-"""Of a model: an update's share has 8 bytes for each, as plans of trainings have rings of 64 bits."""
+"""Maximum number of a model's parameters: an update's share has 8 bytes for each, because plans of trainings
+have 64-bit rings."""
 JOIN_S = 60.0
-"""Deadline of `Join`, in seconds: the party builds its model and sends it, and nothing is trained."""
+"""Deadline of `Join`, in seconds: the party builds its model and sends it, without training."""
 ROUND_S = 3600.0
-"""Deadline of a party's round, in seconds: its teachers take all their local steps in it."""
+"""Deadline of a party's round, in seconds: its teachers make all their local steps."""
 
 M = TypeVar("M", bound=Message)
 
@@ -45,13 +46,13 @@ class JoinedParty:
 
 @dataclass(frozen=True)
 class Work:
-    """What parties are sent for a round, or for the end: each its own permissions, all the average.
+    """The parties' input for a round, or for the end: each gets its own permissions, all the same average.
 
     Attributes:
         plan: as it was granted.
-        grant: the guardian's yes to the session.
-        average: what local steps start from.
-        ticket: its yes to the round; none for the end.
+        grant: the guardian's permission for the session.
+        average: the start of local steps.
+        ticket: the guardian's permission for the round; None for the end.
     """
 
     plan: bytes
@@ -71,11 +72,12 @@ class Work:
 
     @cached_property
     def chunks(self) -> tuple[bytes, ...]:
-        """What follows the header, serialized once for all parties."""
+        """The messages after the header, serialized once for all parties."""
         return tuple(training_pb2.TrainRequest(chunk=chunk).SerializeToString() for chunk in split(self.data))
 
     def messages(self, site: str, counted: int | None) -> Iterator[bytes]:
-        """Yield the serialized stream to `site`, whose last update that counted was of batch `counted`."""
+        """Yield the serialized stream to `site`; `counted` is the batch of its last update that was
+        counted."""
         header = training_pb2.TrainHeader(
             plan=self.plan,
             grant=self.grant.of(site),
@@ -89,13 +91,13 @@ class Work:
 
 
 class TrainingPeer(AsyncPeer):
-    """One party whose teachers learn."""
+    """One party in a training."""
 
     async def join(self, kind: str, check: Callable[[training_pb2.JoinHeader], None]) -> JoinedParty:
         """Return what the party is about to train by mechanism `kind`.
 
-        What `check` raises for the header ends the call before any parameter is taken. The party's header
-        says how many come; `plan.invalid` for more than any plan trains.
+        If `check` raises an error for the header, the call ends before any parameters are received. The
+        party's header contains their number; `plan.invalid` if it is larger than any plan allows.
         """
         request = training_pb2.JoinRequest(kind=kind).SerializeToString()
 
@@ -121,12 +123,12 @@ class TrainingPeer(AsyncPeer):
         return JoinedParty(header.model, header.task_digest, untrained)
 
     async def train(self, work: Work, counted: int | None) -> bytes:
-        """Return the seed that expands to this side's share of the party's update; it stays in memory."""
+        """Return the seed of this side's share of the party's update; it stays in memory."""
         reply = await self._send(TRAIN, work, counted, party_pb2.VoteReplyHeader)
         return require_seed(self._site, reply, 1, len(work.average.theta))
 
     async def finish(self, work: Work, counted: int | None) -> None:
-        """Ask the party to finish, and return when it has stored its teachers."""
+        """Let the party finish, and return when it has stored its teachers."""
         await self._send(FINISH, work, counted, training_pb2.FinishReply)
 
     async def _send(self, method: str, work: Work, counted: int | None, reply: type[M]) -> M:
@@ -143,7 +145,7 @@ class TrainingPeer(AsyncPeer):
 async def _read_parameters(
     replies: AsyncReplies, check: Callable[[training_pb2.JoinHeader], None]
 ) -> tuple[training_pb2.JoinHeader, list[common_pb2.Chunk]]:
-    """Read the header of a reply to Join, and no more parameters than it announces."""
+    """Read the header of a reply to Join, and at most the number of parameters that it announces."""
     header = training_pb2.JoinHeader()
     chunks = []
     allowed = Allowance(0)

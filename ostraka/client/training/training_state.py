@@ -1,4 +1,4 @@
-"""What a joint training has come to at its lead: the average, and the durable state of plan and rounds."""
+"""State of a joint training at its lead: the average, and durably the plan and progress."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class AveragedModel:
     Attributes:
         theta: its parameters, (d,).
         c: its control variate, (d,).
-        number: how many rounds it has had.
+        number: number of rounds so far.
     """
 
     theta: Floats = field(repr=False)
@@ -51,16 +51,16 @@ class AveragedModel:
     ) -> "AveragedModel":
         """Return the average after a round that released `total`.
 
-        Lines 15 and 16 of Algorithm 1. What teachers' control variates change by in sum follows from their
-        updates, and is not sent; where gradients are clipped the released sum is the gradient itself, and the
+        Lines 15 and 16 of Algorithm 1. The total change of the teachers' control variates follows from their
+        updates, so it is not sent. If gradients are clipped, the released sum is the gradient itself, and the
         variate (own derivation: docs/heterogeneity.md, Training together).
 
         Args:
             mechanism: the round's, with its recipe.
             total: the released sum, (d,) in lattice steps of 2^-16.
-            teachers_in: teachers whose updates are in the sum.
-            teachers: all teachers of the training.
-            records: records in the sum, each as often as teachers have it.
+            teachers_in: number of teachers whose updates are in the sum.
+            teachers: number of all teachers of the training.
+            records: number of records in the sum, each as often as teachers have it.
         """
         recipe = mechanism.recipe
         released = np.ldexp(total.astype(np.float64), -FRACTION_BITS)
@@ -83,18 +83,18 @@ _KEY = "progress"
 
 
 class TrainingProgress(BaseModel):
-    """How far a training is.
+    """Progress of a training.
 
     Attributes:
         plan: serialized, in hex.
         session: its id once opened.
-        number: rounds released.
+        number: number of released rounds.
         batch: the next batch id.
-        open: the round under way.
-        counted: by site, the last batch whose sum had its update in it.
-        taking_part: how many parties were in the sum of each released round.
-        taken: by site, how many sums had its update in them.
-        stopped: why no further round is taken; empty unless a budget or the grant ended before the last one.
+        open: the round in progress.
+        counted: by site, the last batch whose sum contains its update.
+        taking_part: number of parties in the sum of each released round.
+        taken: by site, the number of sums that contain its update.
+        stopped: why there are no further rounds; empty unless a budget or the grant ended early.
         finished: sites that stored their teachers.
     """
 
@@ -119,7 +119,7 @@ class TrainingProgress(BaseModel):
 
 @dataclass(eq=False, repr=False)
 class TrainingStore:
-    """A training's progress and average in one file, replaced at once whenever either changes."""
+    """A training's progress and average in one file, which is replaced whenever either changes."""
 
     folder: Path
     progress: TrainingProgress
@@ -127,14 +127,14 @@ class TrainingStore:
 
     @classmethod
     def create(cls, folder: Path, progress: TrainingProgress, average: AveragedModel) -> Self:
-        """Create a new training in `folder`, which exists."""
+        """Create a new training in an existing `folder`."""
         store = cls(folder, progress, average)
         store.keep(progress)
         return store
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
-        """Load the training in `folder`, None where there is none.
+        """Load the training in `folder`; None if there is none.
 
         Raises:
             OstrakaError: `data.newer` for a later version's, `run.mismatch` for a damaged one.
@@ -158,40 +158,40 @@ class TrainingStore:
 
     @property
     def plan_bytes(self) -> bytes:
-        """The plan as it is sent."""
+        """The serialized plan."""
         return bytes.fromhex(self.progress.plan)
 
     @property
     def plan(self) -> Plan:
-        """The plan as it reads."""
+        """The parsed plan."""
         return Plan.parse(self.plan_bytes)
 
     @property
     def open_round(self) -> OpenRound | None:
-        """As `RoundStore.open_round`."""
+        """The round in progress, see `RoundStore.open_round`."""
         return self.progress.open
 
     def begin_round(self) -> int:
-        """As `RoundStore.begin_round`."""
+        """Store that a round begins, see `RoundStore.begin_round`."""
         batch = self.progress.batch
         self.keep(self.progress.with_values(batch=batch + 1, open=OpenRound(batch=batch)))
         return batch
 
     def keep_ticket(self, ticket: Ticketed) -> None:
-        """As `RoundStore.keep_ticket`: all records of a party are in its updates, whatever a ticket says."""
+        """Do nothing: updates contain all of a party's records, whatever a ticket says."""
 
     def keep_frozen(self, parties: Sequence[str]) -> None:
-        """As `RoundStore.keep_frozen`."""
+        """Store the parties in the sum, see `RoundStore.keep_frozen`."""
         assert self.progress.open is not None  # noqa: S101 - a round is under way
         known = self.progress.open.model_copy(update={"frozen": tuple(parties)})
         self.keep(self.progress.with_values(open=known))
 
     def drop_round(self) -> None:
-        """As `RoundStore.drop_round`."""
+        """Store that the round is dead, see `RoundStore.drop_round`."""
         self.keep(self.progress.with_values(open=None))
 
     def keep(self, progress: TrainingProgress, average: AveragedModel | None = None) -> None:
-        """Make both hold, durably."""
+        """Replace progress and average, durably."""
         from safetensors.numpy import save
 
         self.progress = progress

@@ -1,1 +1,1 @@
-"""What a party agrees to answer: its policy, grants and limits."""
+"""Which requests a party answers: its policy, grants and limits."""

@@ -1,4 +1,5 @@
-"""Grants and tickets verified against plan, clock and channel, and kept for later votes of their sessions."""
+"""Grants and tickets checked against plan, clock and channel, and cached for later votes of their
+sessions."""
 
 import hashlib
 import threading
@@ -19,7 +20,7 @@ from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2
 from ostraka.services.journal.limits import QueryCount
 
 Asking = party_pb2.VoteHeader | party_pb2.SumHeader
-"""Headers that may name a grant that came before."""
+"""Headers that may refer to an earlier grant."""
 Request = Asking | party_pb2.BeginRequest | training_pb2.TrainHeader
 
 
@@ -28,9 +29,10 @@ class GrantedSession:
     """What the guardian allows in a session.
 
     Attributes:
-        plan: as it was sent, and `plan_digest` of its bytes.
+        plan: as it was sent.
+        plan_digest: of the plan's bytes.
         grant: of the session.
-        participant: this party as the guardian knows it.
+        participant: this party, as the guardian describes it.
     """
 
     plan: Plan
@@ -44,7 +46,8 @@ class Permission(GrantedSession):
     """What the guardian allows now: one batch of a session, and which of this party's cohorts vote on what.
 
     Attributes:
-        batch_id: of the batch, which asks `size` queries.
+        batch_id: of the batch.
+        size: number of its queries.
         scheduled: which of the participant's cohorts vote on which query, (cohorts, size).
     """
 
@@ -59,7 +62,7 @@ class Permission(GrantedSession):
 
     @property
     def query_count(self) -> QueryCount:
-        """Who asks how many queries."""
+        """The querying party and its number of queries."""
         return QueryCount(self.grant.querier, self.size)
 
     @property
@@ -68,7 +71,8 @@ class Permission(GrantedSession):
         return float(self.grant.expires_unix_s + self.grant.allowed_skew_s)
 
     def digest(self, content: bytes, querier: Identity) -> bytes:
-        """SHA-256 of all that a reply depends on; a ticket signed again for the batch changes nothing."""
+        """Return the SHA-256 of everything that a reply depends on; re-signing the ticket does not change
+        it."""
         parts = (
             querier.uri.encode(),
             self.plan_digest,
@@ -78,7 +82,7 @@ class Permission(GrantedSession):
             np.packbits(self.scheduled, axis=1).tobytes(),
             hashlib.sha256(content).digest(),
         )
-        # Lengths first, so that no two lists of parts come to the same bytes.
+        # Lengths first, so different lists of parts never give the same bytes.
         lengths = b"".join(len(part).to_bytes(8, "little") for part in parts)
         return hashlib.sha256(lengths + b"".join(parts)).digest()
 
@@ -87,7 +91,7 @@ class Permission(GrantedSession):
 class Checker:
     """Checks requests against one guardian's signatures.
 
-    `guardian` is the identity that must have signed; `credentials` name this site and hold the CA.
+    `guardian` is the identity that must have signed; `credentials` name this site and contain the CA.
     """
 
     credentials: Credentials
@@ -97,7 +101,7 @@ class Checker:
     def session(self, request: Request, peer: Identity, *, may_be_over: bool = False) -> GrantedSession:
         """Return what the plan and grant of a request permit to `peer`, batch by batch.
 
-        `may_be_over` takes a grant that has expired too, for requests that release nothing.
+        With `may_be_over`, an expired grant is accepted too, for requests that release nothing.
 
         Raises `plan.invalid`, `grant.*` or `identity.*`.
         """
@@ -111,7 +115,7 @@ class Checker:
     def check(self, request: Request, peer: Identity, rows: int | None = None) -> Permission:
         """Return what the plan, grant and ticket of a request permit to `peer`.
 
-        `rows` are the queries that came with it; none where they come later.
+        `rows` is the number of queries that came with it; None if they come later.
 
         Raises `plan.invalid`, `grant.*`, `ticket.invalid`, `batch.too_large` or `identity.*`.
         """
@@ -140,7 +144,7 @@ class Checker:
         )
 
     def _read(self, sent: common_pb2.SignedEntry, context: bytes, header: H, code: ErrorCode) -> H:
-        """Return what the guardian signed, with the one entry that was sent of what it lists."""
+        """Return the guardian's signed header, with the single entry of its list that was sent."""
         read = read_signed(
             sent.signed,
             context,
@@ -201,13 +205,13 @@ class Checker:
 
 
 def _own(grant: common_pb2.Grant) -> common_pb2.Participant:
-    """Return the one participant that came with a grant."""
+    """Return the single participant that came with a grant."""
     (participant,) = grant.participants
     return participant
 
 
 def _schedule(ticket: common_pb2.Ticket, participant: common_pb2.Participant) -> common_pb2.Schedule:
-    """Return the schedule that came with a ticket: this party's, which it must describe as the grant does."""
+    """Return the schedule that came with a ticket: this party's, described as in the grant."""
     (schedule,) = ticket.schedule
     if schedule.participant.site != participant.site:
         raise ticket_invalid(f"came with no schedule of {participant.site}")
@@ -217,22 +221,22 @@ def _schedule(ticket: common_pb2.Ticket, participant: common_pb2.Participant) ->
 
 
 def _key_id(signed: common_pb2.Signed) -> bytes:
-    """SHA-256 of the raw public key in the signer's certificate, which `verify_signed` checked."""
+    """Return the SHA-256 of the raw public key in the signer's certificate, which `verify_signed` checked."""
     key = load_der_x509_certificate(signed.certificate_der).public_key()
     return hashlib.sha256(key.public_bytes_raw()).digest()  # type: ignore[union-attr]
 
 
 KEPT = 8
-"""Sessions of one querying party that are kept, each in the 4 MiB at most that a header has; the one that
-was used longest ago goes for every new one."""
+"""Maximum number of cached sessions per querying party, each at most a header's 4 MiB; the least recently
+used one is dropped."""
 
 Key = tuple[str, bytes]
-"""A querying party, and the digest that names one of its grants."""
+"""A querying party, and the digest of one of its grants."""
 
 
 @dataclass(frozen=True)
 class _Kept:
-    """What of a header is the same in every batch of its session, until the grant ends."""
+    """The part of a header that is the same in every batch of its session, until the grant ends."""
 
     plan: bytes
     grant: common_pb2.SignedEntry
@@ -240,25 +244,25 @@ class _Kept:
 
 
 class KeptGrants:
-    """Finds for headers that name a grant what came with it; safe to use from many threads.
+    """Completes headers that refer to an earlier grant; thread-safe.
 
-    What is kept is only what need not be sent again. It is held against signature, clock, revocations and
-    everything else for every batch, as if it had just come.
+    The cache only saves sending the same bytes again. Signature, clock, revocations and everything else are
+    checked for every batch, as if they had just been sent.
     """
 
     def __init__(self, checker: Checker) -> None:
         self._checker = checker
         self._kept: dict[Key, _Kept] = {}
-        # Guards the order of what is kept, which says what goes next: finding a grant puts it last.
+        # Guards the order of entries, by which they are dropped: using a grant moves it to the end.
         self._lock = threading.Lock()
 
     def check(self, header: Asking, querier: Identity, rows: int) -> Permission:
-        """Return what the header of a vote on `rows` queries permits to `querier`; keep what came with it.
+        """Return what the header of a vote on `rows` queries permits to `querier`; cache its grant.
 
-        The header of a sum is one of a single query.
+        The header of a sum has a single query.
 
-        Raises as `Checker.check`, `grant.unknown` where it names what this querying party never sent or what
-        is not kept any more, `message.invalid` where it both brings and names a grant.
+        Raises as `Checker.check`; `grant.unknown` if it refers to a grant that this querying party never sent
+        or that is no longer cached; `message.invalid` if it both contains and refers to a grant.
         """
         if not header.grant_sha256:
             permission = self._checker.check(header, querier, rows)
@@ -269,7 +273,7 @@ class KeptGrants:
                 ErrorCode.MESSAGE_INVALID,
                 "A vote's header brings a grant and names one: send plan and grant, or the digest alone.",
             )
-        # Checked as if all of it had just come: what is kept is trusted for nothing.
+        # Checked as if everything had just been sent: nothing in the cache is trusted.
         kept = self._find((querier.uri, header.grant_sha256))
         whole = party_pb2.SumHeader(plan=kept.plan, grant=kept.grant, ticket=header.ticket)
         return self._checker.check(whole, querier, rows)
@@ -287,7 +291,7 @@ class KeptGrants:
             return kept
 
     def _keep(self, header: Asking, permission: Permission) -> None:
-        """Keep what came with a batch that is permitted; drop what is over, and what is too much."""
+        """Cache the plan and grant of a permitted batch; drop expired and excess entries."""
         querier = permission.grant.querier
         now = self._checker.clock.now()
         key = querier, hashlib.sha256(header.grant.signed.payload).digest()

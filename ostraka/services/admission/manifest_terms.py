@@ -19,10 +19,10 @@ from ostraka.services.teachers.manifest import TeacherCohort, TeachersManifest
 
 @dataclass(frozen=True)
 class ScheduledTeachers:
-    """Teachers that vote together, on which queries, and what their votes weigh.
+    """Teachers that vote together, their queries, and the weight of their votes.
 
     Attributes:
-        rows: the teachers, of all that a party has.
+        rows: the teachers, as rows of all the party's teachers.
         scheduled: whether they vote on a query, (Q,).
         weight: of each of their votes, in steps of 2^-16 vote.
     """
@@ -38,12 +38,14 @@ class Declared:
 
     Attributes:
         cohorts: teachers that vote together.
-        copies: how many teachers one record of each group touches, in the groups' order; 1 without teachers.
-        votes_per_person: what one person's records change in one vote of each of these teachers.
-        together: how they learned with those of other parties, as in Manifest; empty where they did not.
-        abstains: labels on which they do not vote, by index in rising order.
-        shared_features: whether they learned from features that all sites know, and their own labels alone.
-        whole_persons: whether all of a person's records went to the same teachers.
+        copies: number of teachers that one record of each group touches, in the groups' order; 1 without
+            teachers.
+        votes_per_person: how much one person's records change in one vote of each of these teachers.
+        together: how they learned with other parties' teachers, as in Manifest; empty if they did not.
+        abstains: indices of labels on which they do not vote, in rising order.
+        shared_features: whether they learned from features that all sites know, and only from labels of their
+            own.
+        whole_persons: whether all records of a person went to the same teachers.
     """
 
     cohorts: tuple[TeacherCohort, ...]
@@ -56,7 +58,7 @@ class Declared:
 
     @classmethod
     def of(cls, manifest: TeachersManifest, votes_per_person: int) -> Self:
-        """Return what `declaration` says of these teachers."""
+        """Return the terms of these teachers, as in their `declaration`."""
         copies = {group.name: group.copies for group in manifest.groups}
         return cls(
             manifest.cohorts,
@@ -69,9 +71,9 @@ class Declared:
         )
 
     def check(self, session: GrantedSession) -> None:
-        """Raise `ticket.invalid` unless the session is with just these teachers, with allowed weights.
+        """Raise `ticket.invalid` unless the session is with exactly these teachers, with allowed weights.
 
-        Raises `plan.invalid` where the plan charges what these teachers do not protect.
+        Raises `plan.invalid` if the plan charges for a protection that these teachers do not give.
         """
         check_protected(session.plan, session.participant.site, shared_features=self.shared_features)
         participant = session.participant
@@ -100,25 +102,25 @@ class Declared:
 
     @property
     def has_teachers(self) -> bool:
-        """Whether anybody votes: a party may have records alone."""
+        """Whether the party has voters: it may have only records."""
         return any(_size(cohort) for cohort in self.cohorts)
 
     def _cohorts_in(self, mechanism: Mechanism) -> tuple[TeacherCohort, ...]:
-        """Return who takes part together: for sums the records of each group, and no teachers."""
+        """Return the cohorts: for sums the records of each group, without teachers."""
         if mechanism.sums_records:
             return tuple(TeacherCohort((group,), slice(0, 0)) for group in self.copies)
         return self.cohorts
 
     def turns(self, permission: Permission) -> list[ScheduledTeachers]:
-        """Which teachers vote on which query, with what weight."""
+        """Return which teachers vote on which query, with which weight."""
         sent = zip(self.cohorts, permission.scheduled, permission.participant.cohorts, strict=True)
         return [ScheduledTeachers(own.rows, scheduled, cohort.weight) for own, scheduled, cohort in sent]
 
     def charges(self, permission: Permission) -> list[GroupCharge]:
-        """Return what the batch costs the records of each group whose teachers vote in it.
+        """Return the batch's cost to the records of each group whose teachers vote in it.
 
-        Records that vote themselves do so once, whatever their copies. Labels on which these
-        teachers do not vote cost nothing (docs/dependencies.md).
+        Records that vote themselves do so once, whatever their copies. Labels on which these teachers do not
+        vote cost nothing (docs/dependencies.md).
         """
         plan = permission.plan
         return [
@@ -139,20 +141,20 @@ class Declared:
         ]
 
     def _check_weights(self, session: GrantedSession) -> None:
-        """Weights are shares of a mean, so that no cohort weighs more than all teachers of the session."""
+        """Check weights: they are relative to a mean, so a cohort weighs at most as much as all teachers."""
         weighting = session.plan.variant == "weighting"
         most = VOTE * session.grant.teachers
         for cohort in session.participant.cohorts:
             if cohort.weight != VOTE and not weighting:
                 raise ticket_invalid("weighs votes in a plan without weighting")
-            # Records have weights whose mean is 1 over those of all parties, which no party knows.
+            # The weights of records have mean 1 over all parties' records, which a party does not know.
             bounded = session.plan.mechanism.sums_records or cohort.weight * cohort.teachers <= most
             if cohort.weight <= 0 or not bounded:
                 raise ticket_invalid(f"gives votes a weight of {cohort.weight} steps of 2^-16")
 
 
 def declaration(manifest: TeachersManifest, site: str, votes_per_person: int) -> common_pb2.Manifest:
-    """Return what a site registers of its teachers; the same before and after they are trained."""
+    """Return a site's declaration of its teachers; the same before and after they are trained."""
     return common_pb2.Manifest(
         site=site,
         task_digest=bytes.fromhex(manifest.task_digest),

@@ -41,7 +41,7 @@ class PartySection(BaseModel):
     be repeated."""
 
     def open_device(self) -> Device:
-        """Return what is named, to be looked for once it is used."""
+        """Return the configured device; it is looked up on first use."""
         return Device(self.device, deterministic=self.deterministic)
 
 
@@ -114,14 +114,14 @@ class PartyPolicy(BaseModel):
 
     @property
     def cap(self) -> Cap | None:
-        """The cap as an amount at one order; raises `budget.too_small` where it pays for nothing."""
+        """The cap as an amount at one order; raises `budget.too_small` if it pays for nothing."""
         if self.epsilon_cap is None or self.delta is None:
             return None
         order = self.order_cap or propose_order(self.epsilon_cap, self.delta)
         return Cap(order, budget_amount(budget_rdp(self.epsilon_cap, self.delta, order)))
 
     def check(self, plan: Plan, querier: Identity, head: str) -> None:
-        """Raise `policy.refused` unless this querying party may ask teachers with such a head for this."""
+        """Raise `policy.refused` unless this querying party may ask this of teachers with such a head."""
         if self.queriers and querier.site not in self.queriers:
             raise OstrakaError(
                 ErrorCode.POLICY_REFUSED,

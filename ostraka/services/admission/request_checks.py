@@ -1,4 +1,4 @@
-"""Checks of a request that hold for every kind of query."""
+"""Checks of a request that apply to every kind of query."""
 
 from dataclasses import dataclass
 from typing import Literal, Self
@@ -16,23 +16,24 @@ from ostraka.services.admission.policy import PartyPolicy
 from ostraka.services.teachers.manifest import TeachersManifest
 
 MAX_MEMBERS = 2**20
-"""Records that may be told by their clusters in one batch."""
+"""Maximum number of records that a batch may contain with their clusters."""
 MAX_QUESTION_BYTES = 2**27
-"""Of a question about a sum: as many as the largest share that answers it."""
+"""Maximum size of a question about a sum: that of the largest share that answers it."""
 MAX_MEMBER_VALUES = 2**28
-"""Values of all their features: 1 GiB."""
+"""Maximum number of all their feature values: 1 GiB."""
 
 
 @dataclass(frozen=True)
 class RequestTerms:
-    """What a party's operator and its manifest said, and requests are held against.
+    """The terms of a party's operator and manifest, against which requests are checked.
 
     Attributes:
-        task: that its teachers were trained for.
-        policy: the operator's.
-        declared: its teachers.
-        head: how they are evaluated on encrypted queries; empty where they cannot be.
-        encoder: the public network in front of them, and `encoder_sha256` of its weights; empty: none.
+        task: the task that its teachers were trained for.
+        policy: the operator's policy.
+        declared: the party's teachers.
+        head: how they are evaluated on encrypted queries; empty if they cannot be.
+        encoder: the public network that encodes their input; empty: none.
+        encoder_sha256: digest of its weights; empty: none.
     """
 
     task: Task
@@ -64,7 +65,7 @@ class RequestTerms:
         self.declared.check(session)
 
     def check_encrypted(self, permission: Permission, querier: Identity) -> None:
-        """As `check`, for encrypted queries; raises `party.not_encrypted` where teachers cannot take them."""
+        """Check encrypted queries; raise as `check`, and `party.not_encrypted` if they are not supported."""
         self.check(permission, querier)
         if permission.plan.encoding != "ckks":
             raise _other_call("encoding is plain", "ask for votes with Vote")
@@ -79,10 +80,10 @@ class RequestTerms:
             raise ticket_invalid("names another head than this party's teachers have")
 
     def check_plain(self, permission: Permission, querier: Identity, header: party_pb2.VoteHeader) -> None:
-        """As `check`, for queries in the clear.
+        """Check queries in the clear; raise as `check`.
 
-        Raises `data.shape` for other columns than the task's, `plan.invalid` for members that are not those
-        of clusters where labels are charged, `message.too_large` for too many.
+        Also raises `data.shape` for other columns than the task's, `plan.invalid` for members unless the plan
+        counts clusters and charges labels, `message.too_large` for too many.
         """
         self.check(permission, querier)
         if permission.plan.encoding != "plain":
@@ -101,9 +102,10 @@ class RequestTerms:
             _check_members(permission.plan, header)
 
     def check_sum(self, permission: Permission, querier: Identity, header: party_pb2.SumHeader) -> None:
-        """As `check`, for questions that are summed over records.
+        """Check questions that are summed over records; raise as `check`.
 
-        Raises `plan.invalid` for a plan that releases labels, `message.too_large` for too large a question.
+        Also raises `plan.invalid` for a plan that releases labels, `message.too_large` for too large a
+        question.
         """
         self.check(permission, querier)
         if not permission.plan.mechanism.sums_records:
@@ -154,7 +156,7 @@ class RequestTerms:
 
 
 def _check_members(plan: Plan, header: party_pb2.VoteHeader) -> None:
-    """Where whole records are charged, another record could move all that are like it to other clusters."""
+    """If whole records were charged, another record could move all equal records to other clusters."""
     if plan.mechanism.party_setting != "label_counts" or plan.adjacency != "label":
         raise OstrakaError(
             ErrorCode.PLAN_INVALID,

@@ -1,4 +1,5 @@
-"""`ostraka party sign-raise` and `sign-consent`: what a party agrees to, for an administrator to act on."""
+"""`ostraka party sign-raise` and `sign-consent`: a party's signed agreements, for an administrator to act
+on."""
 
 import math
 from pathlib import Path

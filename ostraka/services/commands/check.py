@@ -12,13 +12,13 @@ from ostraka.services.commands.train import Data, Json, Site, TaskFile, joint_tr
 
 @dataclass(frozen=True)
 class Checked:
-    """What fits a site's task: its records, and its teachers, by group, where there are any.
+    """What fits a site's task: its records, and its teachers, by group, if there are any.
 
-    `classes` is 0 where a number is learned. `persons` says how many have records, none where the task does
-    not say that its id is a person's. `reading` says what reading the records guessed and left out, a
-    sentence each. `head` says how teachers are evaluated on encrypted queries, empty where they cannot be;
-    `encoder` is the public network in front of them; `together` how they learned with those of other parties;
-    `abstains` names the labels on which they do not vote.
+    `classes` is 0 if a number is learned. `persons` is the number of persons; None if the task does not say
+    that its id identifies persons. `reading` says what was guessed and left out while reading the records,
+    one sentence each. `head` is how teachers are evaluated on encrypted queries, empty if they cannot be;
+    `encoder` is the public network that encodes their input; `together` is how they learned with other
+    parties' teachers; `abstains` has the labels on which they do not vote.
     """
 
     task: str

@@ -99,7 +99,7 @@ def no_sums_lines(site: Path) -> list[str]:
 def _together(
     given: "TrainingInput", training: Together, on: Where, ready_file: Path | None
 ) -> "TeachersManifest":
-    """Serve rounds until the teachers are trained and stored; a command stopped before that ends here."""
+    """Serve rounds until the teachers are trained and stored; exit if the command is stopped before that."""
     from ostraka.services.party import features_need_alone, ray_trains_alone, showing
     from ostraka.services.teachers.preparation import prepare
     from ostraka.services.training.training_server import learn
@@ -116,7 +116,7 @@ def _together(
     if training == "dp-ttac":
         from ostraka.services.hosting.contributions import require_votes
 
-        # The lead says later whether it clips each record, which then counts by itself.
+        # The lead decides later whether it clips each record, which then counts individually.
         require_votes(given.persons, given.votes_per_person, "training with others has each record count")
         typer.echo(_privacy_line(given), err=True)
     given.device.require()
@@ -138,7 +138,7 @@ def _together(
 
 
 def _privacy_line(given: "TrainingInput") -> str:
-    """Whom noise on sums of clipped gradients protects."""
+    """Return a line on whom noise on sums of clipped gradients protects."""
     if given.persons is not None:
         return f"Noise protects each of {given.persons}."
     votes = given.votes_per_person

@@ -1,4 +1,4 @@
-"""Encrypted batches begun, found again and answered."""
+"""Encrypted batches: begun, found again and answered."""
 
 import secrets
 import threading
@@ -18,16 +18,16 @@ from ostraka.services.journal.journal import Journal, batch_restarted
 from ostraka.services.voting.answers import BallotGuardian, Key, OnAnswered, Replies
 
 KEPT = 4
-"""Batches of a session under way that are kept at a time, and batches of a querying party that are done; an
-older one is as if this party had restarted since."""
+"""Maximum number of a session's batches in progress in memory, and of a querying party's completed batches;
+an older one is treated as if this party had restarted since."""
 
 
 @dataclass
 class EncryptedSlot:
-    """Room for one batch: whoever holds the lock may begin it, once."""
+    """A slot for one batch: whoever holds the lock may begin it, once."""
 
     ends_at: float
-    # Held while a batch is begun, so that two calls cannot draw two seeds for it.
+    # Held while a batch is begun, so two calls cannot draw two seeds for it.
     lock: threading.Lock = field(default_factory=threading.Lock)
     batch: EncryptedBatch | None = field(default=None, repr=False)
 
@@ -40,15 +40,16 @@ def _slot_kind(key: Key, slot: EncryptedSlot) -> tuple[str, str]:
 
 @dataclass(eq=False, repr=False)
 class EncryptedVoter:
-    """Answers permitted batches of encrypted queries; safe to call from many threads.
+    """Answers permitted batches of encrypted queries; thread-safe.
 
     Attributes:
-        journal: where begun batches go, and `guardian` where their shares do.
-        clock: tells when batches are forgotten.
-        random: returns so many bytes, of which seeds are made.
+        journal: records batches that were begun.
+        guardian: receives their shares.
+        clock: determines when batches are dropped.
+        random: `random(n)` returns n random bytes, for seeds.
         on_answered: called with each batch that is in the journal.
         processes: evaluate heads with squares, if there are any.
-        noise: opens what draws this party's noise where a plan asks for that.
+        noise: opens the source of this party's noise if a plan needs it.
     """
 
     journal: Journal
@@ -61,14 +62,14 @@ class EncryptedVoter:
     _slots: Replies[EncryptedSlot] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Make room for batches."""
+        """Create the cache of batches."""
         self._slots = Replies(EncryptedSlot, KEPT, _slot_kind)
 
     def begin(self, hosted: Hosted, permission: Permission, point: bytes, querier: Identity) -> bytes:
-        """Return the points of a batch that `hosted.terms` allow; in the journal before they can leave.
+        """Return the points of a batch that `hosted.terms` allow; it is recorded before they are sent.
 
         Raises `batch.altered`, `batch.dead`, `batch.restarted`, `party.cap_reached`, `policy.daily_limit`,
-        and `message.invalid` or `crypto.refused` for a point that is none.
+        and `message.invalid` or `crypto.refused` for an invalid point.
         """
         request_digest = permission.digest(point, querier)
         slot = self._slots.slot(permission.key, permission.ends_at, self.clock.now())
@@ -78,10 +79,10 @@ class EncryptedVoter:
         return slot.batch.begin(request_digest, point)
 
     def find(self, session_id: str, batch_id: int, querier: Identity, step: str) -> EncryptedBatch:
-        """Find the batch that a later step belongs to.
+        """Find the batch of a later step.
 
-        Raises `batch.out_of_order` where it was not begun, `batch.restarted` where it was and is gone, and
-        `grant.invalid` for another querying party's.
+        Raises `batch.out_of_order` if it was not begun, `batch.restarted` if it was but is gone, and
+        `grant.invalid` if it is another querying party's.
         """
         slot = self._slots.find((session_id, batch_id), self.clock.now())
         if slot is None or slot.batch is None:

@@ -1,4 +1,4 @@
-"""One encrypted batch: four steps, each answered once and, asked again, with the same bytes."""
+"""One encrypted batch: four steps, each answered once; a repeated request gets the same bytes."""
 
 import hashlib
 import threading
@@ -27,7 +27,7 @@ from ostraka.services.voting.submission import GuardianShare
 
 
 class Name(StrEnum):
-    """The steps after Begin, in their order; Garble and Evaluate in any."""
+    """The steps after Begin, in order; Garble and Evaluate in any order."""
 
     GARBLE = "Garble"
     EVALUATE = "Evaluate"
@@ -35,10 +35,10 @@ class Name(StrEnum):
 
 
 class Steps:
-    """The content of every step by its digest, and which steps are done; safe to call from many threads.
+    """The content of every step by its digest, and which steps are done; thread-safe.
 
-    A second content under one step could be the second of two equations about a secret. It is refused, and so
-    is everything that comes after it.
+    A second content for a step could give a second equation about a secret. It is refused, and so is
+    everything after it.
     """
 
     def __init__(self, batch_id: int) -> None:
@@ -46,11 +46,12 @@ class Steps:
         self._asked: dict[str, bytes] = {}
         self._done: set[Name] = set()
         self._dead = False
-        # Guards digests, done steps and death together: no content may be taken after the batch has ended.
+        # Guards digests, completed steps and death together: no content may be accepted after the batch has
+        # ended.
         self._lock = threading.Lock()
 
     def pin(self, step: str, content: bytes) -> None:
-        """Take a step's content, or find that it came before; raise `batch.altered` or `batch.dead`."""
+        """Record a step's content, or check that it is the same; raise `batch.altered` or `batch.dead`."""
         digest = hashlib.sha256(content).digest()
         with self._lock:
             self._require_alive()
@@ -68,17 +69,17 @@ class Steps:
             self._dead = True
 
     def require_alive(self) -> None:
-        """Raise `batch.dead` where the batch was ended."""
+        """Raise `batch.dead` if the batch has ended."""
         with self._lock:
             self._require_alive()
 
     def finish(self, step: Name) -> None:
-        """Note that a step is done."""
+        """Record that a step is done."""
         with self._lock:
             self._done.add(step)
 
     def require(self, step: Name, *before: Name) -> None:
-        """Raise `batch.out_of_order` unless the steps before this one are done."""
+        """Raise `batch.out_of_order` unless the steps in `before` are done."""
         with self._lock:
             missing = [name for name in before if name not in self._done]
         if missing:
@@ -93,7 +94,7 @@ class Steps:
 
 
 def out_of_order(batch_id: int, step: str, missing: str) -> OstrakaError:
-    """Return the refusal of a step that comes before the one that it needs."""
+    """Return the refusal of a step that comes before one that it needs."""
     return OstrakaError(
         ErrorCode.BATCH_OUT_OF_ORDER, f"{step} of batch {batch_id} needs {missing} first: call that."
     )
@@ -105,10 +106,10 @@ class BatchCircuits:
     def __init__(
         self, permission: Permission, seed: bytes, noise: Callable[[], NoiseSource] = open_exact_noise
     ) -> None:
-        """Take what the batch is and the fresh 32 bytes that everything else here is derived from.
+        """Take the batch and 32 fresh random bytes, from which everything else is derived.
 
-        `noise` opens what draws this party's noise where the plan asks for that: once, so that a share which
-        is sent again holds the same.
+        `noise` opens the source of this party's noise if the plan needs it: only once, so a share that is
+        sent again contains the same noise.
         """
         plan = permission.plan
         self._noise = [draw.of(noise()) for draw in plan.mechanism.party_draws(permission.size, plan.classes)]
@@ -121,25 +122,26 @@ class BatchCircuits:
 
     @property
     def context(self) -> bytes:
-        """What this batch agreed on in Begin (`Garbling.context`); raises `batch.out_of_order` before."""
+        """The context that Begin determined (`Garbling.context`); raises `batch.out_of_order` before
+        Begin."""
         return self._garbling.context
 
     def points(self, point: bytes) -> bytes:
-        """Answers the base transfers; raises `message.invalid` or `crypto.refused`."""
+        """Answer the base oblivious transfers; raises `message.invalid` or `crypto.refused`."""
         return self._garbling.points(point)
 
     def accept(self, extension: bytes) -> None:
-        """Take the extension; raise `message.invalid` for another size, `crypto.refused` for a forgery."""
+        """Take the extension; raise `message.invalid` for a wrong size, `crypto.refused` for a forgery."""
         self._garbling.accept(extension)
 
     def tables(self) -> Iterator[bytes]:
-        """Yield the garbled tables, part by part, once the extension is accepted."""
+        """Yield the garbled tables, part by part, after the extension was accepted."""
         return self._garbling.tables()
 
     def shares(self) -> NDArray[np.uint32]:
         """Return this party's share of its ballots (queries, width) in Z_2^32, in steps of 2^-16 vote.
 
-        It holds the noise that this party adds, if it does.
+        It contains this party's noise, if any.
         """
         shares = self.votes.ballots(self._garbling.shares())
         return self._ring.sum([shares, *map(self._ring.wrap, self._noise)])
@@ -148,22 +150,22 @@ class BatchCircuits:
         """Yield the labels of this party's words.
 
         Args:
-            correction: the querying party's; `message.invalid` for another size, before anything is given.
-            logits: this party's share of them, (teachers, queries of the batch, classes).
+            correction: the querying party's; `message.invalid` for a wrong size, before anything is yielded.
+            logits: this party's shares of the logits, (teachers, queries of the batch, classes).
         """
         yield self._garbling.labels(correction, self.votes.select(logits))
 
 
 LENGTH_BYTES = 8
-"""What says how long the public keys are."""
+"""Bytes of the length of the public keys."""
 
 
 class BatchLogits:
-    """Heads evaluated on one batch; not for several threads at once.
+    """Heads evaluated on one batch; not thread-safe.
 
-    What was made is kept, because encryptions of zero may be fresh every time. A stream that is cut off goes
-    on where it was: masks belong to a place in the order of heads, and one mask on two heads gave their
-    difference.
+    Results are stored, because encryptions of zero may be fresh every time. An interrupted stream continues
+    where it stopped: masks belong to a position in the order of heads, and one mask on two heads would reveal
+    their difference.
     """
 
     def __init__(
@@ -174,7 +176,7 @@ class BatchLogits:
         seed: bytes,
         processes: HeadProcesses | None = None,
     ) -> None:
-        """Take the heads of all teachers that vote, the number of queries, and 32 fresh bytes.
+        """Take the heads of all voting teachers, the number of queries, and 32 fresh random bytes.
 
         Heads outside HIDDEN_HEADS are evaluated in the `processes`, if there are any.
         """
@@ -188,7 +190,7 @@ class BatchLogits:
 
     @property
     def most_request_bytes(self) -> int:
-        """Size of public keys and queries, at most."""
+        """Maximum size of public keys and queries."""
         queries = self._scheme.queries_bytes(self._heads[0].inputs, self._size)
         return LENGTH_BYTES + self._scheme.most_public_bytes() + queries
 
@@ -199,14 +201,14 @@ class BatchLogits:
 
     @property
     def shares(self) -> NDArray[np.uint64]:
-        """This party's shares of the logits, (teachers, queries, classes), once all are made."""
+        """This party's shares of the logits, (teachers, queries, classes), once all are computed."""
         return np.stack([made.shares.T for made in self._made])
 
     def answer(self, message: bytes, context: bytes) -> Iterator[bytes]:
-        """Encrypted masked logits, head by head, for the one message of queries that this batch has.
+        """Yield encrypted masked logits, head by head, for the single message of queries of this batch.
 
-        The keys in it were made for `context`, on which both sides agreed in Begin. Raises `message.invalid`
-        or `crypto.refused` for keys or queries that are none.
+        Its keys were made for `context`, which both sides determined in Begin. Raises `message.invalid` or
+        `crypto.refused` for invalid keys or queries.
         """
         for place in range(len(self._heads)):
             if place == len(self._made):
@@ -227,10 +229,10 @@ BEGIN = "Begin"
 
 
 class EncryptedBatch:
-    """Circuits, masks and replies of one batch, in memory only; safe to call from many threads.
+    """Circuits, masks and replies of one batch, in memory only; thread-safe.
 
-    Garble and Evaluate may run at the same time; either runs in one thread at a time, so that nothing is made
-    twice. What is streamed is made while it is sent, and stops where the batch is ended meanwhile.
+    Garble and Evaluate may run concurrently; each runs in one thread at a time, so nothing is computed twice.
+    Streams are computed while they are sent, and stop if the batch ends meanwhile.
     """
 
     def __init__(
@@ -250,21 +252,22 @@ class EncryptedBatch:
         self._delivery: Delivery | None = None
         self._steps = Steps(permission.batch_id)
         self._steps.pin(BEGIN, request_digest)
-        # One for each step and held while it streams, so that nothing is made twice; steps wait for no other.
+        # One lock per step, held while it streams, so nothing is computed twice; steps do not wait for each
+        # other.
         self._locks = {step: threading.Lock() for step in (BEGIN, *Name)}
 
     @property
     def submitted(self) -> bool:
-        """Whether the guardian has this party's share, so that only retries are to come."""
+        """Whether the guardian has this party's share, so only retries can follow."""
         return self._delivery is not None and self._delivery.delivered
 
     def begin(self, request_digest: bytes, point: bytes) -> bytes:
-        """Return the points of the base transfers."""
+        """Return the points of the base oblivious transfers."""
         with self._step(BEGIN, request_digest), self._or_end():
             return self.circuits.points(point)
 
     def garble(self, extension: bytes) -> Iterator[bytes]:
-        """Yield the garbled tables, `circuits.sizes.tables` in all."""
+        """Yield the garbled tables, `circuits.sizes.tables` bytes in all."""
         with self._step(Name.GARBLE, extension):
             with self._or_end():
                 self.circuits.accept(extension)
@@ -272,10 +275,10 @@ class EncryptedBatch:
             yield from self._while_alive(self.circuits.tables())
 
     def evaluate(self, queries: bytes) -> Iterator[bytes]:
-        """Encrypted masked logits of all teachers that vote, `logits.reply_bytes` in all.
+        """Yield encrypted masked logits of all voting teachers, `logits.reply_bytes` bytes in all.
 
-        The guardian charges the batch before the first of them leaves, whether or not anything is released of
-        it: what was encrypted cannot be seen, nor what the reply says about the teachers.
+        The guardian charges the batch before the first byte is sent, whether or not anything is released:
+        nobody can see what was encrypted, nor what the reply reveals about the teachers.
         """
         with self._step(Name.EVALUATE, queries):
             if not self._recorded:
@@ -285,9 +288,9 @@ class EncryptedBatch:
             self._steps.finish(Name.EVALUATE)
 
     def compare(self, correction: bytes) -> Iterator[bytes]:
-        """Yield the labels of this party's words, `circuits.sizes.labels` in all.
+        """Yield the labels of this party's words, `circuits.sizes.labels` bytes in all.
 
-        The guardian has acknowledged this party's share of the ballots before the first of them
+        The guardian must acknowledge this party's share of the ballots before the first byte
         (`Delivery.finish`).
         """
         self._steps.require(Name.COMPARE, Name.GARBLE, Name.EVALUATE)
@@ -299,14 +302,14 @@ class EncryptedBatch:
 
     @contextmanager
     def _step(self, step: str, content: bytes) -> Iterator[None]:
-        """One thread at a time inside, with the one content that the step has."""
+        """Hold a step in one thread at a time, with the step's single content."""
         self._steps.pin(step, content)
         with self._locks[step]:
             yield
 
     @contextmanager
     def _or_end(self) -> Iterator[None]:
-        """Whatever fails inside ends the batch: content that was refused never gets a second try."""
+        """End the batch if anything fails inside: refused content never gets a second try."""
         try:
             yield
         except Exception:

@@ -1,4 +1,4 @@
-"""A process that evaluates heads with squares, whose library keeps the interpreter's lock."""
+"""A process that evaluates heads with squares, because their library holds the interpreter lock."""
 
 import mmap
 import multiprocessing
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Part:
-    """Heads that one process evaluates; `first` is the place of the first among all of their batch."""
+    """Heads that one process evaluates; `first` is the index of the first among all heads of their batch."""
 
     first: int
     heads: Sequence[EncryptedHead] = field(repr=False)
@@ -33,7 +33,8 @@ class Part:
 
 @dataclass(frozen=True)
 class Terms:
-    """What a process needs of a batch besides its message: the message's size, masks' seed, and queries."""
+    """What a process needs besides a batch's message: its size, the masks' seed, and the number of
+    queries."""
 
     size: int
     seed: bytes = field(repr=False)
@@ -41,10 +42,10 @@ class Terms:
 
 
 class SharedBatch:
-    """A batch whose message of keys and queries is in memory once, for all processes."""
+    """A batch whose message of keys and queries is in memory once, shared by all processes."""
 
     def __init__(self, message: bytes, seed: bytes, instances: int) -> None:
-        """Take what `CkksEvaluator` does; the memory is free once no process has use for it."""
+        """Take the arguments of `CkksEvaluator`; the memory is freed once no process uses it."""
         self.terms = Terms(len(message), seed, instances)
         with memory_file(message) as (_, descriptor):
             self.descriptor = os.dup(descriptor)
@@ -52,13 +53,13 @@ class SharedBatch:
 
 
 class HeadProcess:
-    """Starts a process and talks to it; for one thread at a time.
+    """Starts a process and communicates with it; for one thread at a time.
 
-    It is spawned, not forked: threads of the server's libraries would not outlive that.
+    It is spawned, not forked, because threads of the server's libraries do not survive a fork.
     """
 
     def __init__(self) -> None:
-        """Start the process; raises OSError where there can be none."""
+        """Start the process; raises OSError if that fails."""
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
         self._process = context.Process(target=serve, args=(theirs,), name="heads", daemon=True)
@@ -68,7 +69,7 @@ class HeadProcess:
 
     @property
     def pid(self) -> int | None:
-        """Its id."""
+        """The process id."""
         return self._process.pid
 
     def knows(self, batch: SharedBatch) -> bool:
@@ -76,11 +77,11 @@ class HeadProcess:
         return self._batch is batch
 
     def evaluate(self, batch: SharedBatch, part: Part) -> list[MaskedLogits]:
-        """Return the logits of a part of the batch's heads; it is sent the batch where it does not know it.
+        """Return the logits of a part of the batch's heads; send the batch first if the process lacks it.
 
         Raises:
             OstrakaError: as `CkksEvaluator` does.
-            OSError, EOFError: the process is gone; close it then.
+            OSError, EOFError: the process has ended; close it then.
         """
         if not self.knows(batch):
             self._connection.send(batch.terms)
@@ -94,18 +95,18 @@ class HeadProcess:
         return made
 
     def forget(self, batch: SharedBatch) -> None:
-        """Have it forget a batch, so that its memory is free; it may be gone."""
+        """Let the process drop a batch, so its memory is freed; it may have ended."""
         if self.knows(batch):
             self._batch = None
             with suppress(OSError):
                 self._connection.send(None)
 
     def end(self) -> None:
-        """End the process, whatever it is doing; a thread that waits for it gets EOFError."""
+        """Terminate the process, whatever it is doing; a thread that waits for it gets EOFError."""
         self._process.terminate()
 
     def close(self) -> None:
-        """End it, and free what it took here."""
+        """Terminate it, and free its resources here."""
         self.end()
         self._process.join()
         self._connection.close()
@@ -119,14 +120,14 @@ class _Refusal:
 
 @dataclass(frozen=True)
 class _Batch:
-    """A batch as the process has it."""
+    """A batch inside the process."""
 
     message: memoryview = field(repr=False)
     terms: Terms
 
     @classmethod
     def receive(cls, connection: Connection, terms: Terms) -> Self:
-        """Map the file that comes next."""
+        """Map the shared memory file that is received next."""
         descriptor = recv_handle(connection)
         try:
             return cls(memoryview(mmap.mmap(descriptor, terms.size, access=mmap.ACCESS_READ)), terms)
@@ -146,7 +147,7 @@ class _Batch:
 
 @lru_cache(1)
 def _evaluator(public: bytes) -> "CkksEvaluator":
-    """Return what evaluates under a session's keys, which are read once."""
+    """Return the evaluator for a session's keys, which are parsed once."""
     from ostraka.common.crypto.ckks.ckks_scheme import CkksEvaluator
     from ostraka.common.crypto.ckks.parameters import SQUARES
 
@@ -154,8 +155,8 @@ def _evaluator(public: bytes) -> "CkksEvaluator":
 
 
 def serve(connection: Connection) -> None:
-    """Evaluate what comes until the party is gone."""
-    # Ctrl-C reaches all processes of a terminal; the party ends these itself when it has drained.
+    """Evaluate requests until the party is gone."""
+    # Ctrl-C reaches all processes of a terminal; the party ends these itself after draining.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(EOFError, BrokenPipeError):
         _converse(connection)

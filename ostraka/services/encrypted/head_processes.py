@@ -1,4 +1,5 @@
-"""All cores of a party for heads with squares: their logits are computed in processes, part by part."""
+"""Evaluation of heads with squares on all cores of a party: logits are computed in processes, part by
+part."""
 
 import os
 import threading
@@ -19,18 +20,18 @@ from ostraka.services.encrypted.head_process import HeadProcess, Part, SharedBat
 from ostraka.services.hosting.admission import stopping
 
 MAX_PROCESSES = 8
-"""Processes at most, because each takes memory."""
+"""Maximum number of processes, because each needs memory."""
 ROWS = 256
-"""Values that the first layers of a part's heads give at most, or it is one head."""
+"""Maximum total outputs of the first layers of a part's heads, unless the part is a single head."""
 ATTEMPTS = 2
-"""How often a part is tried whose process ends."""
+"""How often a part is tried if its process ends."""
 
 
 @contextmanager
 def head_processes() -> Iterator["HeadProcesses | None"]:
-    """Yield processes for the cores that this process may use; None where there is one.
+    """Yield processes for the cores that this process may use; None if there is a single core.
 
-    OMP_NUM_THREADS counts among what says how many these are.
+    OMP_NUM_THREADS also limits the cores.
     """
     from ostraka.services.teachers.layouts.layouts import threads
 
@@ -43,15 +44,15 @@ def head_processes() -> Iterator["HeadProcesses | None"]:
 
 
 class HeadProcesses:
-    """Evaluates heads with squares for any number of batches; safe to call from many threads.
+    """Evaluates heads with squares for any number of batches; thread-safe.
 
-    A process is started when all others are busy, and kept. One that ends is replaced.
+    A process is started when all others are busy, and reused. A process that ends is replaced.
     """
 
     def __init__(self, count: int) -> None:
         self._count = count
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="heads")
-        # Guards which processes there are and which are free; never held while one evaluates.
+        # Guards the sets of all and of free processes; never held during an evaluation.
         self._lock = threading.Lock()
         self._free: list[HeadProcess] = []
         self._all: set[HeadProcess] = set()
@@ -59,20 +60,20 @@ class HeadProcesses:
 
     @property
     def pids(self) -> frozenset[int | None]:
-        """Ids of the processes that there are."""
+        """Ids of the current processes."""
         with self._lock:
             return frozenset(one.pid for one in self._all)
 
     def logits(
         self, message: bytes, heads: Sequence[EncryptedHead], seed: bytes, instances: int
     ) -> Iterator[MaskedLogits]:
-        """Masked logits of each head in turn, as `CkksEvaluator.logits` gives them.
+        """Yield the masked logits of each head in order, as `CkksEvaluator.logits` does.
 
-        `message` is Evaluate's, of keys and queries. As many parts are under way as there are processes.
+        `message` is Evaluate's, with keys and queries. At most as many parts as processes are in progress.
 
         Raises:
-            OstrakaError: as `CkksEvaluator` does; `process.failed` where the processes of a part end,
-                `server.stopping` once closed.
+            OstrakaError: as `CkksEvaluator` does; `process.failed` if the processes of a part end,
+                `server.stopping` after `close`.
         """
         batch = SharedBatch(message, seed, instances)
         left = iter(parts(heads, self._count))
@@ -80,7 +81,8 @@ class HeadProcesses:
         try:
             while under_way:
                 made = under_way.popleft().result()
-                # One begun for each that is done: no more logits wait in memory than there are processes.
+                # A part is started for each one that is done, so logits of at most that many parts wait in
+                # memory.
                 under_way.extend(self._begin(batch, part) for part in islice(left, 1))
                 yield from made
         finally:
@@ -91,7 +93,7 @@ class HeadProcesses:
                     process.forget(batch)
 
     def close(self) -> None:
-        """End all processes; whatever they were doing fails."""
+        """End all processes; their work fails."""
         with self._lock:
             self._closed = True
             for process in self._all:
@@ -121,7 +123,7 @@ class HeadProcesses:
 
     @contextmanager
     def _process(self, batch: SharedBatch) -> Iterator[HeadProcess]:
-        """Hold a free process, one that knows the batch if there is any; it is free again if it lives."""
+        """Hold a free process, if possible one that has the batch; it is free again unless it has ended."""
         process = self._take(batch)
         try:
             yield process
@@ -145,7 +147,7 @@ class HeadProcesses:
             return process
 
     def _drop(self, process: HeadProcess) -> None:
-        """Close a process that ended, and all that are idle: they may have ended with it."""
+        """Close a process that ended, and all idle ones, which may have ended too."""
         with self._lock:
             ended = [process, *self._free]
             self._free.clear()
@@ -159,7 +161,8 @@ class HeadProcesses:
 
 
 def parts(heads: Sequence[EncryptedHead], count: int) -> list[Part]:
-    """Split heads into runs of nearly equal length, for `count` processes in as few rounds as ROWS allow."""
+    """Split heads into ranges of nearly equal length, for `count` processes in as few rounds as ROWS
+    allow."""
     rows = sum(head.layers[0].outputs for head in heads)
     rounds = -(-rows // (count * ROWS))
     runs = np.array_split(np.arange(len(heads)), min(count * rounds, len(heads)))
@@ -167,18 +170,18 @@ def parts(heads: Sequence[EncryptedHead], count: int) -> list[Part]:
 
 
 GROUPS = Path("/sys/fs/cgroup")
-"""Where Linux tells what a control group, such as a container's, may use."""
+"""Where Linux reports the limits of a control group, such as a container's."""
 QUOTA = "cpu.max"
 
 
 def cores() -> int:
-    """Return how many cores this process may use: those that it may run on, within its container's quota."""
+    """Return how many cores this process may use: those in its affinity, limited by its container's quota."""
     here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(here, _quota(here)))
 
 
 def _quota(most: int) -> int:
-    """Return this control group's quota in cores, rounded up; `most` where it has none."""
+    """Return this control group's quota in cores, rounded up; `most` if it has none."""
     try:
         time, period = (GROUPS / QUOTA).read_text(encoding="utf-8").split()
         return most if time == "max" else -(-int(time) // int(period))

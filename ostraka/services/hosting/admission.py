@@ -8,37 +8,38 @@ from contextlib import contextmanager
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 PLACES = 24
-"""Batches under way at once, fewer than the server has threads, so that other calls are still answered."""
+"""Maximum number of batches in progress: fewer than the server's threads, so other calls are still
+answered."""
 OF_ONE_SITE = 18
-"""Of these, those that one site may have, so that whoever never ends its batches leaves room for others."""
+"""Maximum of these for a single site, so a site that never ends its batches leaves room for others."""
 HELD_BYTES = 2**30
-"""Memory for the queries of all batches under way."""
+"""Maximum memory for the queries of all batches in progress."""
 
 
 class Admission:
-    """Places for batches, from their header to their reply; safe to use from many threads."""
+    """Places for batches, from their header to their reply; thread-safe."""
 
     def __init__(
         self, places: int = PLACES, held_bytes: int = HELD_BYTES, of_one_site: int = OF_ONE_SITE
     ) -> None:
-        """All places are free; a batch larger than `held_bytes` is taken when it is the only one."""
+        """Start with all places free; a batch larger than `held_bytes` is accepted if it is the only one."""
         self._places = places
         self._of_one_site = of_one_site
         self._held_bytes = held_bytes
         self._under_way: Counter[str] = Counter()
         self._held = 0
         self._stopping = False
-        # Guards all counts, which are compared and changed together; told when a place is free.
+        # Guards all counts, which are compared and changed together; notified when a place is free.
         self._changed = threading.Condition()
 
     @property
     def places(self) -> int:
-        """How many batches may be under way at once."""
+        """The maximum number of batches in progress."""
         return self._places
 
     @property
     def used(self) -> int:
-        """How many are."""
+        """The number of batches in progress."""
         with self._changed:
             return self._under_way.total()
 
@@ -50,10 +51,10 @@ class Admission:
 
     @contextmanager
     def place(self, size: int, site: str) -> Iterator[None]:
-        """Hold a place for a batch of `size` bytes that `site` asks for, within the block.
+        """Occupy a place for a batch of `size` bytes from `site`, in the block.
 
         Raises:
-            OstrakaError: `server.busy` where there is none, `server.stopping` after `close`.
+            OstrakaError: `server.busy` if there is none, `server.stopping` after `close`.
         """
         self._enter(size, site)
         try:
@@ -62,12 +63,12 @@ class Admission:
             self._leave(size, site)
 
     def close(self) -> None:
-        """Take no more batches."""
+        """Accept no more batches."""
         with self._changed:
             self._stopping = True
 
     def wait_until_empty(self, timeout_s: float) -> None:
-        """Return when no batch is under way, or after `timeout_s` seconds."""
+        """Return when no batch is in progress, or after `timeout_s` seconds."""
         with self._changed:
             self._changed.wait_for(lambda: self._under_way.total() == 0, timeout_s)
 

@@ -15,10 +15,10 @@ from ostraka.services.hosting.prediction_thread import MICRO_BATCH, Predictor
 from ostraka.services.teachers.manifest import TeacherCohort
 
 WORK_BYTES = 2**26
-"""Memory that counting takes at a time, about."""
+"""Approximate memory for counting at a time."""
 
 _VOTE_BYTES = 32
-"""Of one teacher's vote on one label, with what counting it needs besides."""
+"""Memory per teacher's vote on one label, including counting."""
 _NUMBER_BYTES = 8
 
 
@@ -27,10 +27,10 @@ class Teachers:
     """The models that vote.
 
     Attributes:
-        ensemble: all of them.
-        count: how many they are.
-        task: that they were trained for.
-        at_once: queries that they are asked about together, at most.
+        ensemble: all models.
+        count: number of models.
+        task: the task that they were trained for.
+        at_once: maximum number of queries per prediction.
     """
 
     ensemble: Predictor
@@ -45,16 +45,16 @@ class Teachers:
         ballot: BallotFormat,
         labels: Sequence[int] = (),
     ) -> NDArray[np.float64]:
-        """Ballots in votes, (queries, width), exact: the weighted votes of those scheduled for a query.
+        """Return exact ballots in votes, (queries, width): the weighted votes of the scheduled teachers.
 
-        No teacher is asked about a query that it is not scheduled for. Votes on other labels than the chosen
-        `labels` are dropped before anything is counted or clipped; none: every label counts.
+        Teachers only see queries that they are scheduled for. Votes on other labels than the chosen `labels`
+        are dropped before anything is counted or clipped; empty: every label counts.
         """
         classes = len(labels or self.task.classes)
         width = ballot.width(classes)
         counted = np.zeros((len(X), width))
         for teachers in scheduled:
-            # No model sees a query that it does not vote on.
+            # Models only see queries that they vote on.
             queries = np.flatnonzero(teachers.scheduled)
             size = self._size(width)
             for start in range(0, len(queries), size):
@@ -65,7 +65,7 @@ class Teachers:
         return counted
 
     def vote_on_zeros(self, cohorts: Iterable[TeacherCohort], records: int = 1) -> None:
-        """Have all teachers vote on records of zeros; raises what they raise."""
+        """Let all teachers vote on records of zeros; raises their errors."""
         X = np.zeros((records, len(self.task.features)), np.float32)
         for cohort in cohorts:
             self._votes(X, cohort.rows)
@@ -76,7 +76,7 @@ class Teachers:
         return (len(self.task.classes),) if self.task.multi_label else ()
 
     def _size(self, width: int) -> int:
-        """Return how many queries to vote on together, so that counting them stays near `WORK_BYTES`."""
+        """Return the number of queries to vote on together that keeps counting near `WORK_BYTES`."""
         votes = self.count * int(np.prod(self._answers))
         return min(self.at_once, 1 + WORK_BYTES // (votes * _VOTE_BYTES + 4 * width * _NUMBER_BYTES))
 

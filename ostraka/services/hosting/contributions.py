@@ -1,4 +1,4 @@
-"""What one person's records may change, held against what a party declares of it."""
+"""Checks of how much one person's records may change against the party's declaration."""
 
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -8,10 +8,10 @@ from ostraka.services.admission.policy import PartyPolicy
 
 
 def require_votes(persons: Persons | None, votes_per_person: int, what: str) -> None:
-    """Raise `config.invalid` where a person has more records than `votes_per_person`.
+    """Raise `config.invalid` if a person has more records than `votes_per_person`.
 
-    For records that count one by one, as `what` says: there whole slices of teachers bound nobody. Where
-    nobody knows whose records they are, the party vouches for the number.
+    For settings, named in `what`, where records count individually: assigning persons to teachers as a whole
+    bounds nothing there. If persons are unknown, the party vouches for the number.
     """
     if persons is None or persons.most <= votes_per_person:
         return
@@ -25,10 +25,10 @@ def require_votes(persons: Persons | None, votes_per_person: int, what: str) -> 
 
 
 def check_policy(task: Task, records: Dataset, policy: PartyPolicy, votes_per_person: int) -> Persons | None:
-    """Return the persons of a party's records, None where nobody knows them.
+    """Return the persons of a party's records, None if they are unknown.
 
-    Raises `config.invalid` as `require_votes` where the policy has records vote themselves, and
-    `data.missing` for records that are nobody's.
+    Raises `config.invalid` as `require_votes` if the policy lets records vote themselves, and `data.missing`
+    for records without a person.
     """
     persons = Persons.of(task, records)
     if policy.label_counts is not None or policy.randomized_labels:
@@ -38,9 +38,9 @@ def check_policy(task: Task, records: Dataset, policy: PartyPolicy, votes_per_pe
 
 
 def protection(persons: Persons | None, records: int, *, exported: bool) -> str:
-    """Return what a vote of this party's teachers hides, as a sentence about its records.
+    """Return a sentence on what a vote of this party's teachers protects.
 
-    Of `exported` models nobody can see here whose records they learned from.
+    For `exported` models, it is not known here whose records they learned from.
     """
     if persons is None:
         return (

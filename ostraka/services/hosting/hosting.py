@@ -1,4 +1,4 @@
-"""The teachers that are served now: read from the party's folder, and registered at the guardian."""
+"""The currently served teachers: loaded from the party's folder, and registered with the guardian."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
     from ostraka.services.teachers.ensemble import Models
 
 WARM_UP = (1, 128)
-"""Queries of zeros that teachers vote on before they serve: first calls are slow in many libraries, and who
-cannot take one then could not be told from a device that is gone later."""
+"""Batch sizes of zeros that teachers vote on before they serve. First calls are slow in many libraries; and a
+teacher that fails on zeros now could later not be distinguished from a failed device."""
 
 
 @dataclass(frozen=True)
 class Hosted:
-    """What answers a batch, from its first call to its last.
+    """Everything that answers a batch, from its first call to its last.
 
     Attributes:
-        manifest: what the guardian is told of the teachers.
-        terms: what is answered at all.
-        teachers: who vote.
-        records: labelled ones, where the policy lets them answer themselves.
-        heads: of all teachers, for encrypted queries; none where `terms.head` is empty or not allowed.
-        models: of the teachers, which cards hold.
+        manifest: the declaration of the teachers for the guardian.
+        terms: which requests are answered.
+        teachers: the voting models.
+        records: labelled records, if the policy lets them answer themselves.
+        heads: of all teachers, for encrypted queries; empty if `terms.head` is empty or not allowed.
+        models: the teachers' models, in GPU memory.
     """
 
     manifest: common_pb2.Manifest
@@ -62,8 +62,7 @@ class Hosted:
     models: "Models" = field(repr=False)
 
     def make_room(self, device: Device, *, unload: bool) -> None:
-        """Free the GPUs' memory before other teachers are loaded, or report that it does not suffice for
-        both."""
+        """Free the GPUs' memory before other teachers are loaded, or warn if it does not suffice for both."""
         if unload:
             self.models.unload()
             return
@@ -76,21 +75,22 @@ class Hosted:
                 )
 
     def probe(self) -> None:
-        """Ask all teachers a record of zeros; raises `server.device_gone` where their device is."""
+        """Let all teachers vote on a record of zeros; raise `server.device_gone` if their device has
+        failed."""
         self.teachers.vote_on_zeros(self.terms.declared.cohorts)
 
 
 @dataclass(frozen=True)
 class Loader:
-    """Reads the teachers of one site, again and again.
+    """Loads the teachers of one site, repeatedly.
 
     Attributes:
         folder: of the site, with `teachers/`.
-        site: its name.
-        task: what the teachers must have been trained for.
-        policy: the operator's.
-        votes_per_person: that one person's records can change in one query.
-        thread: on which they vote, on its device.
+        site: the site's name.
+        task: the task that the teachers must have been trained for.
+        policy: the operator's policy.
+        votes_per_person: maximum number of votes in one query that one person's records can change.
+        thread: where teachers vote, on its device.
     """
 
     folder: Path
@@ -101,10 +101,10 @@ class Loader:
     thread: PredictionThread
 
     def load(self) -> Hosted:
-        """Load the teachers as they are on disk now, warmed up.
+        """Load the current teachers from disk, and warm them up.
 
-        Raises `model.invalid`, `task.mismatch`, `server.device_gone` where teachers cannot take a record of
-        zeros, or `config.invalid` and `data.*` for labelled records.
+        Raises `model.invalid`, `task.mismatch`, `server.device_gone` if teachers fail on a record of zeros,
+        or `config.invalid` and `data.*` for labelled records.
         """
         from ostraka.services.teachers import Ensemble
         from ostraka.services.teachers.encrypted_heads import heads_of
@@ -128,13 +128,13 @@ class Loader:
         return Hosted(manifest, terms, teachers, records, heads, ensemble.models)
 
     def _records(self, ensemble: "Ensemble") -> Records | None:
-        """Return the labelled records that the party told of, where they may answer themselves.
+        """Return the party's labelled records, if they may answer themselves.
 
-        A party that names no file of them answers no sums, and votes all the same.
+        A party that names no file of records does not answer sums, but still votes.
 
-        Raises `config.invalid` for counts of several labels, which no mechanism asks for, for counts where
-        somebody has more records than the party says that one person changes votes, and for a party whose
-        records may answer nothing though it has no teachers; `task.numeric` for votes by numbers.
+        Raises `config.invalid` for multi-label counts, which no mechanism uses, for counts if a person has
+        more records than the declared votes per person, and for a party without teachers whose records may
+        answer nothing; `task.numeric` for votes by numbers.
         """
         votes = self.policy.label_counts is not None or self.policy.randomized_labels
         if not votes and not self.policy.allows_sums:
@@ -174,21 +174,21 @@ class Loader:
 
 
 def _micro_batch(ensemble: "Ensemble", device: Device) -> int:
-    """Return how many queries keep the ensemble's device busy, few enough that others soon have a turn."""
+    """Return a batch size that keeps the ensemble's device busy but lets others have a turn soon."""
     if ensemble.manifest.library in ("sklearn", "none"):
         return MICRO_BATCH
     return MICRO_BATCH if device.is_cpu else MICRO_BATCH_ON_GPU
 
 
 Orders = SimpleQueue[Literal["reload", "end"]]
-"""What a signal handler tells a party that serves."""
+"""Orders from a signal handler to a serving party."""
 
 
 class ManifestRegistrar(Protocol):
-    """Where manifests are registered."""
+    """Registers manifests."""
 
     def register(self, manifest: common_pb2.Manifest, attempts: int | None = None) -> None:
-        """Return when the guardian has taken the manifest; raise otherwise, after this many attempts."""
+        """Return when the guardian has accepted the manifest; raise otherwise, after this many attempts."""
 
 
 class RegisteredTeachers(Protocol):
@@ -196,14 +196,14 @@ class RegisteredTeachers(Protocol):
 
     @property
     def manifest(self) -> common_pb2.Manifest:
-        """What it is told."""
+        """The declaration for the guardian."""
 
 
 H = TypeVar("H", bound=RegisteredTeachers)
 
 
 class Hosting(Generic[H]):
-    """Teachers that are replaced while they serve: a batch goes on with those it began with."""
+    """Teachers that are replaced while they serve: a batch continues with the teachers it began with."""
 
     def __init__(
         self,
@@ -214,8 +214,8 @@ class Hosting(Generic[H]):
     ) -> None:
         """Load the first teachers; raises what `load` raises.
 
-        `look_after` is called with those that serve whenever they are registered or read again, `make_room`
-        before others are read beside them; neither may raise.
+        `look_after` is called with the current teachers whenever they are registered or reloaded, `make_room`
+        before new teachers are loaded next to them; neither may raise.
         """
         self._load = load
         self._link = link
@@ -225,34 +225,35 @@ class Hosting(Generic[H]):
 
     @property
     def current(self) -> H:
-        """The teachers for batches that begin now."""
+        """The teachers for new batches."""
         return self._current
 
     def register(self, stop: threading.Event) -> None:
-        """Register at the guardian, waiting for one that is not up until `stop` is set."""
+        """Register with the guardian; wait until it is up or `stop` is set."""
         while not stop.is_set():
             try:
                 return self._link.register(self._current.manifest)
             except OstrakaError as exc:
-                # A mistake of the guardian's is for its operator to look at: waiting mends none.
+                # The guardian's operator has to look at an internal error: waiting does not help.
                 if exc.code.retry is not Retry.SAME or exc.code is ErrorCode.INTERNAL:
                     raise
                 structlog.get_logger().warning("party.waiting_for_guardian", sentence=exc.message)
         return None
 
     def reload(self) -> None:
-        """Serve the teachers that are on disk now; those from before stay where that fails.
+        """Load the teachers on disk and serve them; keep the previous ones if that fails.
 
-        The guardian takes a manifest that changed before they serve, and from then on gives no more tickets
-        for sessions that were opened under the old one.
+        A changed manifest is registered before they serve. From then on, the guardian issues no tickets for
+        sessions that were opened under the old one.
         """
         self._make_room(self._current)
         try:
             found = self._load()
-            # Registered before they serve: the guardian must never charge by an older manifest than votes.
+            # Registered before they serve: the guardian must never charge by an older manifest than the
+            # voters'.
             if found.manifest != self._current.manifest:
                 self._link.register(found.manifest)
-        # SystemExit too, which a factory's module may raise while it is imported.
+        # SystemExit too, which a factory's module may raise during import.
         except (Exception, SystemExit) as exc:
             problem = exc.message if isinstance(exc, OstrakaError) else type(exc).__name__
             structlog.get_logger().error("party.not_reloaded", problem=problem)
@@ -262,9 +263,9 @@ class Hosting(Generic[H]):
 
     @contextmanager
     def keep_up(self, orders: Orders, again_s: float) -> Iterator[None]:
-        """Within the block, reload when `orders` say so; register and look after all every `again_s` seconds.
+        """In the block, reload on `orders`; register and call `look_after` every `again_s` seconds.
 
-        One thread does both, so that the guardian never ends up with the older of two manifests.
+        One thread does both, so the guardian never ends up with the older of two manifests.
         """
         thread = threading.Thread(
             target=self._follow_orders, args=(orders, again_s), name="hosting", daemon=True

@@ -1,4 +1,4 @@
-"""One thread on which all models predict, joining queries that wait for the same teachers."""
+"""One thread on which all models predict; it joins waiting queries for the same teachers."""
 
 import threading
 import time
@@ -17,16 +17,16 @@ from ostraka.common.telemetry.tracing import span
 from ostraka.services.hosting.admission import stopping
 
 MICRO_BATCH = 512
-"""Queries that are predicted together, at most."""
+"""Maximum number of queries that are predicted together."""
 MICRO_BATCH_ON_GPU = 4096
-"""The same on a GPU, which fewer would leave idle."""
+"""The same on a GPU, which smaller batches would leave idle."""
 
 
 class Predictor(Protocol):
     """An ensemble that votes on features (Q, F) float32."""
 
     def predict(self, X: NDArray[np.float32], rows: slice) -> NDArray[Any]:
-        """Class indices (rows, Q) int64 of these teachers, or scores (rows, Q, labels) float32 in [0, 1]."""
+        """Return class indices (rows, Q) int64, or scores (rows, Q, labels) float32 in [0, 1]."""
 
 
 class PredictionObserver(Protocol):
@@ -36,20 +36,20 @@ class PredictionObserver(Protocol):
         """Record how long queries waited for their turn."""
 
     def record_prediction(self, seconds: float, queries: int) -> None:
-        """So many were predicted together."""
+        """Record how many queries were predicted together, and for how long."""
 
 
 class _Unwatched:
     def record_wait(self, seconds: float) -> None:
-        """Nobody asks."""
+        """Do nothing."""
 
     def record_prediction(self, seconds: float, queries: int) -> None:
-        """Nobody asks."""
+        """Do nothing."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """Queries that wait for the votes of some teachers, `most` of them at a time."""
+    """Queries that wait for votes of some teachers, in batches of at most `most`."""
 
     model: Predictor
     rows: slice
@@ -64,13 +64,13 @@ class _Asked:
 
 
 class PredictionThread:
-    """Predicts for any number of threads, in the order in which they ask; safe to call from all of them.
+    """Predicts for any number of threads, in the order of their requests; thread-safe.
 
-    While a micro-batch is predicted, queries of other sessions gather; those that wait for the same teachers
-    are predicted together. Nothing waits for company while the device is idle.
+    While a micro-batch is predicted, queries of other sessions gather; those for the same teachers are then
+    predicted together. An idle device never waits for more queries.
 
     Attributes:
-        device: where it predicts, told when that is gone.
+        device: where models predict; its state is updated when it fails.
     """
 
     def __init__(self, device: Device, watch: PredictionObserver | None = None) -> None:
@@ -78,7 +78,7 @@ class PredictionThread:
         self.device = device
         self._watch = watch or _Unwatched()
         self._waiting: deque[_Asked] = deque()
-        # Guards the queue and whether it is closed; told of either, and never held while a model predicts.
+        # Guards the queue and the closed flag; notified of both, and never held while a model predicts.
         self._changed = threading.Condition()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="device", daemon=True)
@@ -86,24 +86,24 @@ class PredictionThread:
 
     @property
     def waiting(self) -> int:
-        """How many wait for their turn."""
+        """The number of requests that wait for their turn."""
         with self._changed:
             return len(self._waiting)
 
     def predict(
         self, model: Predictor, X: NDArray[np.float32], rows: slice, most: int = MICRO_BATCH
     ) -> NDArray[Any]:
-        """Return what `model.predict(X, rows)` gives, or raise what it raises; as `ask`."""
+        """Return the result of `model.predict(X, rows)`, or raise its error; see `ask`."""
         with span("device.predict", queries=len(X)):
             return self.ask(model, X, rows, most).result()
 
     def ask(
         self, model: Predictor, X: NDArray[np.float32], rows: slice, most: int = MICRO_BATCH
     ) -> "Future[NDArray[Any]]":
-        """Return the votes of teachers `rows` on X as a future; X is predicted whole.
+        """Return the votes of teachers `rows` on X as a future; X is predicted as a whole.
 
-        Others' queries are predicted with it as long as they are `most` together. Raises `server.stopping`
-        once closed.
+        Other requests are predicted with it as long as they are at most `most` queries together. Raises
+        `server.stopping` after `close`.
         """
         asked = _Asked(model, rows, most, X)
         with self._changed:
@@ -114,7 +114,7 @@ class PredictionThread:
         return asked.votes
 
     def close(self) -> None:
-        """Answer what waits, and end."""
+        """Answer all waiting requests, and end."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -126,17 +126,17 @@ class PredictionThread:
             for asked in together:
                 self._watch.record_wait(began - asked.since)
             _answer(together, self._watch, self.device.state)
-            # Not kept while nothing is asked: a card holds the weights of teachers that were replaced since.
+            # Released while idle: otherwise a GPU would keep the weights of teachers that were replaced.
             del together, asked
 
     def _next(self) -> list[_Asked]:
-        """Return the oldest waiting one and those that join it, oldest first; none once closed and empty."""
+        """Return the oldest request and those that join it, oldest first; empty once closed and done."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._closed)
             together: list[_Asked] = []
             others: deque[_Asked] = deque()
             room = 0
-            # The oldest goes first; others join it where they fit, and keep their turn where they do not.
+            # The oldest goes first; others join it if they fit, and keep their position if they do not.
             for asked in self._waiting:
                 if not together:
                     room = asked.most
@@ -151,21 +151,21 @@ class PredictionThread:
 
 @dataclass(frozen=True)
 class OnThread:
-    """An ensemble that votes on a thread shared with all others, `most` queries at a time."""
+    """An ensemble that votes on a shared thread, in batches of at most `most` queries."""
 
     thread: PredictionThread
     ensemble: Predictor
     most: int
 
     def predict(self, X: NDArray[np.float32], rows: slice) -> NDArray[Any]:
-        """Return the ensemble's votes; safe to call from many threads."""
+        """Return the ensemble's votes; thread-safe."""
         return self.thread.predict(self.ensemble, X, rows, self.most)
 
 
 def _answer(together: Sequence[_Asked], watch: PredictionObserver, state: DeviceState) -> None:
-    """Predict for all at once; where that fails each alone, so that nobody fails for another's queries.
+    """Predict for all at once; if that fails, for each alone, so a request fails only for its own queries.
 
-    Whatever a model raises, the thread goes on: without it nobody would get an answer again.
+    The thread continues whatever a model raises: without it, no request would ever be answered.
     """
     began = time.perf_counter()
     try:
@@ -187,12 +187,12 @@ def _answer(together: Sequence[_Asked], watch: PredictionObserver, state: Device
 
 
 def _forget_frames(error: BaseException) -> None:
-    """Drop what the frames of a failure hold: models, their tensors on a card, and the queries.
+    """Release what the frames of a failure keep: models, their tensors on a GPU, and the queries.
 
-    The future would keep them, and with them the card's memory, until Python next looks for cycles.
+    The future would keep them, and the GPU memory, until Python's next garbage collection.
     """
     if error.__traceback__ is not None:
-        # That of `_answer`, which still runs, cannot be cleared, and holds the future.
+        # The frame of `_answer` is still running, so it cannot be cleared; it keeps the future.
         error.__traceback__ = error.__traceback__.tb_next
     failed: BaseException | None = error
     while failed is not None:

@@ -23,9 +23,9 @@ from ostraka.services.teachers.manifest import GROUP, TeachersManifest
 from ostraka.services.teachers.record_lookup import Known
 
 NOT_DRAWN = -1
-"""In place of a label that a record does not answer."""
+"""Marks a label that a record does not answer."""
 NO_GROUP = -1
-"""In place of the group of a record that is in no sum: enough others of the same person are."""
+"""Marks a record that is in no sum, because enough other records of the same person are."""
 _WORD_BYTES = 8
 
 
@@ -35,11 +35,11 @@ def randomize(
     epsilon: float,
     random: Callable[[int], bytes] = secrets.token_bytes,
 ) -> NDArray[np.int64]:
-    """Each of the labels `y`, int64 (N,), with `RandRes.truth`'s probability, else any other class.
+    """Return each of the labels `y`, int64 (N,), with `RandRes.truth`'s probability, else any other class.
 
-    The probability is rounded down to a multiple of 2^-64 and the other classes are exactly alike, so that
-    the draw is `epsilon`-label-DP; `random` gives so many bytes. Raises `plan.invalid` for an epsilon that is
-    not positive, or so small that labels would say nothing.
+    The probability is rounded down to a multiple of 2^-64 and the other classes are exactly equally likely,
+    so the draw is `epsilon`-label-DP; `random(n)` returns n random bytes. Raises `plan.invalid` for an
+    epsilon that is not positive, or so small that labels would be meaningless.
     """
     response = RandRes(epsilon=epsilon)
     response.check_classes(classes)
@@ -51,12 +51,11 @@ def randomize(
 def randomize_labels(
     y: NDArray[np.int64], epsilon: float, random: Callable[[int], bytes] = secrets.token_bytes
 ) -> NDArray[np.int64]:
-    """Draw anew some of each record's labels `y`, int64 (N, k) of 0 and 1; NOT_DRAWN stands for the others.
+    """Randomise some of each record's labels `y`, int64 (N, k) of 0 and 1; NOT_DRAWN replaces the others.
 
-    Which they are does not depend on any label. All are true with a probability rounded down to a multiple of
-    2^-64, else each is a coin, so that a record's answer is `epsilon`-label-DP; a label that is not known
-    counts as 0. `random` gives so many bytes.
-    Raises `plan.invalid` as `randomize` does.
+    The selection does not depend on any label. With a probability rounded down to a multiple of 2^-64 all
+    selected labels are true, else each is a coin flip, so a record's answer is `epsilon`-label-DP; an unknown
+    label counts as 0. `random(n)` returns n random bytes. Raises `plan.invalid` as `randomize` does.
     """
     records, labels = y.shape
     response = RandResLabels(epsilon=epsilon)
@@ -69,7 +68,8 @@ def randomize_labels(
 
 
 def _below(limit: int, count: int, random: Callable[[int], bytes]) -> NDArray[np.int64]:
-    """`count` whole numbers from 0 below `limit`, uniform: words beyond its last multiple are drawn again."""
+    """Return `count` uniform integers from 0 below `limit`; words beyond its last multiple are drawn
+    again."""
     ends = np.uint64(2**64 // limit * limit - 1)
     drawn = _words(count, random)
     while (beyond := np.flatnonzero(drawn > ends)).size:
@@ -78,7 +78,7 @@ def _below(limit: int, count: int, random: Callable[[int], bytes]) -> NDArray[np
 
 
 def _words(count: int, random: Callable[[int], bytes]) -> NDArray[np.uint64]:
-    """`count` uniform words of 64 bits."""
+    """Return `count` uniform 64-bit words."""
     return np.frombuffer(random(_WORD_BYTES * count), dtype="<u8").astype(np.uint64)
 
 
@@ -90,16 +90,15 @@ class Records:
     """Labelled records that answer themselves: with votes, each at most once in a batch, or in sums.
 
     Attributes:
-        X: float32 (N, F), as `Task.prepare` gives them, and queries are.
-        y: int64 class indices, shape (N,); of several labels 0 and 1, (N, labels), or `UNKNOWN` where the
-            party abstains; or numbers, float64 (N,).
-        cohorts: each record's, int64, shape (N,): those of a cohort vote on the same queries.
-        classes: number of classes, or of labels; 1 where `y` are numbers.
-        groups: each record's, int64, shape (N,), by its place in the manifest, or `NO_GROUP`: sums are of
-            each's records.
-        codes: as the task's columns hold them, float32 (N, columns), NaN where a value is missing.
-        features: that models take, float32 (N, F'), and sums are of: `X`, or what the public encoder makes of
-            it.
+        X: float32 (N, F), prepared by `Task.prepare`, as queries are.
+        y: int64 class indices, shape (N,); multi-label 0 and 1, (N, labels), or `UNKNOWN` if the party
+            abstains; or numbers, float64 (N,).
+        cohorts: each record's cohort, int64, shape (N,): records of a cohort vote on the same queries.
+        classes: number of classes, or of labels; 1 if `y` are numbers.
+        groups: each record's group, int64, shape (N,), as an index into the manifest, or `NO_GROUP`: sums are
+            per group.
+        codes: the values of the task's columns, float32 (N, columns), NaN if missing.
+        features: the input of models and sums, float32 (N, F'): `X`, or the public encoder's output for it.
     """
 
     X: NDArray[np.float32] = field(repr=False)
@@ -112,7 +111,7 @@ class Records:
 
     @property
     def holds_classes(self) -> bool:
-        """Whether `y` are classes or labels, and no numbers."""
+        """Whether `y` are classes or labels, not numbers."""
         return np.issubdtype(self.y.dtype, np.integer)
 
     @classmethod
@@ -126,12 +125,12 @@ class Records:
         random: Callable[[int], bytes] = secrets.token_bytes,
         summed: NDArray[np.bool_] | None = None,
     ) -> Self:
-        """Return the records that a party's manifest tells of, of the file `path`, in a random order.
+        """Return the records that a party's manifest declares, from the file `path`, in a random order.
 
-        Those that `summed` (N,) leaves out are in no sum; none: all are. By a random order, which of the
-        records with equal features answers a query says nothing about their labels, by which a file may be
-        sorted. Raises `config.invalid` for other records than the guardian is told of, and `model.invalid`
-        where the `encoder` does not take them.
+        Records that `summed` (N,) leaves out are in no sum; None: all are. Because of the random order, it
+        says nothing about labels which of several records with equal features answers a query, even if the
+        file is sorted by label. Raises `config.invalid` for other records than were declared to the guardian,
+        and `model.invalid` if they do not fit the `encoder`.
         """
         declared = {group.name: group.records for group in manifest.groups}
         levels = (GROUP,) * len(data) if list(declared) == [GROUP] else data.consent or ()
@@ -160,9 +159,9 @@ class Records:
     def nearest(self, centres: NDArray[np.float32], scheduled: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Count records by nearest centre and class, (centres, classes).
 
-        Nearest by squared Euclidean distance among all centres (Q, F), the first of equally near ones; a
-        record whose cohort is not `scheduled` there, (cohorts, Q), does not count. Whatever one record is, it
-        counts in one cell at most.
+        The nearest centre is by squared Euclidean distance among all centres (Q, F); the first one if several
+        are equally near. A record does not count if its cohort is not `scheduled` there, (cohorts, Q). Each
+        record counts in at most one cell, whatever it is.
         """
         size = 1 + WORK_BYTES // (len(centres) * _NUMBER_BYTES)
         counted = np.zeros((len(centres), self.classes))
@@ -177,8 +176,8 @@ class Records:
     ) -> NDArray[np.float64]:
         """Count the records among `members` (M, F) by cluster and class, (clusters, classes).
 
-        Each counts in that of the `clusters` (M,) of which a member has its features (`Known.find`): in one
-        cell at most, whose row is the same whatever its label.
+        A record counts in the cluster, of `clusters` (M,), of the member that has its features
+        (`Known.find`): in at most one cell, whose row does not depend on its label.
         """
         counted = np.zeros((scheduled.shape[1], self.classes))
         found = self._known.find(members)
@@ -192,9 +191,9 @@ class Records:
         epsilon: float,
         random: Callable[[int], bytes] = secrets.token_bytes,
     ) -> NDArray[np.float64]:
-        """Vote for the label, drawn anew, of the record that each of `queries` (Q, F) finds; (Q, classes).
+        """Return votes (Q, classes) for the randomised label of the record for each of `queries` (Q, F).
 
-        None where there is no such record, or its cohort is not `scheduled` there.
+        No vote if there is no such record, or its cohort is not `scheduled` there.
         """
         voting, records = self._answering(queries, scheduled)
         drawn = randomize(self._labels[records], self.classes, epsilon, random)
@@ -210,7 +209,8 @@ class Records:
         epsilon: float,
         random: Callable[[int], bytes] = secrets.token_bytes,
     ) -> NDArray[np.float64]:
-        """Say no or yes to `labels` (none: all), drawn anew, as `responses`; (Q, 2 labels): noes first."""
+        """Return randomised no and yes to `labels` (empty: all), as `responses`; (Q, 2 labels): noes
+        first."""
         voting, records = self._answering(queries, scheduled)
         asked = np.array(labels or range(self.classes))
         drawn = randomize_labels(self._labels[np.ix_(records, asked)], epsilon, random)
@@ -229,7 +229,7 @@ class Records:
 
     @property
     def _labels(self) -> NDArray[np.int64]:
-        """The classes or labels; only records that have some are asked for votes."""
+        """The classes or labels; only records that have them are asked for votes."""
         return self.y.astype(np.int64, copy=False)
 
     @cached_property
@@ -243,22 +243,22 @@ class Records:
         clusters: NDArray[np.integer[Any]],
         scheduled: NDArray[np.bool_],
     ) -> None:
-        """Add these records, each to its cluster's count of its class."""
+        """Add each of these records to its cluster's count of its class."""
         voting = scheduled[self.cohorts[records], clusters]
         np.add.at(counted, (clusters[voting], self._labels[records[voting]]), 1)
 
 
 @dataclass(frozen=True)
 class AskedRecords:
-    """Records asked about one batch; the format of its ballots says which of these answers it takes.
+    """Records asked about one batch; the ballot format determines which answer it uses.
 
     Attributes:
-        records: who vote.
+        records: the voting records.
         X: features of the queries (Q, F), or of members of clusters (M, F).
-        clusters: each member's (M,); None: every row is a query.
+        clusters: the cluster of each member (M,); None: every row is a query.
         scheduled: which cohorts vote on which query, (cohorts, Q).
-        labels: those that are asked about, by index; none: all.
-        random: takes a number of bytes.
+        labels: indices of the labels that are asked; empty: all.
+        random: `random(n)` returns n random bytes.
     """
 
     records: Records = field(repr=False)
@@ -269,15 +269,15 @@ class AskedRecords:
     random: Callable[[int], bytes]
 
     def counts(self) -> NDArray[np.float64]:
-        """As `Records.members` where clusters are known, else as `Records.nearest`."""
+        """Return counts as `Records.members` if clusters are known, else as `Records.nearest`."""
         if self.clusters is None:
             return self.records.nearest(self.X, self.scheduled)
         return self.records.members(self.X, self.clusters, self.scheduled)
 
     def responses(self, epsilon: float) -> NDArray[np.float64]:
-        """As `Records.responses`."""
+        """Return votes as `Records.responses` does."""
         return self.records.responses(self.X, self.scheduled, epsilon, self.random)
 
     def label_responses(self, epsilon: float) -> NDArray[np.float64]:
-        """As `Records.label_responses`."""
+        """Return votes as `Records.label_responses` does."""
         return self.records.label_responses(self.X, self.scheduled, self.labels, epsilon, self.random)

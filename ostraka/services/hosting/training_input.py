@@ -22,18 +22,18 @@ from ostraka.services.teachers.preparation import abstentions
 
 @dataclass(frozen=True)
 class TrainingInput:
-    """All that a training needs to know.
+    """Everything that a training needs.
 
     Attributes:
         site: the site folder.
-        task: what is classified.
-        section: how teachers are trained.
+        task: the task.
+        section: the training settings.
         records: the party's own.
-        public: nobody's, on which thresholds are tuned; none: each teacher's own slice.
-        shared: records whose features all sites know, from which teachers learn by FixMatch; none: they do
+        public: public records, on which thresholds are tuned; None: each teacher's own slice.
+        shared: records whose features all sites know, from which teachers learn by FixMatch; None: they do
             not.
-        persons: whose the records are, or their ids; none: the task names no id.
-        votes_per_person: what the party declares that one person changes of a query's votes.
+        persons: the persons of the records, or their ids; None: the task names no id.
+        votes_per_person: declared number of a query's votes that one person changes.
         device: where teachers learn.
     """
 
@@ -49,13 +49,13 @@ class TrainingInput:
 
     @classmethod
     def load(cls, site: Path, data: Source | None, task_file: Path | None, **given: object) -> Self:
-        """Load what the site folder says, or what the caller says instead: `given`, unless it is None.
+        """Load the settings of the site folder; values in `given` that are not None replace them.
 
-        Records in memory are taken instead of a file. Paths in [training] are relative to the site.
+        Records in memory can replace a file. Paths in [training] are relative to the site.
 
         Raises:
-            OstrakaError: `config.invalid` naming the wrong key or option, or for a person with more records
-                than may count, `data.*`, `task.mismatch`.
+            OstrakaError: `config.invalid` with the invalid key or option, or for a person with too many
+                records; `data.*`, `task.mismatch`.
         """
         require_role(site, "party")
         file = Path(data) if isinstance(data, Path | str) else None
@@ -86,15 +86,15 @@ class TrainingInput:
 
 
 def _states_teachers(site: Path, given: dict[str, object]) -> bool:
-    """Whether somebody says how many teachers there are."""
+    """Whether the number of teachers is stated anywhere."""
     in_file = load_section(site, "training", TrainingSection).model_fields_set
     return "teachers" in in_file or given.get("teachers") is not None
 
 
 def _for_target(task: Task, section: TrainingSection, *, stated: bool) -> TrainingSection:
-    """Return the section without teachers where the task has a number as its target, and nobody asks for any.
+    """Return the section without teachers if the task has a numeric target and no number is stated.
 
-    Raises `task.numeric` where somebody does.
+    Raises `task.numeric` if teachers are stated.
     """
     if task.target is None or (stated and section.teachers == 0):
         return section
@@ -106,7 +106,7 @@ def _for_target(task: Task, section: TrainingSection, *, stated: bool) -> Traini
 def _section(site: Path, data: Path | None, given: dict[str, object]) -> TrainingSection:
     section = load_section(site, "training", TrainingSection)
     kept = {key: value for key, value in given.items() if value is not None}
-    # An option for one of the two takes the other out of the file: they exclude each other.
+    # An option for one of the two removes the other from the file's settings: they exclude each other.
     other = dict.fromkeys(("model", "head")) if {"model", "head"} & kept.keys() else {}
     files = {
         "data": data or (section.data and site / section.data),

@@ -1,4 +1,4 @@
-"""The journal's file: its tables, those of earlier versions brought up to date, and errors in words."""
+"""The journal's file: its tables, migrations from earlier versions, and readable errors."""
 
 import sqlite3
 import threading
@@ -11,9 +11,9 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import is_used_up, storage_full
 
 VERSION = 4
-"""Of the tables, kept in the file as `user_version`."""
+"""Version of the tables, stored in the file as `user_version`."""
 _WITH_CHARGES = 2
-"""The first version that charges by group."""
+"""The first version with charges by group."""
 _WITH_ASKED = 3
 """The first version that counts the queries of each querying party."""
 _BUSY_S = 5.0
@@ -43,7 +43,7 @@ _TABLES = (
     "ALTER TABLE audit_head ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0",
     "CREATE TABLE former_heads (epoch INTEGER PRIMARY KEY, head BLOB NOT NULL) STRICT",
 )
-"""Of version 2."""
+"""Tables of version 2."""
 _ASKED = """
     CREATE TABLE asked (
         session TEXT NOT NULL,
@@ -54,23 +54,23 @@ _ASKED = """
         PRIMARY KEY (session, batch)
     ) STRICT
     """
-"""Of version 3: batches answered before have no row, so a day's count begins with it."""
+"""Table of version 3: earlier batches have no row, so a day's count begins with the migration."""
 _DECLARED_VOTES = "CREATE TABLE declared_votes (id INTEGER PRIMARY KEY, votes INTEGER NOT NULL) STRICT"
-"""Of version 4: what was declared before has no row."""
+"""Table of version 4: earlier declarations have no row."""
 _CLASSES_BEFORE = 2
-"""Stands in journals without that column, whose mechanisms cost the same for any number of classes."""
+"""Used for journals without that column, whose mechanisms cost the same for any number of classes."""
 
 
 class JournalFile:
-    """A SQLite file of the journal's tables; one thread at a time, other processes may wait."""
+    """A SQLite file with the journal's tables; one thread uses it at a time, other processes may wait."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
-        """Open it, or create it unless `read_only`, which also leaves an earlier version as it is.
+        """Open it, or create it unless `read_only`, which does not migrate an earlier version either.
 
         Raises `ledger.read_only`, `.locked`, `.tampered`, `.newer` or `.older`, and `storage.full`.
         """
         self._path = path
-        # Guards the one connection: a transaction of SQLite is the connection's and not a thread's.
+        # Guards the single connection: SQLite's transactions belong to the connection, not to a thread.
         self._lock = threading.Lock()
         with self._errors():
             self._db = _connect(path, read_only)
@@ -82,7 +82,7 @@ class JournalFile:
                 _migrate(db, self._version(), path)
 
     def close(self) -> None:
-        """Close the file; whatever was written stays."""
+        """Close the file; everything written stays."""
         with self._lock:
             self._db.close()
 
@@ -94,7 +94,7 @@ class JournalFile:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Yield the tables, for a change that is durable when the block ends and undone where it raises."""
+        """Yield the tables, for a change that is durable when the block ends and rolled back if it raises."""
         with self._lock, self._errors():
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -118,19 +118,19 @@ class JournalFile:
 
 def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
     if not read_only:
-        with suppress(OSError):  # SQLite says what is wrong, where something is
+        with suppress(OSError):  # SQLite reports the error, if there is one
             path.touch(mode=0o600)
     target = f"file:{quote(str(path.absolute()))}?mode={'ro' if read_only else 'rwc'}"
     db = sqlite3.connect(target, uri=True, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
     if not read_only:
         db.execute("PRAGMA journal_mode = WAL")
-        # Durable at every commit: a power cut must not have this party answer, and pay for, a batch again.
+        # Durable at every commit: after a power cut, this party must not answer, and pay for, a batch again.
         db.execute("PRAGMA synchronous = FULL")
     return db
 
 
 def _check_version(version: int, path: Path) -> None:
-    """Raise `ledger.newer` or `ledger.older` for a journal that this version does not read."""
+    """Raise `ledger.newer` or `ledger.older` for a journal that this version cannot read."""
     if version < VERSION:
         raise OstrakaError(
             ErrorCode.LEDGER_OLDER,
@@ -162,7 +162,7 @@ def _migrate(db: sqlite3.Connection, version: int, path: Path) -> None:
 
 
 def _make_charges(db: sqlite3.Connection) -> None:
-    """Create the tables of version 2, with what earlier versions kept."""
+    """Create the tables of version 2, with the data of earlier versions."""
     for statement in _TABLES:
         db.execute(statement)
     columns = [row[1] for row in db.execute("PRAGMA table_info(batches)")]
@@ -182,7 +182,7 @@ def _explain(exc: sqlite3.DatabaseError, path: Path) -> OstrakaError:
             f"The journal {path} is damaged: restore it from a backup; without it this party cannot know "
             "which batches it answered.",
         )
-    # The low byte of an extended code is the primary one.
+    # The low byte of an extended code is the primary code.
     if exc.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return OstrakaError(
             ErrorCode.LEDGER_LOCKED,

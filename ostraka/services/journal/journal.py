@@ -1,6 +1,6 @@
 """Durable journal of an answering party: answered batches, their cost, the audit head.
 
-No query, vote, share or seed is ever written here; every value is public to the querying party.
+No query, vote, share or seed is ever written here; the querying party knows every value.
 """
 
 import sqlite3
@@ -28,7 +28,7 @@ from ostraka.services.journal.limits import (
 )
 
 PAGE = 1000
-"""Charges that are read together."""
+"""Number of charges that are read together."""
 CHARGE_COLUMNS = "mechanism, queries, classes, sensitivity, record_group, adjacency"
 """In the order of `GroupCharge.of_json`."""
 
@@ -36,11 +36,11 @@ CHARGE_COLUMNS = "mechanism, queries, classes, sensitivity, record_group, adjace
 class Journal:
     """Answered batches in a SQLite file, durable when a call returns; safe for threads and processes.
 
-    A charge is kept as the public parameters it is computed from, so that it can be stated at any order.
+    A charge is stored as the public parameters that it is computed from, so it can be computed at any order.
     """
 
     def __init__(self, path: Path, *, cap: Cap | None = None, queries_per_day: int | None = None) -> None:
-        """Open or create the journal, which holds batches to the operator's two limits.
+        """Open or create the journal, which enforces the operator's two limits on batches.
 
         Raises `ledger.*` as `JournalFile` does.
         """
@@ -56,7 +56,7 @@ class Journal:
         self.close()
 
     def close(self) -> None:
-        """Close the file; whatever was recorded stays."""
+        """Close the file; everything recorded stays."""
         self._file.close()
 
     def holds(self, session_id: str, batch_id: int) -> bool:
@@ -70,7 +70,7 @@ class Journal:
             return Spending(order).total(db)
 
     def cap_used(self) -> float | None:
-        """Return what part of the operator's cap is used; None without a cap."""
+        """Return the used fraction of the operator's cap; None without a cap."""
         if self._cap is None or self._spending is None:
             return None
         with self._file.reading() as db:
@@ -89,10 +89,10 @@ class Journal:
     def record(
         self, session_id: str, batch_id: int, charges: Sequence[GroupCharge], count: QueryCount, now: float
     ) -> None:
-        """Record a batch by its charges, one a group, and what it asked, in one transaction.
+        """Record a batch with its charges, one per group, and its queries, in one transaction.
 
-        Raises `party.cap_reached` where they would exceed the cap, `policy.daily_limit` where the querying
-        party asks too much in 24 hours, `batch.restarted` where the batch is recorded.
+        Raises `party.cap_reached` if the charges would exceed the cap, `policy.daily_limit` if the querying
+        party asks too much in 24 hours, `batch.restarted` if the batch is already recorded.
         """
         with self._file.transaction() as db:
             if _holds(db, session_id, batch_id):
@@ -106,10 +106,10 @@ class Journal:
             )
 
     def receipts(self) -> Iterator[tuple[str, int, GroupCharge]]:
-        """Every charge ever recorded with its session and batch, in the order of recording."""
+        """Yield every charge ever recorded with its session and batch, in the order of recording."""
         last = 0
         while True:
-            # Page by page: nobody waits for the journal while a page is sent to the guardian.
+            # Page by page: the journal is not locked while a page is sent to the guardian.
             with self._file.reading() as db:
                 page = db.execute(
                     f"SELECT id, session, batch, {CHARGE_COLUMNS} FROM charges "  # noqa: S608
@@ -123,32 +123,32 @@ class Journal:
             last = page[-1][0]
 
     def declare_votes(self, votes: int) -> None:
-        """Keep that one person has so many votes in a query from now on; the same as last adds nothing."""
+        """Record the declared votes per person in a query; do nothing if they are unchanged."""
         with self._file.transaction() as db:
             if _read_declared_votes(db)[-1:] != [votes]:
                 db.execute("INSERT INTO declared_votes (votes) VALUES (?)", (votes,))
 
     def list_declared_votes(self) -> list[int]:
-        """Return all numbers of votes of one person that were ever declared, in order."""
+        """Return all declared numbers of votes per person, in order."""
         with self._file.reading() as db:
             return _read_declared_votes(db)
 
     def audit_head(self) -> common_pb2.AuditHead | None:
-        """Return the latest head of the guardian's audit log that this party was sent."""
+        """Return the latest head of the guardian's audit log that this party received."""
         with self._file.reading() as db:
             return head_of(db)[0]
 
     def epoch(self) -> int:
-        """How often the guardian's ledger had been restored when that head was sent."""
+        """Return how often the guardian's ledger had been restored when that head was sent."""
         with self._file.reading() as db:
             return head_of(db)[1]
 
     def keep_head(self, head: common_pb2.AuditHead, epoch: int = 0) -> None:
-        """Keep `head` if it is of a later epoch than the one kept, or later in the same.
+        """Store `head` if it is of a later epoch than the stored one, or later in the same epoch.
 
-        A restored ledger goes on from an earlier entry, so the last head before that is kept beside it as
-        evidence. Two hashes of one entry of one epoch prove a rewritten history: the first stays and an error
-        is logged.
+        A restored ledger continues from an earlier entry, so the last head before the restore is stored too,
+        as evidence. Two hashes of one entry in one epoch prove a rewritten history: the first one stays and
+        an error is logged.
         """
         with self._file.transaction() as db:
             kept, kept_epoch = head_of(db)
@@ -181,8 +181,8 @@ class Journal:
 class Spending:
     """The worst-case amount at one order that recorded batches may have cost any one record.
 
-    A record is in one group at a time, and in which one may change whenever teachers are trained again. So
-    each batch counts by the group that it costs most. Rows are only added, and read once.
+    A record is in one group at a time, but may move to another whenever teachers are trained again. So each
+    batch counts with the cost to its most expensive group. Rows are only added, and each is read once.
     """
 
     def __init__(self, order: float) -> None:
@@ -192,7 +192,7 @@ class Spending:
         self._amount = cache(lambda charge: charge.amount(order))
 
     def total(self, db: sqlite3.Connection) -> int:
-        """Return the amount of all batches that `db` has by now; call it while none is half written."""
+        """Return the amount of all batches in `db`; call it while no batch is partly written."""
         rows = db.execute(
             f"SELECT id, session, batch, {CHARGE_COLUMNS} FROM charges WHERE id > ? ORDER BY id",  # noqa: S608
             (self._last,),
@@ -204,12 +204,12 @@ class Spending:
         return self._total
 
     def most(self, charges: Iterable[GroupCharge]) -> int:
-        """Return the cost of one batch to the group that it costs most."""
+        """Return the cost of one batch to its most expensive group."""
         return max((self._amount(charge) for charge in charges), default=0)
 
 
 def batch_restarted(batch_id: int) -> OstrakaError:
-    """Return the error for a batch that was answered before a restart, whose reply is gone."""
+    """Return the error for a batch that was answered before a restart, whose reply is lost."""
     return OstrakaError(
         ErrorCode.BATCH_RESTARTED,
         f"This party restarted after it had answered batch {batch_id}: ask again under a new batch id.",
@@ -239,13 +239,13 @@ def head_of(db: sqlite3.Connection) -> tuple[common_pb2.AuditHead | None, int]:
 
 
 AT_ONCE = 1000
-"""Receipts of one message at most."""
+"""Maximum number of receipts per message."""
 
 
 def receipts(journal: Journal, credentials: Credentials) -> Iterator[guardian_pb2.ReconcileRequest]:
-    """Every charge of the journal in signed messages, one at least; each time read afresh.
+    """Yield every charge of the journal in signed messages, at least one; read anew at each call.
 
-    The first tells all numbers of votes of one person that this party declared.
+    The first message contains all numbers of votes per person that this party declared.
     """
     rows = journal.receipts()
     part = list(islice(rows, AT_ONCE))

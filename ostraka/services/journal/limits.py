@@ -1,4 +1,4 @@
-"""The most a party accepts: the worst-case cost of its batches, and the queries of a querier in a day."""
+"""The limits of a party: the worst-case cost of its batches, and the queries of a querying party in a day."""
 
 import sqlite3
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ _MECHANISM = TypeAdapter(Mechanism)
 
 @dataclass(frozen=True)
 class GroupCharge:
-    """What a batch costs the records of one group at worst.
+    """Worst-case cost of a batch to the records of one group.
 
     Attributes:
         mechanism: how the batch is answered.
-        queries: those on which teachers of the group vote.
-        classes: the task's classes or labels.
-        sensitivity: what one person's records of the group change in one query, in votes.
-        group: whose records.
-        adjacency: what is charged, a "record" or a "label".
+        queries: number of queries on which teachers of the group vote.
+        classes: number of the task's classes or labels.
+        sensitivity: how much one person's records of the group change in one query, in votes.
+        group: the group's name.
+        adjacency: the unit of the charge, a "record" or a "label".
     """
 
     mechanism: Mechanism
@@ -35,26 +35,27 @@ class GroupCharge:
     adjacency: str = "record"
 
     def amount(self, order: float) -> int:
-        """Worst-case rdp at `order`, a whole number of `ostraka.common.privacy.AMOUNT_UNIT`, rounded up."""
+        """Return worst-case rdp at `order` as an integer of `ostraka.common.privacy.AMOUNT_UNIT`, rounded
+        up."""
         cost = self.mechanism.worst_case(order, self.sensitivity, classes=self.classes)
         return cost.reservation(self.queries, self.mechanism.answers(self.classes))
 
     @property
     def mechanism_json(self) -> str:
-        """The mechanism as the journal keeps it."""
+        """The mechanism in the journal's format."""
         return _MECHANISM.dump_json(self.mechanism).decode()
 
     @classmethod
     def of_json(
         cls, mechanism: str, queries: int, classes: int, sensitivity: float, group: str, adjacency: str
     ) -> Self:
-        """Read a charge as the journal kept it."""
+        """Parse a charge from the journal's format."""
         return cls(_MECHANISM.validate_json(mechanism), queries, classes, sensitivity, group, adjacency)
 
 
 @dataclass(frozen=True)
 class Cap:
-    """The most that may be charged to any one record here, ever: an integer amount at one Renyi order."""
+    """Maximum charge to any one record here, ever: an integer amount at one Renyi order."""
 
     order: float
     amount: int
@@ -65,7 +66,7 @@ DAY_S = 24 * 3600.0
 
 @dataclass(frozen=True)
 class QueryCount:
-    """What a batch asked for: whose it is, by certificate URI, and how many queries it has."""
+    """The size of a batch: its querying party, by certificate URI, and its number of queries."""
 
     querier: str
     queries: int
@@ -74,15 +75,15 @@ class QueryCount:
 def record_queries(
     db: sqlite3.Connection, session_id: str, batch_id: int, count: QueryCount, now: float
 ) -> None:
-    """Add an answered batch to what was asked at `now`, in Unix seconds."""
+    """Record the queries of a batch answered at `now`, in Unix seconds."""
     row = (session_id, str(batch_id), count.querier, count.queries, now)
     db.execute("INSERT INTO asked VALUES (?, ?, ?, ?, ?)", row)
 
 
 def check_day(db: sqlite3.Connection, count: QueryCount, limit: int, now: float) -> None:
-    """Raise `policy.daily_limit` (detail `left`) where a batch asks for more than is left in 24 hours.
+    """Raise `policy.daily_limit` (detail `left`) if a batch asks for more than is left in 24 hours.
 
-    The 24 hours before `now` count, and whatever a clock that was ahead put after it.
+    The 24 hours before `now` count, and any entries after it, from a clock that was ahead.
     """
     recent = "SELECT COALESCE(SUM(queries), 0) FROM asked WHERE querier = ? AND recorded_unix_s > ?"
     (before,) = db.execute(recent, (count.querier, now - DAY_S)).fetchone()

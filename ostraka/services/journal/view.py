@@ -1,4 +1,4 @@
-"""Read-only view of a party's journal, for its operator, also while the party serves."""
+"""Read-only view of a party's journal, for its operator, even while the party serves."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -13,18 +13,18 @@ from ostraka.services.journal.journal import CHARGE_COLUMNS, Spending, head_of
 from ostraka.services.journal.limits import GroupCharge, queries_in_day
 
 NEWEST = 10
-"""Batches that are told, the newest of them."""
+"""Maximum number of batches shown, the newest ones."""
 
 
 @dataclass(frozen=True)
 class EpsilonTerms:
-    """At which order and delta amounts are told as epsilons."""
+    """The order and delta at which amounts are shown as epsilons."""
 
     order: float
     delta: float
 
     def epsilon(self, amount: int) -> float:
-        """Return the epsilon that an amount comes to."""
+        """Return the epsilon of an amount."""
         return epsilon(amount * AMOUNT_UNIT, self.order, self.delta)
 
 
@@ -33,12 +33,12 @@ class AnsweredBatch:
     """A batch that this party answered.
 
     Attributes:
-        session_id: of the guardian's.
+        session_id: the guardian's session id.
         batch_id: in the session.
-        querier: certificate URI of who asked; empty for batches of earlier versions.
-        queries: on which the group voted that voted on most.
-        epsilon_worst_case: what it alone may have cost any one record.
-        answered_unix_s: when.
+        querier: certificate URI of the querying party; empty for batches of earlier versions.
+        queries: number of queries of the group that voted on most.
+        epsilon_worst_case: maximum cost of this batch alone to any one record.
+        answered_unix_s: time of the answer.
     """
 
     session_id: str
@@ -51,15 +51,15 @@ class AnsweredBatch:
 
 @dataclass(frozen=True)
 class Journaled:
-    """A party's journal as its operator reads it.
+    """A party's journal as its operator sees it.
 
     Attributes:
-        batches: how many were answered ever.
+        batches: number of batches that were ever answered.
         spent: the worst-case amount of all of them, at the terms' order.
-        epsilon_worst_case: what that comes to.
+        epsilon_worst_case: the epsilon of that amount.
         asked_in_day: queries by querying party in the last 24 hours.
         newest: batches, the newest first.
-        head: sequence number and hash (hex) of the audit head that was kept; None before the first.
+        head: sequence number and hash (hex) of the stored audit head; None before the first.
         epoch: of that head.
     """
 
@@ -73,7 +73,7 @@ class Journaled:
 
 
 def read_journal(path: Path, terms: EpsilonTerms, clock: Clock) -> Journaled | None:
-    """Read the journal at `path` in one transaction; None where this party never served.
+    """Read the journal at `path` in one transaction; None if this party never served.
 
     Raises `ledger.older`, `ledger.newer`, `ledger.tampered`, `ledger.locked` or `ledger.read_only`.
     """

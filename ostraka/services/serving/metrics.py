@@ -21,11 +21,11 @@ from ostraka.services.voting.answers import BallotGuardian
 from ostraka.services.voting.submission import GuardianShare
 
 SITES = 100
-"""Querying parties whose day is told; the busiest, where there are more."""
+"""Maximum number of querying parties in the daily metric; the busiest are shown."""
 
 
 class PartyMetrics:
-    """Metrics of one answering party; safe to use from many threads."""
+    """Metrics of one answering party; thread-safe."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._registry = registry
@@ -68,7 +68,7 @@ class PartyMetrics:
 
     @contextmanager
     def submitting(self) -> Iterator[None]:
-        """Time the submission of the share within the block."""
+        """Time the submission of the share in the block."""
         began = time.perf_counter()
         try:
             with span("party.submit"):
@@ -77,35 +77,35 @@ class PartyMetrics:
             self._steps.labels("submit").observe(time.perf_counter() - began)
 
     def watch_places(self, admission: Admission) -> None:
-        """Tell of batches under way, places and held bytes."""
+        """Report batches in progress, places and bytes held."""
         self._registry.register(Scraped(lambda: _places(admission)))
 
     def watch_device(self, thread: PredictionThread) -> None:
-        """Tell of what waits for the device, of its health and of its memory."""
+        """Report the device's queue, health and memory."""
         self._registry.register(Scraped(lambda: _device(thread)))
 
     def watch_limits(self, journal: Journal, policy: PartyPolicy, clock: Clock) -> None:
-        """Tell what part of the party's own cap, and of each querying party's day, is used."""
-        # Both read the journal, for which batches wait, and so not at every scrape.
+        """Report how much of the party's own cap, and of each querying party's day, is used."""
+        # Both read the journal, which blocks batches, so they are cached between scrapes.
         used = Fresh(journal.cap_used)
         day = Fresh(lambda: journal.queries_in_day(clock.now()))
         self._registry.register(Scraped(lambda: _limits(used, day, policy.queries_per_day)))
 
 
 class TimedSubmitter:
-    """Tells the guardian what another does, and how long it took to submit."""
+    """Forwards submissions to the guardian, and measures their duration."""
 
     def __init__(self, guardian: BallotGuardian, metrics: PartyMetrics) -> None:
         self._guardian = guardian
         self._metrics = metrics
 
     def submit(self, share: GuardianShare) -> None:
-        """As the wrapped submitter's."""
+        """Submit a share through the wrapped submitter, and time it."""
         with self._metrics.submitting():
             self._guardian.submit(share)
 
     def record_evaluation(self, session_id: str, batch_id: int) -> None:
-        """As the wrapped submitter's."""
+        """Report an evaluation through the wrapped submitter."""
         self._guardian.record_evaluation(session_id, batch_id)
 
 

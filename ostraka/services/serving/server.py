@@ -1,4 +1,4 @@
-"""The answering party's server: the calls it serves, wired together and served until told to stop."""
+"""The answering party's server: its calls, its parts, and serving until told to stop."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -61,14 +61,14 @@ class PartyService(party_pb2_grpc.PartyServicer):
     def Vote(
         self, request_iterator: Iterator[party_pb2.VoteRequest], context: grpc.ServicerContext
     ) -> Iterator[party_pb2.VoteReply]:
-        """Votes on one batch; nothing of it is read before its header is found good."""
+        """Vote on one batch; its content is read only after its header was checked."""
         header, chunks = read_stream(request_iterator)
         querier = peer_identity(context)
         permission = self._grants.check(header, querier, header.rows)
         hosted = self._hosting.current
         hosted.terms.check_plain(permission, querier, header)
         size = Content.size(header)
-        # The place comes before the content, whose memory it stands for.
+        # The place is taken before the content is read, because it accounts for the content's memory.
         with self._admission.place(size, querier.site):
             data = join(chunks, expected=size, sha256=header.sha256)
             reply = self._voter.answer(hosted, permission, Content(data, header.members), querier)
@@ -77,20 +77,20 @@ class PartyService(party_pb2_grpc.PartyServicer):
     def Sum(
         self, request_iterator: Iterator[party_pb2.SumRequest], context: grpc.ServicerContext
     ) -> party_pb2.VoteReplyHeader:
-        """Add up what a question asks; nothing of it is read before its header is found good."""
+        """Answer a question about a sum; its content is read only after its header was checked."""
         header, chunks = read_stream(request_iterator)
         querier = peer_identity(context)
         permission = self._grants.check(header, querier, rows=1)
         hosted = self._hosting.current
         hosted.terms.check_sum(permission, querier, header)
-        # A question of a few bytes may have an answer as large as a share can be.
+        # A question of a few bytes may have an answer of the maximum size of a share.
         size = header.size + answer_bytes(permission.plan)
         with self._admission.place(size, querier.site):
             data = join(chunks, expected=header.size, sha256=header.sha256)
             return self._summer.answer(hosted, permission, data, querier)
 
     def Begin(self, request: party_pb2.BeginRequest, context: grpc.ServicerContext) -> party_pb2.BeginReply:
-        """Begins a batch of encrypted queries, permitted as a vote is."""
+        """Begin a batch of encrypted queries; permissions are checked as for a vote."""
         querier = peer_identity(context)
         permission = self._checker.check(request, querier)
         hosted = self._hosting.current
@@ -102,7 +102,7 @@ class PartyService(party_pb2_grpc.PartyServicer):
     def Garble(
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
     ) -> Iterator[common_pb2.Step]:
-        """Streams the circuits of a batch."""
+        """Stream the garbled circuits of a batch."""
         step, header, batch = self._step(request_iterator, context, Name.GARBLE)
         extension = read_request(header, request_iterator, most=batch.circuits.sizes.extension)
         yield from reply_messages(step, batch.circuits.sizes.tables, batch.garble(extension))
@@ -110,7 +110,7 @@ class PartyService(party_pb2_grpc.PartyServicer):
     def Evaluate(
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
     ) -> Iterator[common_pb2.Step]:
-        """Streams encrypted masked logits."""
+        """Stream encrypted masked logits."""
         step, header, batch = self._step(request_iterator, context, Name.EVALUATE)
         queries = read_request(header, request_iterator, most=batch.logits.most_request_bytes)
         yield from reply_messages(step, batch.logits.reply_bytes, batch.evaluate(queries))
@@ -118,7 +118,7 @@ class PartyService(party_pb2_grpc.PartyServicer):
     def Compare(
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
     ) -> Iterator[common_pb2.Step]:
-        """Streams the labels of this party's words, once its share of the ballots is with the guardian."""
+        """Stream the labels of this party's words, once the guardian has its share of the ballots."""
         step, header, batch = self._step(request_iterator, context, Name.COMPARE)
         correction = read_request(header, request_iterator, most=batch.circuits.sizes.correction)
         yield from reply_messages(step, batch.circuits.sizes.labels, batch.compare(correction))
@@ -126,7 +126,7 @@ class PartyService(party_pb2_grpc.PartyServicer):
     def _step(
         self, messages: Iterator[common_pb2.Step], context: grpc.ServicerContext, name: Name
     ) -> tuple[StepId, common_pb2.StepHeader, EncryptedBatch]:
-        """Return what a step belongs to; read nothing of it before its header is found good."""
+        """Return a step, its header and its batch; content is read only after the header was checked."""
         header = read_header(messages)
         step = StepId.of(header)
         if step.stage != common_pb2.STAGE_BALLOTS:
@@ -140,16 +140,16 @@ class PartyService(party_pb2_grpc.PartyServicer):
 def serve(folder: Path, *, ready_file: Path | None = None, insecure: bool = False) -> None:
     """Serve the answering party of site folder `folder` until SIGTERM or SIGINT, then drain.
 
-    SIGHUP has it read its teachers again, without dropping a session.
+    SIGHUP reloads its teachers, without dropping a session.
 
     Args:
         folder: the provisioned site with `task.toml` and `teachers/`; the journal is `journal.db` in it.
-        ready_file: where to write {"address": ...} once the guardian knows this party and votes are taken.
+        ready_file: where to write {"address": ...} once the party is registered and accepts votes.
         insecure: no TLS; loopback only.
 
     Raises:
         OstrakaError: `config.invalid`, `task.mismatch`, `model.invalid`, `ledger.*`, `server.port_in_use`,
-            `server.insecure_refused`, `server.device_gone`, `device.missing`, or what the guardian says.
+            `server.insecure_refused`, `server.device_gone`, `device.missing`, or the guardian's error.
     """
     orders = Orders()
     stop = stop_on_signal(hang_up=lambda: orders.put("reload"))
@@ -171,17 +171,17 @@ def running(
     again_s: float = AGAIN_S,
     registry: CollectorRegistry | None = None,
 ) -> Iterator[str]:
-    """Run a registered party that serves within the block, and yield its address; drain at the end.
+    """Run a registered party that serves in the block, and yield its address; drain at the end.
 
-    Waits for a guardian that is not there yet until `stop` is set, and registers again every `again_s`. As
-    often a device that is gone is asked whether it is back; until then health says that nothing is served.
-    Teachers are read again whenever `orders` get "reload". Metrics are kept in `registry`, or in a new one.
+    Waits for the guardian until `stop` is set, and registers again every `again_s` seconds. At the same
+    interval, a failed device is tested again; until it works, health reports not serving. Teachers are
+    reloaded whenever `orders` get "reload". Metrics are stored in `registry`, or in a new one.
     """
     clock = clock or SystemClock()
     site = PartySite.load(folder)
     task = load_task(folder / site.section.task)
     device = site.section.open_device()
-    # Before anything is opened: a party that was promised a card does not serve without.
+    # Before anything is opened: a party configured for a GPU does not serve without it.
     device.require()
     with (
         open_link(site, clock, stop, registry, insecure=insecure) as link,
@@ -210,7 +210,7 @@ def running(
             insecure=insecure,
             metrics=RpcMetrics(link.registry),
         )
-        # It tells at once, so that there has to be a server by now.
+        # The callback runs at once, so the server must exist by now.
         device.state.watch(lambda works: bound.health.turn(serving=works))
         with serving(
             bound, hosting, admission, stop, orders=orders, again_s=again_s, agent=link.agent

@@ -1,4 +1,4 @@
-"""Where a party stands: certificates, teachers, what it spent and answered, what the guardian says of it."""
+"""Status of a party: certificates, teachers, spending, answers, and the guardian's view of it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -33,7 +33,7 @@ from ostraka.services.teachers.config import TEACHERS
 from ostraka.services.teachers.manifest import TeachersManifest
 
 DELTA = 1e-5
-"""Delta of epsilons where the party has no cap of its own."""
+"""Delta of epsilons if the party has no cap of its own."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class TeachersStatus:
 
 @dataclass(frozen=True)
 class UnitStatus:
-    """One of this party's units as the guardian tells it, in worst-case amounts."""
+    """One of this party's units, as the guardian reports it, in worst-case amounts."""
 
     group: str
     adjacency: str
@@ -63,9 +63,9 @@ class UnitStatus:
 
     @property
     def epsilon_left(self) -> float:
-        """Return the epsilon of a whole budget that would pay for as much as is left; 0 where nothing is.
+        """Return the epsilon of a full budget equal to what is left; 0 if nothing is left.
 
-        Upsampling's copies suit what is left where `[training.consent]` says so.
+        If `[training.consent]` contains this value, upsampling's copies suit what is left.
         """
         used = self.epsilon_worst_case + self.epsilon_reserved
         left = budget_rdp(self.epsilon, self.delta, self.order)
@@ -76,19 +76,21 @@ class UnitStatus:
 
 @dataclass(frozen=True)
 class PartyStatus:
-    """What `ostraka party status` tells.
+    """The contents of `ostraka party status`.
 
     Attributes:
         certificates: this party's own.
         guardians: the guardian's replicas.
-        state: this party's, as the guardian has it; empty where it is unknown.
-        units: this party's, as the guardian has them.
-        unknown: why the guardian says nothing of them, if so.
-        hosted: the teachers on disk; None where there are none, which `no_teachers` explains.
-        terms: order and delta of every epsilon that this party tells of itself.
-        epsilon_cap: its own cap, `cap_used` how much of it is spent (0 to 1); None without one.
+        state: this party's state at the guardian; empty if it is unknown.
+        units: this party's units at the guardian.
+        unknown: why the guardian did not report them, if so.
+        hosted: the teachers on disk; None if there are none, see `no_teachers`.
+        no_teachers: why there are no teachers, if so.
+        terms: order and delta of every epsilon that this party computes.
+        epsilon_cap: its own cap; None without one.
+        cap_used: spent fraction of the cap (0 to 1); None without one.
         queries_per_day: its own limit; None without one.
-        journal: what it answered; None before it first served.
+        journal: its answers; None before it first served.
     """
 
     certificates: CertificateStatus
@@ -106,7 +108,7 @@ class PartyStatus:
 
 
 def party_status(folder: Path, *, clock: Clock | None = None) -> PartyStatus:
-    """Ask the guardian once, and read what lies in `folder`.
+    """Ask the guardian once, and read the files in `folder`.
 
     Raises:
         OstrakaError: config.invalid for another role's folder or broken files; ledger.* for the journal.
@@ -139,7 +141,7 @@ def party_status(folder: Path, *, clock: Clock | None = None) -> PartyStatus:
 
 
 def as_json(status: PartyStatus) -> dict[str, Any]:
-    """Return the status in JSON's types."""
+    """Return the status as JSON types."""
     units = [_as_json(unit) for unit in status.units]
     return asdict(status) | {"units": units}
 
@@ -150,7 +152,7 @@ def _as_json(unit: UnitStatus) -> dict[str, Any]:
 
 
 def show(status: PartyStatus, console: Console) -> None:
-    """Print it."""
+    """Print the status."""
     console.print(Group(*_parts(status)))
 
 
@@ -211,7 +213,7 @@ def _teachers(status: PartyStatus) -> RenderableType:
 
 
 def _units(units: Sequence[UnitStatus]) -> RenderableType:
-    """Return a table of budgets, whose amounts the guardian tells a party in whole hundredths of them."""
+    """Return a table of budgets; the guardian reports amounts to a party in whole hundredths of them."""
     table = Table("group", "budget", "delta", "spent", "reserved", "state", title="Budgets, worst case")
     table.caption = "Spent and reserved are shown in hundredths of the budget, rounded up." if units else None
     for unit in units:
@@ -245,7 +247,7 @@ def _spending(status: PartyStatus) -> Iterable[RenderableType]:
 
 
 def _own_bound(status: PartyStatus, journal: Journaled) -> str:
-    """Return what the party itself can say of its spending, where the guardian does not say it better.
+    """Return the party's own bound on its spending, unless the guardian reports a better one.
 
     A party does not know which queries were answered, so it counts them all.
     """

@@ -25,16 +25,19 @@ from ostraka.services.serving.metrics import PartyMetrics
 from ostraka.services.voting.submission import GuardianLink
 
 AGAIN_S = 30.0
-"""Seconds between two registrations: a guardian whose ledger is restored takes no vote before the next."""
+"""Seconds between two registrations: a guardian with a restored ledger accepts no vote before the next
+one."""
 
 
 @dataclass(frozen=True)
 class PartySite:
-    """A party's site folder, read.
+    """A party's site folder, loaded.
 
     Attributes:
-        folder: of the site.
-        config: its `site.toml`, with `section` for the table [party] and `policy` for [policy].
+        folder: the site folder.
+        config: its `site.toml`.
+        section: its table [party].
+        policy: its table [policy].
         credentials: its keys and certificates.
     """
 
@@ -56,13 +59,13 @@ class PartySite:
 
     @property
     def guardian(self) -> Identity:
-        """The guardian that this party answers for."""
+        """The identity of this party's guardian."""
         return Identity(self.config.federation, self.config.guardian_site, Role.GUARDIAN)
 
 
 @dataclass(frozen=True)
 class PartyLink:
-    """A party's journal and its link to the guardian, with the metrics that both are counted in.
+    """A party's journal and its link to the guardian, with the metrics of both.
 
     `agent` keeps it attached to its relays, if it has any.
     """
@@ -83,7 +86,7 @@ def open_link(
     *,
     insecure: bool = False,
 ) -> Iterator[PartyLink]:
-    """Open a party's journal and its link to the guardian, and observe the site, within the block."""
+    """Open a party's journal and its link to the guardian, and observe the site, in the block."""
     with ExitStack() as stack:
         config, agent = stack.enter_context(attach_to_relays(site.config, serves=True))
         kept = stack.enter_context(
@@ -123,24 +126,24 @@ def serving(
 ) -> Iterator[str]:
     """Start a party's server, register its teachers, and yield its address; drain at the end.
 
-    The agent, if any, passes callers on to the server from its start, and ends after it.
+    The agent, if any, forwards callers to the server once it runs, and ends after it.
     """
     with ExitStack() as stack:
         stack.callback(bound.server.stop, None)
-        # Started before the guardian hears of it, which may send querying parties here at once.
+        # Started before the guardian knows about it, because querying parties may then call at once.
         bound.server.start()
         if agent is not None:
             agent.serve(bound.address)
         stack.enter_context(bound.handshakes.watching())
         hosting.register(stop)
         stack.enter_context(hosting.keep_up(orders or Orders(), again_s))
-        # Last in and so first out: batches under way end while everything else still serves them.
+        # Added last, so it runs first: batches in progress end while everything else still works.
         stack.callback(_drain, bound, admission)
         yield bound.address
 
 
 def _drain(bound: BoundServer, admission: Admission) -> None:
-    """Take no more batches and say so, while those under way get `DRAIN_S` seconds to finish."""
+    """Refuse new batches, and give batches in progress `DRAIN_S` seconds to finish."""
     bound.health.enter_graceful_shutdown()
     admission.close()
     structlog.get_logger().info("party.draining")

@@ -1,1 +1,1 @@
-"""Sums over a party's own labelled records, as public questions ask for them."""
+"""Sums over a party's own labelled records, for public questions."""

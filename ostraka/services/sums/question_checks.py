@@ -1,4 +1,4 @@
-"""Whether a question fits the plan that it is asked under, and the records that it is asked of."""
+"""Checks that a question fits its plan and the party's records."""
 
 import math
 
@@ -25,13 +25,13 @@ KINDS: dict[type[AnyQuestion], frozenset[str]] = {
     BoostQuestion: frozenset({"boost"}),
     StatisticsQuestion: frozenset({"statistics"}),
 }
-"""The mechanisms whose rounds each kind of question is asked in."""
+"""For each kind of question, the mechanisms whose rounds may ask it."""
 
 
 def check_question(question: AnyQuestion, mechanism: Mechanism, records: Records) -> None:
     """Raise unless a question may be answered under a plan with this mechanism, by these records.
 
-    `plan.invalid` for a question of another mechanism, or whose blocks the plan does not pay for,
+    `plan.invalid` for a question of another mechanism, or with blocks that the plan does not pay for,
     `task.mismatch` for one about other features, classes or columns.
     """
     if mechanism.kind not in KINDS[type(question)]:
@@ -61,7 +61,7 @@ def check_question(question: AnyQuestion, mechanism: Mechanism, records: Records
 
 def _check_blocks(question: AnyQuestion, mechanism: RecordSums) -> None:
     if isinstance(question, StatisticsQuestion):
-        # One block of the plan holds the counts of all columns, of which it says how many there are at most.
+        # One block of the plan has the counts of all columns; the plan states their maximum number.
         assert isinstance(mechanism, Statistics)  # noqa: S101 - its kind is the question's
         if len(question.columns) > mechanism.columns or sum(question.widths) != mechanism.cells:
             raise _unpaid("counts other columns or cells than the plan pays for")

@@ -1,4 +1,4 @@
-"""One question answered: what each of a party's records adds to the sum, and the ballot that it makes."""
+"""The answer to one question: the sum over a party's records, and its ballot."""
 
 import hashlib
 
@@ -21,16 +21,16 @@ from ostraka.services.sums.question_checks import check_question
 from ostraka.services.voting.answers import Ballots, IdempotentAnswers, UnverifiedBallots, VerifiedBallots
 
 COPIES = 6
-"""Times an answer's own bytes that are in memory as it is added up, weighed and shared, measured."""
+"""Peak memory of an answer as a multiple of its size, while it is summed, weighted and shared; measured."""
 PROVED_COPIES = 10
-"""The same where an answer is shared as digits and proved, measured of 7,850 values."""
+"""The same if an answer is shared as digits and proved; measured for 7,850 values."""
 VALUE_BYTES = 8
 
 
 def answer_bytes(plan: Plan) -> int:
     """Return the memory of an answer, however short its question is: its copies, and a chunk of records.
 
-    Each record becomes as many values as there are in the sum, at most.
+    Each record is mapped to at most as many values as there are in the sum.
     """
     width = plan.mechanism.width(plan.classes)
     copies = PROVED_COPIES if plan.ballots == "verified" else COPIES
@@ -38,10 +38,10 @@ def answer_bytes(plan: Plan) -> int:
 
 
 class Summer:
-    """Answers permitted questions, each once; safe to call from many threads."""
+    """Answers permitted questions, each once; thread-safe."""
 
     def __init__(self, answers: IdempotentAnswers) -> None:
-        """Take what makes each reply once."""
+        """Take the cache that makes each reply once."""
         self._answers = answers
 
     def answer(
@@ -75,15 +75,15 @@ def _share_as_planned(steps: NDArray[np.int64], permission: Permission) -> Ballo
     if permission.plan.ballots == "unverified":
         return UnverifiedBallots(ballot)
     parts = sum_parts(permission.plan, permission.participant, permission.scheduled)
-    # Blocks are proved apart, each with its columns of one and the same sum.
+    # Blocks are proved separately, each with its columns of the same sum.
     return VerifiedBallots(parts, (ballot,) * len(parts))
 
 
 def sum_cohorts(question: AnyQuestion, records: Records, permission: Permission) -> NDArray[np.int64]:
-    """Return the sum (width,) in lattice steps over the records of all cohorts that are scheduled.
+    """Return the sum (width,) in lattice steps over the records of all scheduled cohorts.
 
-    Each cohort's sum is made of whole steps, and then weighed and rounded once: a record moves it by its
-    weight times what it moves the cohort's sum, and less than a step more (docs/sums.md).
+    Each cohort's sum is in whole steps; it is then weighted and rounded once. So a record changes the total
+    by its weight times its change of the cohort's sum, plus less than one step (docs/sums.md).
     """
     total = np.zeros(sum(question.widths), np.int64)
     cohorts = permission.participant.cohorts

@@ -1,4 +1,4 @@
-"""The models that vote: trained on slices of one party's records, saved without pickles, asked together.
+"""The models that vote: trained on slices of one party's records, saved without pickles, evaluated together.
 
 Nothing here imports torch or scikit-learn before a model is trained or loaded.
 """

@@ -1,4 +1,4 @@
-"""Assignment of records to teachers: disjoint slices, or by how personal budgets are used."""
+"""Assignment of records to teachers: disjoint slices, or by the variant that uses personal budgets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,9 +22,8 @@ class Slice:
 
     Attributes:
         X: float32, shape (N, *shape).
-        y: int64, class indices of shape (N,), or 0, 1 or UNKNOWN of shape (N, labels)
-            for multi-label tasks.
-        entropy: seeds what this teacher's training draws, and nothing else.
+        y: int64, class indices of shape (N,), or 0, 1 or UNKNOWN of shape (N, labels) for multi-label tasks.
+        entropy: the seed of this teacher's training, used for nothing else.
     """
 
     X: NDArray[np.float32]
@@ -33,21 +32,21 @@ class Slice:
 
     @property
     def constant(self) -> int | None:
-        """The class of all records, where they have only one; none in multi-label tasks."""
+        """The class of all records if they have only one; None for multi-label tasks."""
         if self.y.ndim > 1 or (self.y != self.y[0]).any():
             return None
         return int(self.y[0])
 
 
 def slices(records: int, teachers: int, seed: int) -> tuple[Rows, ...]:
-    """Disjoint slices of 0..records-1 that cover it, int64 and sorted, sizes equal up to one record.
+    """Partition 0..records-1 into slices, int64 and sorted, whose sizes differ by at most one record.
 
-    They depend on the seed and the number of records alone, never on what a record holds: changing one record
-    then changes one slice, one teacher, one vote, which is what a charge pays for. Slices stratified by class
-    would let one changed label move records between many teachers.
+    They depend only on the seed and the number of records, never on the records' contents: changing one
+    record changes one slice, one teacher, one vote, which is what a charge pays for. In slices stratified by
+    class, one changed label could move records between many teachers.
 
     Raises:
-        OstrakaError: `data.too_few` where a teacher would have no record.
+        OstrakaError: `data.too_few` if a teacher would have no record.
     """
     require_enough(records, teachers)
     order = np.random.default_rng(seed).permutation(records)
@@ -65,10 +64,10 @@ def require_enough(records: int, teachers: int) -> None:
 
 
 def apportion(records: Mapping[str, int], teachers: int) -> dict[str, int]:
-    """Teachers of each level, in proportion to its records by largest remainders, and at least one.
+    """Return the number of teachers of each level, proportional to its records by largest remainders.
 
-    Levels that would get less than one teacher get one, and the others share what is left. No level gets more
-    teachers than it has records.
+    Levels that would get less than one teacher get one, and the others share the rest. A level never gets
+    more teachers than it has records.
 
     Raises:
         OstrakaError: `data.too_few` for fewer records than teachers, or fewer teachers than levels.
@@ -94,9 +93,9 @@ def apportion(records: Mapping[str, int], teachers: int) -> dict[str, int]:
 
 
 def slices_by_level(levels: Mapping[str, Rows], teachers: Mapping[str, int], seed: int) -> tuple[Rows, ...]:
-    """Each level's records cut into disjoint slices for its own teachers, int64 and sorted, level by level.
+    """Partition each level's records into slices for its own teachers, int64 and sorted, level by level.
 
-    They depend on the seed and on which records are of which level alone, as in `slices`.
+    They depend only on the seed and the records' levels, as in `slices`.
     """
     return tuple(
         rows[part] for level, rows in levels.items() for part in slices(len(rows), teachers[level], seed)
@@ -104,18 +103,20 @@ def slices_by_level(levels: Mapping[str, Rows], teachers: Mapping[str, int], see
 
 
 MAX_COPIES = 16
-"""Copies of a record: each is another teacher to train, and another vote that one record moves."""
+"""Maximum copies of a record: each copy is another teacher to train, and another vote that one record can
+change."""
 
 
 def copies(epsilons: Mapping[str, float], delta: float, precision: float) -> dict[str, int]:
-    """How many teachers learn from a record, by level: whole numbers under which budgets end together.
+    """Return how many teachers learn from a record, by level: integers that use up all budgets together.
 
-    They are the smallest in the `proportions` of the levels' budgets, up to a relative error of `precision`.
-    Mühl and Boenisch 2022 (Appendix B) take epsilons themselves, which uses up the largest budget first.
+    They are the smallest integers in the `proportions` of the levels' budgets, up to a relative error of
+    `precision`. Mühl and Boenisch 2022 (Appendix B) use the epsilons themselves, which exhausts the largest
+    budget first.
 
     Raises:
-        OstrakaError: `config.invalid` where this takes more than `MAX_COPIES` copies, `budget.too_small`
-            for an epsilon that pays for nothing.
+        OstrakaError: `config.invalid` if this needs more than `MAX_COPIES` copies, `budget.too_small` for an
+            epsilon that pays for nothing.
     """
     ratios = proportions(epsilons, delta)
     for least in range(1, MAX_COPIES + 1):
@@ -133,11 +134,11 @@ def copies(epsilons: Mapping[str, float], delta: float, precision: float) -> dic
 
 
 def slices_with_copies(copies: NDArray[np.int64], teachers: int, seed: int) -> tuple[Rows, ...]:
-    """Slices of 0..records-1, int64 and sorted, each record in `copies` (N,) of them, all different.
+    """Return slices of 0..records-1, int64 and sorted, with each record in `copies` (N,) different ones.
 
-    Their sizes are equal up to one record: each record goes to the teachers that have fewest so far, drawn at
-    random among equals (own derivation). They depend on the seed and on the copies alone, so changing what a
-    record of some level holds changes only the slices that it is in, never which ones those are.
+    Their sizes differ by at most one record: each record goes to the teachers that have fewest so far, drawn
+    at random among equals (own derivation). They depend only on the seed and the copies, so changing a
+    record's contents changes only the contents of its slices, never which slices these are.
 
     Raises:
         OstrakaError: `data.too_few` for fewer records than teachers, or fewer teachers than copies.
@@ -153,7 +154,7 @@ def slices_with_copies(copies: NDArray[np.int64], teachers: int, seed: int) -> t
     sizes = np.zeros(teachers, np.int64)
     parts: list[list[int]] = [[] for _ in range(teachers)]
     for record in random.permutation(len(copies)):
-        # Shuffled before they are sorted by size, so that equals are drawn at random.
+        # Shuffled before sorting by size, so ties are broken at random.
         shuffled = random.permutation(teachers)
         chosen = shuffled[np.argsort(sizes[shuffled], kind="stable")[: copies[record]]]
         sizes[chosen] += 1
@@ -164,11 +165,11 @@ def slices_with_copies(copies: NDArray[np.int64], teachers: int, seed: int) -> t
 
 @dataclass(frozen=True)
 class Units:
-    """What goes to a teacher whole: a person's records where they say whose they are, else single records.
+    """What is assigned to a teacher as a whole: a person's records if persons are known, else single records.
 
     Attributes:
         order: rows of the records, unit by unit.
-        starts: where each unit begins in that order, and its end: one more than there are units.
+        starts: index in that order at which each unit begins, and the end: one more than there are units.
         persons: whether they are persons.
     """
 
@@ -178,7 +179,7 @@ class Units:
 
     @classmethod
     def of(cls, records: int, persons: Rows | None) -> Self:
-        """Return the units of so many records, whose `persons` (N,) are numbered from 0."""
+        """Return the units of `records` records, whose `persons` (N,) are numbered from 0."""
         if persons is None:
             return cls(np.arange(records), np.arange(records + 1), persons=False)
         order = np.argsort(persons, kind="stable")
@@ -196,7 +197,7 @@ class Units:
     def levels(self, consent: tuple[str, ...]) -> dict[str, Rows]:
         """Return the units of each level that occurs, levels in the order of their names.
 
-        Raises `data.unreadable` where a person's records differ in it.
+        Raises `data.unreadable` if a person's records have different levels.
         """
         levels = np.array(consent)[self.order]
         own = levels[self.starts[:-1]]
@@ -214,7 +215,7 @@ class Assignment:
 
     Attributes:
         slices: rows of the records, int64 and sorted, by teacher.
-        groups: what was assigned of every group of records.
+        groups: the assignment of every group of records.
         mixed: whether teachers learn from records of all groups; otherwise they are ordered by group.
     """
 
@@ -224,20 +225,20 @@ class Assignment:
 
 
 def assign(dataset: Dataset, config: TrainingConfig, seed: int, persons: Rows | None = None) -> Assignment:
-    """Slices of the records as `config.variant` says; groups are in the order of their names.
+    """Return slices of the records as `config.variant` says; groups are in the order of their names.
 
-    They depend on the seed and on the records' consent levels alone, never on what a record holds. Where it
-    is known whose they are (`persons`, (N,), numbered from 0 as `Persons.of_record`), all of a person's
-    records go to the same teachers: slices then depend on the level of the first, second, ... person alone,
-    and neither on ids nor on what a person's records hold or how many they are. So a person that takes
-    another one's place changes one vote, or as many as its records have copies.
+    They depend only on the seed and the records' consent levels, never on the records' contents. If persons
+    are known (`persons`, (N,), numbered from 0 as `Persons.of_record`), all records of a person go to the
+    same teachers. Slices then depend only on the level of the first, second, ... person, not on ids, nor on
+    the contents or number of a person's records. So replacing a person changes one vote, or as many as its
+    records have copies.
 
-    Without teachers there are groups alone.
+    Without teachers, only groups are returned.
 
     Raises:
-        OstrakaError: `data.missing` where the variant needs consent and the records have none,
-            `config.invalid` for a level without an epsilon, `data.unreadable` where a person has two,
-            `data.too_few` for too few records, persons or teachers.
+        OstrakaError: `data.missing` if the variant needs consent and the records have none, `config.invalid`
+            for a level without an epsilon, `data.unreadable` if a person has two levels, `data.too_few` for
+            too few records, persons or teachers.
     """
     units = Units.of(len(dataset), persons)
     if not config.teachers:
@@ -262,7 +263,7 @@ def _together(units: Units, consent: tuple[str, ...] | None, config: TrainingCon
 
 
 def _declare(units: Units, consent: tuple[str, ...] | None, teachers: int = 0) -> Assignment:
-    """Return the groups of records, each of which all teachers learn from."""
+    """Return the groups of records; all teachers learn from each."""
     levels = {GROUP: np.arange(len(units))} if consent is None else units.levels(consent)
     groups = (
         GroupRecord(name=name, records=len(units.rows(of)), teachers=teachers) for name, of in levels.items()
@@ -271,7 +272,7 @@ def _declare(units: Units, consent: tuple[str, ...] | None, teachers: int = 0) -
 
 
 def _upsample(units: Units, levels: Mapping[str, Rows], config: TrainingConfig, seed: int) -> Assignment:
-    """More teachers in proportion to the copies, so that each has as many records as without."""
+    """Train more teachers in proportion to the copies, so each has as many records as without copies."""
     by_level = copies(config.consent or {}, config.delta, config.precision)
     by_unit = np.empty(len(units), np.int64)
     for level, of in levels.items():
@@ -296,7 +297,7 @@ def _apart(units: Units, levels: Mapping[str, Rows], config: TrainingConfig, see
 
 
 def _levels(units: Units, dataset: Dataset, config: TrainingConfig) -> dict[str, Rows]:
-    """Return the units of each level, every level with an epsilon."""
+    """Return the units of each level; every level must have an epsilon."""
     if dataset.consent is None:
         raise OstrakaError(
             ErrorCode.DATA_MISSING,

@@ -1,4 +1,4 @@
-"""Mini-batches of teacher training, and their images moved and turned a little."""
+"""Mini-batches of teacher training, with random shifts and rotations of their images."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from ostraka.services.teachers.config import TrainingConfig
 
 
 class TeacherImages:
-    """The images of several teachers, from which each step's are cut."""
+    """The images of several teachers, from which each step's images are cropped."""
 
     def __init__(self, X: Tensor, axes: Axes, shift: int) -> None:
         """Take records (teachers, N, *shape); their edge pixels are repeated `shift` times outwards."""
@@ -30,7 +30,7 @@ class TeacherImages:
         self._shape = X.shape[2:]
 
     def cut(self, rows: Tensor, moves: Tensor, turns: Tensor | None) -> Tensor:
-        """Images (teachers, batch, *shape): these rows (teachers, batch), each at its move, then turned.
+        """Crop images (teachers, batch, *shape) of these rows (teachers, batch), then rotate them.
 
         `moves` (teachers, batch, 2) are rows and columns from the upper left corner of the border; `turns`
         (teachers, batch) degrees.
@@ -44,9 +44,9 @@ class TeacherImages:
 
 
 def turn(images: Tensor, degrees: Tensor) -> Tensor:
-    """Images (Q, channels, height, width), each turned counter-clockwise about its centre by its degrees.
+    """Rotate each image (Q, channels, height, width) counter-clockwise about its centre by its degrees.
 
-    Pixels between pixels are interpolated; what comes from outside has the colour of the nearest edge.
+    Pixels are interpolated; pixels from outside have the colour of the nearest edge.
     """
     height, width = images.shape[-2:]
     angles = torch.deg2rad(degrees)
@@ -61,9 +61,10 @@ def turn(images: Tensor, degrees: Tensor) -> Tensor:
 
 
 MAX_BATCH = 32
-"""Records in a step: slices have tens to hundreds, and larger steps would leave few of them in an epoch."""
+"""Maximum records per step: slices have tens to hundreds, and larger steps would leave few steps per
+epoch."""
 MIN_STEPS = 100
-"""Steps below which networks of small slices stay far from what they can learn."""
+"""Minimum number of steps: with fewer, networks of small slices do not converge."""
 EPOCHS: Mapping[str, int] = {
     "logistic": 60,
     "mlp": 60,
@@ -72,22 +73,22 @@ EPOCHS: Mapping[str, int] = {
     "square-cnn": 30,
 }
 FACTORY_EPOCHS = 30
-"""For a factory's network, of which nothing is known, as many as for the built-in `cnn`."""
+"""Epochs of a factory's network, which is unknown: as many as of the built-in `cnn`."""
 SHIFT_OF_SIDE = 1 / 14
-"""Part of an image's side by which it moves: 2 of MNIST's 28 pixels, more than which cuts digits off."""
+"""Fraction of an image's side by which it is shifted: 2 of MNIST's 28 pixels; more would cut off digits."""
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Steps of training, from slice sizes alone: the same for all teachers of a party.
+    """Steps of training, which depend only on slice sizes: the same for all teachers of a party.
 
     Attributes:
-        steps: how many.
-        batch: records in each.
-        pace: steps in which the mean slice is shown once.
-        shift: pixels by which images move, at most.
-        rotate: degrees by which images turn, at most, either way.
-        held_out: share of each slice that is not shown.
+        steps: number of steps.
+        batch: records per step.
+        pace: steps for one pass over the mean slice.
+        shift: maximum shift of images, in pixels.
+        rotate: maximum rotation of images in either direction, in degrees.
+        held_out: fraction of each slice that is held out.
         patience: number of passes without a lower loss on the held-out records after which training stops.
     """
 
@@ -101,9 +102,9 @@ class Schedule:
 
     @classmethod
     def of(cls, sizes: Sequence[int], model: str, axes: Axes | None, config: TrainingConfig) -> "Schedule":
-        """Batches of up to `MAX_BATCH` records so that the mean slice is seen as often as configured.
+        """Return a schedule with batches of at most `MAX_BATCH` records, by the passes of the mean slice.
 
-        A slice smaller than the batch comes more than once in it.
+        A slice smaller than the batch occurs in it more than once.
         """
         batch = min(MAX_BATCH, sum(sizes) // len(sizes))
         pace = math.ceil(sum(sizes) / len(sizes) / batch)
@@ -117,7 +118,8 @@ class Schedule:
 def batches(
     slices: Sequence[Slice], schedule: Schedule, axes: Axes | None, device: torch.device
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Each step's records (teachers, batch, *shape) and y (teachers, batch, ...), every teacher's own."""
+    """Yield each step's records (teachers, batch, *shape) and y (teachers, batch, ...), each teacher's
+    own."""
     draws = [_Draws.of(part, schedule) for part in slices]
     rows = _by_step([draw.rows for draw in draws], device)
     X = _pad([part.X for part in slices], device)
@@ -136,12 +138,12 @@ def batches(
 
 @dataclass(frozen=True)
 class _Draws:
-    """What one teacher's steps draw.
+    """The random numbers of one teacher's steps.
 
     Attributes:
-        rows: int64 (steps, batch), one permutation of the slice after another.
-        moves: int64 (steps, batch, 2), by how many pixels images move.
-        turns: float32 (steps, batch), by how many degrees they turn.
+        rows: int64 (steps, batch), consecutive permutations of the slice.
+        moves: int64 (steps, batch, 2), shifts of images in pixels.
+        turns: float32 (steps, batch), rotations in degrees.
     """
 
     rows: NDArray[np.int64]
@@ -150,11 +152,11 @@ class _Draws:
 
     @classmethod
     def of(cls, part: Slice, schedule: Schedule) -> "_Draws":
-        """Draws from the slice's entropy."""
+        """Draw from the slice's entropy."""
         random = np.random.default_rng(part.entropy)
         shape = (schedule.steps, schedule.batch)
         total = schedule.steps * schedule.batch
-        # The order of draws is part of what a seed means: another gives other teachers.
+        # Do not change the order of draws: a seed would give other teachers.
         passes = [random.permutation(len(part.y)) for _ in range(math.ceil(total / len(part.y)))]
         moves = random.integers(0, 2 * schedule.shift + 1, (*shape, 2))
         turns = random.uniform(-schedule.rotate, schedule.rotate, shape).astype(np.float32)
@@ -162,10 +164,10 @@ class _Draws:
 
 
 def _by_step(drawn: Sequence[NDArray[Any]], device: torch.device) -> Tensor:
-    """Draws (steps, teachers, batch, ...) of teachers' (steps, batch, ...)."""
+    """Stack the teachers' draws (steps, batch, ...) to (steps, teachers, batch, ...)."""
     return torch.from_numpy(np.stack(drawn, axis=1)).to(device)
 
 
 def _pad(parts: Sequence[NDArray[np.float32] | NDArray[np.int64]], device: torch.device) -> Tensor:
-    """Slices stacked to the length of the longest; what is added is never drawn."""
+    """Stack slices, padded to the longest; the padding is never drawn."""
     return torch.nn.utils.rnn.pad_sequence([torch.from_numpy(part) for part in parts], True).to(device)

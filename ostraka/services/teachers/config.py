@@ -14,7 +14,7 @@ from ostraka.common.learning.factories import is_factory
 TEACHERS = "teachers"
 """Folder of a site in which its teachers are stored."""
 Progress = Callable[[int, int], None]
-"""Told how many steps of training are done, and of how many."""
+"""Called with the training steps done, and their total."""
 Network = Literal["logistic", "mlp", "cnn", "resnet", "square-mlp", "square-cnn"]
 Estimator = Literal["logistic_regression", "random_forest", "xgboost", "lightgbm"]
 Variant = Literal["none", "upsampling", "vanishing", "weighting"]
@@ -28,13 +28,14 @@ MODEL_OF_HEAD: Mapping[Head, str] = {
     "square-cnn": "square-cnn",
 }
 FILE = "file:"
-"""Begins the model of teachers that were trained elsewhere: a file, or a folder of files."""
+"""Prefix of a model trained elsewhere: a file, or a folder of files."""
 _IMAGE_SIDE = 8
-"""Pixels from which images get the `cnn`: its pooling leaves 4 by 4 places of these, and fewer of smaller."""
+"""Minimum side of images for the `cnn`, in pixels: its pooling leaves 4 by 4 positions then, and fewer
+below."""
 
 
 def is_file(model: str) -> bool:
-    """Whether a model is named as "file:path": exported ones that are hosted as they are."""
+    """Whether a model is "file:path": exported models that are hosted unchanged."""
     return model.startswith(FILE) and model != FILE
 
 
@@ -124,11 +125,11 @@ class TrainingConfig(BaseModel):
 
     @property
     def settings(self) -> "TrainingConfig":
-        """This without what only a site's own table has: where its records lie."""
+        """The settings without the fields that only a site's own table has, such as where its records are."""
         return TrainingConfig(**self.model_dump(include=set(TrainingConfig.model_fields)))
 
     def model_for(self, shape: tuple[int, ...]) -> str:
-        """Return the model asked for, or the one that suits records of this shape."""
+        """Return the configured model, or the default one for records of this shape."""
         if self.head is not None:
             return MODEL_OF_HEAD[self.head]
         if self.model is not None:
@@ -152,7 +153,7 @@ class TrainingSection(TrainingConfig):
 
     @property
     def required_data(self) -> Path:
-        """The file of records; raises `data.missing` where none is named."""
+        """The file of records; raises `data.missing` if none is named."""
         if self.data is None:
             raise OstrakaError(
                 ErrorCode.DATA_MISSING,

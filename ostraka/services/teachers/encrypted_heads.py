@@ -1,4 +1,4 @@
-"""A party's networks as affine maps with squares between them, which is how they take encrypted queries."""
+"""A party's networks as affine maps with squares between them, for encrypted queries."""
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
@@ -20,17 +20,17 @@ from ostraka.services.teachers.networks import AsImages, Scaler, Square
 AFFINE = (Scaler, nn.Flatten, AsImages, nn.Linear, nn.Conv2d, nn.AvgPool2d)
 """Modules whose output is an affine map of their input."""
 DUST = 1e-12
-"""Weights smaller than this part of the largest are what rounding leaves of zero."""
+"""Weights below this fraction of the largest are rounding errors of zero."""
 MAX_WEIGHT = 2.0 ** (WEIGHT_BITS - 1)
-"""The largest weight of a head: half of what evaluation takes, so that rounding stays below that."""
+"""Maximum weight of a head: half of the evaluation's limit, so rounding stays below it."""
 
 
 def heads_of(ensemble: Ensemble) -> tuple[EncryptedHead, ...]:
-    """Return the heads of all teachers of an ensemble that has a `head`, in their order.
+    """Return the heads of all teachers of an ensemble that has a `head`, in order.
 
-    They give the logits behind the votes of `Ensemble.predict`: a teacher that always votes for one class, or
-    whose weights are not numbers, gets a head whose logits say so whatever the query, and all heads say no to
-    labels that they abstain from. Heads `square` take `products` of a query's features.
+    They give the logits behind the votes of `Ensemble.predict`. A teacher that always votes for one class, or
+    whose weights are not finite, gets a head with constant logits. All heads say no to labels that they
+    abstain from. Heads `square` take the `products` of a query's features.
     """
     models = ensemble.models
     assert isinstance(models, Networks)  # noqa: S101 - training gives heads to networks alone
@@ -45,9 +45,9 @@ def head_of(
 ) -> EncryptedHead:
     """Convert a network of records (Q, *shape), of `AFFINE` modules and `Square`, to a head of flat records.
 
-    `shift`, (classes,), is taken off its logits. Where that or its weights are too large for evaluation the
-    logits come with a positive factor, which changes no vote. Raises ValueError for any other module, and for
-    weights that are not numbers.
+    `shift`, (classes,), is subtracted from its logits. If the shift or the weights are too large for
+    evaluation, the logits are scaled by a positive factor, which changes no vote. Raises ValueError for other
+    modules, and for weights that are not finite.
     """
     layers = []
     records = torch.zeros(1, *shape, dtype=torch.float64)
@@ -72,7 +72,7 @@ def _head(ensemble: Ensemble, teacher: int, net: nn.Module) -> EncryptedHead:
 
 
 def _abstaining(head: EncryptedHead, labels: Sequence[int]) -> EncryptedHead:
-    """Return the same head, its logits of these labels saying no whatever the query; it takes as long."""
+    """Return the same head, with logits that always say no to these labels; evaluation takes equally long."""
     *first, last = head.layers
     votes = np.ones(last.outputs)
     weights = last.weights.copy()
@@ -82,7 +82,7 @@ def _abstaining(head: EncryptedHead, labels: Sequence[int]) -> EncryptedHead:
 
 
 def _always(logits: NDArray[np.float64], net: nn.Module, shape: tuple[int, ...]) -> EncryptedHead:
-    """Return a head whose logits ignore the query, of the network's size, so that it takes as long."""
+    """Return a head with constant logits and the network's size, so evaluation takes equally long."""
     whole = deepcopy(net)
     for values in whole.state_dict().values():
         values.nan_to_num_(0.0, 0.0, 0.0)
@@ -91,16 +91,16 @@ def _always(logits: NDArray[np.float64], net: nn.Module, shape: tuple[int, ...])
 
 
 def _shift(last: Affine, shift: NDArray[np.float64] | float) -> Affine:
-    """Take `shift` off the logits of the last map, which then still lie within LOGIT_RANGE."""
+    """Subtract `shift` from the logits of the last map, and keep them within LOGIT_RANGE."""
     factor = LOGIT_RANGE / (LOGIT_RANGE + np.abs(shift).max())
     return Affine(last.weights * factor, (last.bias - shift) * factor)
 
 
 def _limit(layers: Sequence[Affine]) -> Iterator[Affine]:
-    """Yield the same maps with no weight beyond MAX_WEIGHT, each multiplied by a positive factor.
+    """Yield the same maps, each times a positive factor, with no weight above MAX_WEIGHT.
 
-    One record can make a weight large, as where a column is constant but for it. Were the party's answer then
-    a refusal, that would tell of the record, for all to see and for nothing.
+    One record can make a weight large, for example if a column is constant except for it. If the party
+    refused to answer because of that, everybody would learn about the record without any charge.
     """
     scale = 1.0
     for layer in layers:
@@ -126,7 +126,7 @@ def _between_squares(net: nn.Module) -> Iterator[Sequence[nn.Module]]:
 
 
 def _affine(steps: nn.Module, records: Tensor) -> tuple[Affine, Tensor]:
-    """Return the map of the modules on values like `records`, from their outputs for zero and every unit."""
+    """Compute the modules' map on values like `records`, from their outputs for zero and all unit vectors."""
     inputs = records[0].numel()
     bias = steps(torch.zeros_like(records))
     units = steps(torch.eye(inputs, dtype=torch.float64).reshape(inputs, *records.shape[1:]))

@@ -22,9 +22,9 @@ class Models(Protocol):
     """Trained models of one library."""
 
     def predict(self, X: NDArray[np.float32], guard: VoteGuard, rows: slice) -> Votes:
-        """Votes (rows, Q), or scores (rows, Q, labels), of these models on records (Q, F).
+        """Return votes (rows, Q), or scores (rows, Q, labels), of these models on records (Q, F).
 
-        The guard takes failures; raises `server.device_gone`.
+        The guard handles failures; raises `server.device_gone`.
         """
         ...
 
@@ -33,19 +33,19 @@ class Models(Protocol):
         ...
 
     def memory_bytes(self) -> int:
-        """Bytes that cards hold for them."""
+        """Return the bytes that GPUs hold for them."""
         ...
 
     def unload(self) -> None:
-        """Give back what cards hold and can be put there again, which the next prediction does."""
+        """Free GPU memory that the next prediction can fill again."""
         ...
 
 
 class NoModels:
-    """Those of a party whose records answer alone."""
+    """The models of a party without teachers, whose records answer only sums."""
 
     def predict(self, X: NDArray[np.float32], guard: VoteGuard, rows: slice) -> Votes:
-        """Return no votes, (0, Q) or (0, Q, labels)."""
+        """Return no votes: (0, Q) or (0, Q, labels)."""
         return guard.fallback(0, len(X))
 
     def save(self, folder: Path) -> None:
@@ -56,11 +56,11 @@ class NoModels:
         return 0
 
     def unload(self) -> None:
-        """There is nothing to give back."""
+        """Do nothing."""
 
 
 class Ensemble:
-    """All teachers of one party and what is known of them; one thread at a time asks it."""
+    """All teachers of one party, with their manifest; used by one thread at a time."""
 
     def __init__(
         self,
@@ -76,17 +76,16 @@ class Ensemble:
         self._guard = VoteGuard(manifest.classes, multi_label=manifest.multi_label)
 
     def predict(self, X: NDArray[np.float32], rows: slice = ALL) -> Votes:
-        """Return the votes of these teachers on records (Q, F) as `Task.prepare` gives them.
+        """Return the votes of these teachers on records (Q, F) as `Task.prepare` returns them.
 
-        Class indices, int64 (teachers, Q); a model that fails, or whose answer is no class, votes for class
-        0. In multi-label tasks scores, float32 (teachers, Q, labels) in [0, 1], a label positive from 0.5,
-        whatever the teacher's threshold; a model that fails, or one of whose scores is not a number, votes
-        for
-        no label, and so do all on labels that the manifest abstains from.
+        Votes are class indices, int64 (teachers, Q); a model that fails, or whose output is not a class,
+        votes for class 0. Multi-label, they are scores, float32 (teachers, Q, labels) in [0, 1], and a label
+        is positive from 0.5, whatever the teacher's threshold. A model that fails, or with a score that is
+        not a number, votes for no label; so do all on labels that the manifest abstains from.
 
         Raises:
-            OstrakaError: `server.device_gone` where models, or the encoder, fail on a record of zeros too;
-                `model.invalid` where the encoder fails on these records alone.
+            OstrakaError: `server.device_gone` if models, or the encoder, also fail on a record of zeros;
+                `model.invalid` if the encoder fails only on these records.
         """
         teachers = range(self.manifest.teachers)[rows]
         if len(X) == 0:
@@ -103,7 +102,7 @@ class Ensemble:
         return votes
 
     def require_task(self, task: Task) -> None:
-        """Raise `task.mismatch` unless the teachers were trained for this very task."""
+        """Raise `task.mismatch` unless the teachers were trained for exactly this task."""
         if self.manifest.task_digest != task.digest.hex():
             raise OstrakaError(
                 ErrorCode.TASK_MISMATCH,
@@ -112,13 +111,13 @@ class Ensemble:
             )
 
     def save(self, folder: Path) -> None:
-        """Write models and manifest into `folder`, in place of whatever ensemble it held.
+        """Write models and manifest into `folder`, replacing any previous ensemble.
 
-        That one stays, and nothing beside it, where this one cannot be written; raises `storage.full`.
+        If writing fails, the previous ensemble stays and nothing else is left; raises `storage.full`.
         """
         partial = folder.with_name(folder.name + ".partial")
         shutil.rmtree(partial, ignore_errors=True)
-        # Written beside the old one and renamed at the end, so that a full disk leaves the old one whole.
+        # Written next to the old ensemble and renamed at the end, so a full disk leaves the old one intact.
         try:
             with room_in(folder.parent):
                 self._write(partial)
@@ -139,7 +138,7 @@ class Ensemble:
     def load(cls, folder: Path, device: Device = HOST) -> "Ensemble":
         """Read what `save` wrote; models and encoder compute on this device.
 
-        Raises `model.invalid` where it is missing, damaged or untrusted, or its encoder changed since.
+        Raises `model.invalid` if it is missing, damaged or untrusted, or its encoder has changed.
         """
         manifest = TeachersManifest.load(folder)
         encoder = _same_encoder(manifest, device) if manifest.encoder else None
@@ -149,7 +148,7 @@ class Ensemble:
 
 
 def load_models(folder: Path, manifest: TeachersManifest, device: Device = HOST) -> Models:
-    """Load the models of a folder; no library is imported but theirs."""
+    """Load the models of a folder; only their own library is imported."""
     if manifest.library == "none":
         return NoModels()
     if manifest.library == "torch":
@@ -177,7 +176,7 @@ def _encode(encoder: Encoder, X: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _same_encoder(manifest: TeachersManifest, device: Device) -> Encoder:
-    """Return the encoder that the teachers were trained behind."""
+    """Return the encoder that the teachers were trained with."""
     encoder = load_encoder(manifest.encoder, device)
     if encoder.sha256.hex() != manifest.encoder_sha256:
         raise OstrakaError(
@@ -189,15 +188,16 @@ def _same_encoder(manifest: TeachersManifest, device: Device) -> Encoder:
 
 
 def accuracy(votes: Votes, y: NDArray[np.int64], classes: int) -> float:
-    """Share of queries whose plurality of votes (teachers, Q) is y (Q,); ties go to the lower class."""
+    """Return the share of queries whose plurality of votes (teachers, Q) is y (Q,); lower classes win
+    ties."""
     counts = np.stack([(votes == label).sum(axis=0) for label in range(classes)])
     return float((counts.argmax(axis=0) == y).mean())
 
 
 def label_accuracy(scores: Votes, y: NDArray[np.int64]) -> float:
-    """Share of the known labels y (Q, k) that most teachers' scores (teachers, Q, k) give.
+    """Return the share of the known labels y (Q, k) that most teachers' scores (teachers, Q, k) predict.
 
-    A score is positive from 0.5; where half of the teachers say so the label is not given.
+    A score is positive from 0.5; a label needs more than half of the teachers.
     """
     positives = (scores >= np.float32(0.5)).sum(axis=0)
     return float(np.equal(2 * positives > len(scores), y)[y != UNKNOWN].mean())

@@ -1,4 +1,4 @@
-"""scikit-learn teachers: fitted and asked one by one, in files that are never pickles."""
+"""scikit-learn teachers: fitted and evaluated one by one, in files that are never pickles."""
 
 import math
 import shutil
@@ -37,12 +37,12 @@ from ostraka.services.teachers.manifest import ALL, TeachersManifest, unreadable
 def fit_estimators(
     slices: Sequence[Slice], model: str, classes: int, progress: Progress, *, balanced: bool = False
 ) -> "Estimators":
-    """Estimators fitted to flat records, one for each slice; one that fails votes for a fixed class.
+    """Fit estimators to flat records, one per slice; an estimator that fails votes for a fixed class.
 
-    In `balanced` ones the classes of a slice weigh the same however many of its records have them.
+    If `balanced`, the classes of a slice have equal total weight.
 
     Raises:
-        OstrakaError: `model.invalid` where none can be fitted, or balanced ones take no class weights.
+        OstrakaError: `model.invalid` if none can be fitted, or balanced ones do not support class weights.
     """
     fitted: list[Any] = []
     failures: list[Exception] = []
@@ -67,8 +67,8 @@ def fit_estimators(
 def _fit(model: Any, part: Slice) -> Any:
     """Fit the estimator to flat records; every generator in it is seeded by the slice's entropy.
 
-    Raises whatever the estimator raises, also where it cannot vote on a record of zeros, which tells later
-    whether it is a query that it cannot take, or its device that is gone.
+    Raises whatever the estimator raises, also if it cannot vote on a record of zeros; that record later
+    distinguishes an unsuitable query from a missing device.
     """
     if part.constant is not None:
         return _always(part.constant, part)
@@ -84,7 +84,7 @@ def _fit(model: Any, part: Slice) -> Any:
 
 
 def _fitting(model: Any, y: NDArray[np.int64]) -> Callable[..., Any]:
-    """Return what fits a model to classes, to labels, or to labels that are not all known."""
+    """Return the function that fits a model to classes, to labels, or to partly unknown labels."""
     if library_of(model):
         return partial(Boosters.fit, model)
     if y.ndim == 1:
@@ -93,7 +93,7 @@ def _fitting(model: Any, y: NDArray[np.int64]) -> Callable[..., Any]:
 
 
 def _balance(estimator: Any, model: str) -> None:
-    """Set the class weights to those of whatever the estimator is fitted to."""
+    """Set the class weights so all classes of the fitted records count the same."""
     names = parameters_named(estimator, "class_weight")
     if not names:
         raise invalid_model(model, "takes no class weights, which balanced in [training] asks for")
@@ -121,7 +121,7 @@ class Estimators:
         return cls(fitted, files if len(files) == len(fitted) else ())
 
     def predict(self, X: NDArray[np.float32], guard: VoteGuard, rows: slice = ALL) -> Votes:
-        """Votes (rows, Q), or scores (rows, Q, labels), of these estimators on flat records (Q, F)."""
+        """Return votes (rows, Q), or scores (rows, Q, labels), of these estimators on flat records (Q, F)."""
         read = label_scores if guard.multi_label else _classes
         votes = [
             guard.votes(lambda part, model=model: read(model, part)[None], X, 1)  # type: ignore[misc]
@@ -134,7 +134,7 @@ class Estimators:
         return 0
 
     def unload(self) -> None:
-        """There is nothing to give back."""
+        """Do nothing."""
 
     def save(self, folder: Path) -> None:
         """Write one file for each estimator; raise `model.invalid` for one that `load` would refuse."""
@@ -142,7 +142,7 @@ class Estimators:
 
     @classmethod
     def load(cls, folder: Path, manifest: TeachersManifest) -> "Estimators":
-        """Read them; raise `model.invalid` for a damaged file or a type that is not trusted."""
+        """Read the estimators; raise `model.invalid` for a damaged file or an untrusted type."""
         return cls(*load_estimators(folder, manifest))
 
 
@@ -151,16 +151,16 @@ def _classes(model: Any, X: NDArray[np.float32]) -> NDArray[Any]:
 
 
 def for_labels(model: Any) -> Any:
-    """Return the estimator itself where it takes labels (N, k) of 0/1, else one of its kind per label."""
+    """Return the estimator itself if it supports labels (N, k) of 0/1, else one of its kind per label."""
     tags = get_tags(model)
     takes = tags.target_tags.multi_output or (tags.classifier_tags and tags.classifier_tags.multi_label)
     return model if takes else OneVsRestClassifier(model)
 
 
 def label_scores(model: Any, X: NDArray[np.float32]) -> NDArray[Any]:
-    """Each label's probability, (Q, k), as an estimator fitted to labels gives it for records (Q, F).
+    """Return each label's probability, (Q, k), by an estimator fitted to labels, for records (Q, F).
 
-    scikit-learn gives one array, or for each label one with a column for each value its slice had.
+    scikit-learn returns one array, or one per label with a column for each value in the slice.
     """
     if not hasattr(model, "predict_proba"):
         return np.asarray(model.predict(X))
@@ -172,9 +172,9 @@ def label_scores(model: Any, X: NDArray[np.float32]) -> NDArray[Any]:
 
 
 def save_estimators(fitted: Sequence[Any], files: Sequence[Path], folder: Path) -> None:
-    """Write one file for each estimator; raise `model.invalid` for one that `load_estimators` would refuse.
+    """Write one file per estimator; raise `model.invalid` for one that `load_estimators` would refuse.
 
-    Those that were read from `files` are copied: writing a forest takes longer than fitting it.
+    Estimators that were read from `files` are copied, because writing a forest takes longer than fitting it.
     """
     for row, file in enumerate(files):
         shutil.copyfile(file, folder / (_name(row) + _suffix(file)))
@@ -188,7 +188,7 @@ def save_estimators(fitted: Sequence[Any], files: Sequence[Path], folder: Path) 
 
 
 def load_estimators(folder: Path, manifest: TeachersManifest) -> tuple[list[Any], list[Path]]:
-    """Return the estimators of a folder and their files; raise `model.invalid` for one that is not safe."""
+    """Return the estimators of a folder and their files; raise `model.invalid` for an unsafe one."""
     files = [_file(folder, row) for row in range(manifest.teachers)]
     return [_load(file, math.prod(manifest.shape)) for file in files], files
 
@@ -204,7 +204,7 @@ def _load(path: Path, features: int) -> Any:
 
 
 def _file(folder: Path, row: int) -> Path:
-    """Return the file of a teacher, whatever its format."""
+    """Return the file of a teacher, in any format."""
     paths = [folder / (_name(row) + kind.suffix) for kind in FORMATS]
     return next((path for path in paths if path.exists()), paths[-1])
 
@@ -225,30 +225,30 @@ def _type_error(path: Path, error: UnknownTypeError) -> OstrakaError:
 
 
 TREES = 50
-"""Half of scikit-learn's own 100: a party trains and stores a forest for every teacher."""
+"""Half of scikit-learn's default of 100: a party trains and stores a forest for every teacher."""
 MAX_ITERATIONS = 1000
-"""More than scikit-learn's own 100, at which its solver ends on some slices before it has converged."""
+"""More than scikit-learn's default of 100, where its solver does not converge on some slices."""
 MIN_IN_LEAF = 3
-"""Records; LightGBM's own 20 are a large part of a slice."""
+"""Minimum records in a leaf; LightGBM's default of 20 is a large part of a slice."""
 
 
 def logistic_regression(shape: tuple[int, ...], classes: int) -> Any:
-    """Multinomial logistic regression on scaled features."""
+    """Build multinomial logistic regression on scaled features."""
     return make_pipeline(StandardScaler(), LogisticRegression(max_iter=MAX_ITERATIONS))
 
 
 def random_forest(shape: tuple[int, ...], classes: int) -> Any:
-    """`TREES` trees."""
+    """Build a random forest of `TREES` trees."""
     return RandomForestClassifier(n_estimators=TREES)
 
 
 def xgboost(shape: tuple[int, ...], classes: int) -> Any:
-    """XGBoost's classifier with its own defaults."""
+    """Build XGBoost's classifier with its default settings."""
     return optional("xgboost").XGBClassifier()
 
 
 def lightgbm(shape: tuple[int, ...], classes: int) -> Any:
-    """LightGBM's classifier with its own defaults, but smaller leaves: slices are small."""
+    """Build LightGBM's classifier with its defaults, except for smaller leaves, because slices are small."""
     return optional("lightgbm").LGBMClassifier(min_child_samples=MIN_IN_LEAF, verbose=-1)
 
 

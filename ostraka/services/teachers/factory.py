@@ -10,7 +10,7 @@ def find_factory(model: str) -> Factory:
     """Return the function of (shape of one record, classes) that builds an untrained model.
 
     Raises:
-        OstrakaError: `model.invalid` where the module cannot be imported or has no such function.
+        OstrakaError: `model.invalid` if the module cannot be imported or has no such function.
     """
     if model in NETWORKS:
         from ostraka.services.teachers import networks
@@ -26,9 +26,9 @@ def find_factory(model: str) -> Factory:
 
 
 def build(model: str, shape: tuple[int, ...], classes: int) -> Any:
-    """One untrained model: a torch module of (Q, *shape) to logits (Q, classes), or an estimator.
+    """Build one untrained model: a torch module of (Q, *shape) to logits (Q, classes), or an estimator.
 
     Raises:
-        OstrakaError: `model.invalid` where the factory is missing, fails, or gives something else.
+        OstrakaError: `model.invalid` if the factory is missing, fails, or returns something else.
     """
     return build_model(model, find_factory(model), shape, classes)

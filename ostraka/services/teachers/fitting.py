@@ -1,4 +1,4 @@
-"""Training of one party's networks, each stopped early on its slice, its logits brought into range."""
+"""Training of one party's networks, with early stopping on each slice and logits scaled into range."""
 
 import copy
 import math
@@ -42,14 +42,14 @@ Batch = tuple[Tensor, Tensor]
 
 
 class Stopping:
-    """Keeps every network as it was when its loss on records held out of its own slice was lowest.
+    """Keeps every network's weights from when its loss on held-out records of its own slice was lowest.
 
-    Where no loss is a number, that is as it was at the first look. A network whose loss did not fall in
-    `patience` passes keeps those weights for good, whatever the networks beside it do: no slice decides over
-    another's teacher. Where nothing is held out, networks stay as they end.
+    If no loss is a number, the weights of the first look are kept. A network whose loss did not fall in
+    `patience` passes keeps its weights for good, independently of the other networks: no slice affects
+    another slice's teacher. If nothing is held out, networks keep their final weights.
 
     Attributes:
-        shown: how many steps were trained.
+        shown: number of training steps.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Stopping:
         self._best: dict[int, dict[str, Tensor]] = {}
 
     def watch(self, steps: Iterator[Batch], pace: int) -> Iterator[Batch]:
-        """Yield the steps of training until no network may still improve; look after every `pace` of them."""
+        """Yield training steps until no network can still improve; check after every `pace` of them."""
         looks = any(len(part.y) for part in self._held)
         for step in steps:
             if looks and self.shown and self.shown % pace == 0 and not self._improving():
@@ -77,12 +77,12 @@ class Stopping:
             self._improving()
 
     def restore(self) -> None:
-        """Give every network the weights it had when it was best."""
+        """Give every network its best weights."""
         for row, state in self._best.items():
             self._nets[row].load_state_dict(state)
 
     def _improving(self) -> bool:
-        """Look at every network once; return whether one may still improve."""
+        """Check every network once; return whether any can still improve."""
         self._stack.unstack()
         for row in range(len(self._nets)):
             if len(self._held[row].y) and self._waiting(row):
@@ -103,7 +103,7 @@ class Stopping:
 
     @torch.no_grad()
     def _loss_of(self, row: int) -> float:
-        """Return the loss on what is held out."""
+        """Return the loss on the held-out records."""
         net = self._nets[row]
         part = self._held[row]
         device = next(net.parameters()).device
@@ -116,9 +116,9 @@ class Stopping:
 
 
 def hold_out(part: Slice, share: float) -> tuple[Slice, Slice]:
-    """Split a slice into what its network is shown and what not: a share, rounded down, drawn by its entropy.
+    """Split a slice into shown and held-out records: `share` of them, rounded down, drawn by its entropy.
 
-    The draw depends on the number of records and not on what they hold.
+    The draw depends on the number of records, not on their contents.
     """
     random = np.random.default_rng((*part.entropy, 1))
     order = random.permutation(len(part.y))
@@ -131,11 +131,12 @@ def _rows(part: Slice, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Slic
 
 
 LEARNING_RATE = 0.01
-"""Peak of the cycle: larger ones make several layers diverge, smaller need more steps than slices get."""
+"""Peak of the cycle: with larger rates several layers diverge, smaller ones need more steps than slices
+get."""
 RATES: Mapping[str, float] = {"logistic": 0.1, "square-mlp": 0.003}
-"""A single layer takes, and in few steps needs, larger ones; squares of all features grow beyond bounds."""
+"""A single layer supports, and in few steps needs, a larger rate; squares of all features diverge."""
 WEIGHT_DECAY = 0.01
-"""That of torch's own AdamW."""
+"""The default of torch's AdamW."""
 
 
 def fit_networks(
@@ -149,15 +150,15 @@ def fit_networks(
     layout: Layout | None = None,
     device: Device = HOST,
 ) -> list[nn.Module]:
-    """Trained networks, one for each slice, in evaluation mode on the CPU; each scales its own records.
+    """Train one network per slice; return them in evaluation mode on the CPU. Each scales its own records.
 
-    Without a schedule, it is that of these slices; without a layout, the fastest for the model. The same
-    slices give the same weights on one machine. Several cards train at a time, each its part of the networks;
-    where the memory of one is full, half as many train together there.
+    By default, the schedule is that of these slices, and the layout the fastest for the model. On one
+    machine, the same slices give the same weights. Several GPUs train in parallel, each a part of the
+    networks; if one runs out of memory, it trains half as many at a time.
 
     Raises:
-        OstrakaError: `model.invalid` where the model cannot be trained, `device.full` where there is no room
-            for one alone, `device.missing` where the device can compute nothing.
+        OstrakaError: `model.invalid` if the model cannot be trained, `device.full` if memory is too small
+            even for one, `device.missing` if the device does not work.
     """
     shape = slices[0].X.shape[1:]
     nets = [_new_network(part, model, shape, classes) for part in slices]
@@ -191,7 +192,7 @@ def fit_networks(
 
 
 def _new_network(part: Slice, model: str, shape: tuple[int, ...], classes: int) -> nn.Module:
-    """Return a network whose first weights depend on the slice's entropy only."""
+    """Return a network whose initial weights depend only on the slice's entropy."""
     with seed_torch(part):
         net = compose(model, shape, classes)
     scaler = net.get_submodule("0")
@@ -204,7 +205,7 @@ def compose(model: str, shape: tuple[int, ...], classes: int) -> nn.Module:
     """Compose a scaler and a network of records (Q, *shape) to logits (Q, classes).
 
     Raises:
-        OstrakaError: `model.invalid` where the factory's module does not do that.
+        OstrakaError: `model.invalid` if the factory's module does not do that.
     """
     built = build(model, shape, classes)
     if not isinstance(built, nn.Module):
@@ -222,7 +223,7 @@ def compose(model: str, shape: tuple[int, ...], classes: int) -> nn.Module:
 
 @dataclass(frozen=True)
 class _FitSettings:
-    """What all networks of a party have in common in training."""
+    """Training settings that all networks of a party share."""
 
     schedule: Schedule
     peak_rate: float
@@ -237,7 +238,7 @@ def _fit_within_memory(
     settings: _FitSettings,
     place: torch.device,
 ) -> None:
-    """Trains networks together at a place, or where memory is too short, one half after the other."""
+    """Train networks together on a device; if memory is too small, one half after the other."""
     first = [copy.deepcopy(net.state_dict()) for net in nets] if len(nets) > 1 else []
     steps = PartOfSteps(settings.steps)
     try:
@@ -246,7 +247,7 @@ def _fit_within_memory(
     except Exception as exc:
         if len(nets) == 1 or not is_out_of_memory(exc):
             raise
-    # Outside the handler: the exception holds frames, and with them the memory that is short.
+    # Outside the handler: the exception's frames keep the memory that is needed.
     for net, state in zip(nets, first, strict=True):
         net.cpu().load_state_dict(state)
     free_memory(place)
@@ -267,7 +268,7 @@ def _fit(
     steps: PartOfSteps,
     place: torch.device,
 ) -> None:
-    """Trains networks together; their losses only add up, so that none sees another's records."""
+    """Train networks together; their losses are only added, so none depends on another's records."""
     schedule = settings.schedule
     shown, held = zip(*(hold_out(part, schedule.held_out) for part in slices), strict=True)
     for net in nets:
@@ -284,7 +285,7 @@ def _fit(
         steps.advance()
     stack.unstack()
     stopping.restore()
-    # Steps that were not needed count as done, so that progress comes to its end.
+    # Skipped steps count as done, so progress reaches its end.
     for _ in range(stopping.shown, schedule.steps):
         steps.advance()
     for net in nets:
@@ -292,7 +293,7 @@ def _fit(
 
 
 def require_numbers(nets: Sequence[nn.Module], model: str) -> None:
-    """Raise `model.invalid` where all networks' losses grew beyond numbers; log it where some did."""
+    """Raise `model.invalid` if all networks diverged to non-finite weights; log it if some did."""
     failed = sum(not all(bool(part.isfinite().all()) for part in net.parameters()) for net in nets)
     if failed == len(nets):
         raise invalid_model(model, "cannot be trained (its losses are not numbers)")
@@ -302,22 +303,22 @@ def require_numbers(nets: Sequence[nn.Module], model: str) -> None:
 
 @contextmanager
 def seed_torch(part: Slice) -> Iterator[None]:
-    """Inside, torch's own generator (first weights, a factory's dropout) starts from the slice's entropy."""
+    """Seed torch's global generator (initial weights, a factory's dropout) from the slice's entropy."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(np.random.SeedSequence(part.entropy).generate_state(1)[0]))
         yield
 
 
 MICRO_BATCH = 4096
-"""Records whose activations are in memory together when a network's largest logit is looked for."""
+"""Batch size of the search for a network's largest logit."""
 
 
 def limit_logits(net: nn.Module, X: NDArray[np.float32], *, multi_label: bool) -> None:
-    """Scales the last layer of a trained network so that its logits on its own records X stay in range.
+    """Scale the last layer of a trained network so its logits on its own records X stay in range.
 
-    A positive factor, and for one class a query the mean over classes taken off all of them, change no vote.
-    Own records alone decide the factor, so that a record still moves no teacher but its own. A network whose
-    logits are not numbers, or all zero, stays as it is.
+    A positive factor changes no vote; nor does subtracting the mean over classes if each query has one class.
+    The factor depends only on own records, so a record still changes only its own teacher. A network whose
+    logits are not numbers, or all zero, is not changed.
     """
     last = list(net.modules())[-1]
     assert isinstance(last, nn.Linear)  # noqa: S101 - every network with a head ends so

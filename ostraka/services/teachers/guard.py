@@ -1,4 +1,4 @@
-"""Fallback votes of models that cannot vote, and refusals where it is the device that cannot."""
+"""Fallback votes of models that cannot vote, and refusals if the device fails instead."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,13 +12,13 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 Votes = NDArray[Any]
 """Class indices (models, Q) int64; in multi-label tasks scores (models, Q, labels) float32 in [0, 1]."""
 Predict = Callable[[NDArray[np.float32]], NDArray[Any]]
-"""What models answer to records (Q, F)."""
+"""Maps records (Q, F) to the models' votes."""
 FALLBACK = 0
-"""The class, or every label's score, of a vote that a model could not give: fixed, whatever the failure."""
+"""The class, or every label's score, of a failed vote: constant, whatever the failure."""
 
 
 class VoteGuard:
-    """Turns failures and answers that are no vote into votes for `FALLBACK`; says so once, without data.
+    """Replaces failures and invalid votes by votes for `FALLBACK`; logs it once, without data.
 
     Attributes:
         multi_label: whether a vote is a score in [0, 1] for every label, not a class.
@@ -30,24 +30,24 @@ class VoteGuard:
         self._told = False
 
     def votes(self, predict: Predict, X: NDArray[np.float32], models: int) -> Votes:
-        """Return what `predict` gives for all records (Q, F) as votes of these models.
+        """Return the votes by `predict` of these models for all records (Q, F).
 
-        A vote that is not whole is replaced as a whole. Where `predict` fails, each half of the records is
-        asked by itself: a record that a model cannot take changes its vote on no other.
+        A vote with any invalid part is replaced entirely. If `predict` fails, it is repeated for each half of
+        the records, so a record that a model cannot process changes no other vote.
 
         Raises:
-            OstrakaError: `server.device_gone` where `predict` fails on a record of zeros too. Models that
-                took one when they were loaded still do, whatever they are asked, while their device works.
+            OstrakaError: `server.device_gone` if `predict` also fails on a record of zeros. Models that could
+                process one when they were loaded always can while their device works.
         """
         found = self._attempt(predict, X, models)
         if not isinstance(found, str):
             return found
-        # Before anything is put down to the records: a device that is gone fails on zeros as well.
+        # Checked before records are blamed: a failed device fails on zeros as well.
         self._require_device(predict, X, models)
         if len(X) > 1:
             halves = np.array_split(X, 2)
             return np.concatenate([self.votes(predict, half, models) for half in halves], axis=1)
-        # Memory that was short a moment ago is no reason for a vote for `FALLBACK` once there is some.
+        # A temporary lack of memory should not cause a vote for `FALLBACK`.
         found = self._attempt(predict, X, models)
         if not isinstance(found, str):
             return found
@@ -55,7 +55,7 @@ class VoteGuard:
         return self.fallback(models, 1)
 
     def fallback(self, models: int, queries: int) -> Votes:
-        """Votes for `FALLBACK` of these models."""
+        """Return votes for `FALLBACK` of these models."""
         return np.full(self._shape(models, queries), FALLBACK, self._kind)
 
     def _require_device(self, predict: Predict, X: NDArray[np.float32], models: int) -> None:
@@ -64,7 +64,7 @@ class VoteGuard:
             raise device_gone(found)
 
     def _attempt(self, predict: Predict, X: NDArray[np.float32], models: int) -> Votes | str:
-        """Return the votes, or the name of the exception, whose frames and their memory are free then."""
+        """Return the votes, or the name of the exception; its frames and their memory are then free."""
         try:
             votes = np.asarray(predict(X))
             if votes.shape != self._shape(models, len(X)):
@@ -84,7 +84,7 @@ class VoteGuard:
         return (models, queries, self._classes) if self.multi_label else (models, queries)
 
     def _valid(self, votes: Votes) -> Any:
-        """Which votes are classes, or hold a score for every label; broadcasts against the votes."""
+        """Return which votes are classes, or have a score for every label; broadcasts against the votes."""
         if self.multi_label:
             return ((votes >= 0) & (votes <= 1)).all(axis=-1, keepdims=True)
         return (votes >= 0) & (votes < self._classes) & (votes == np.trunc(votes))
@@ -96,7 +96,7 @@ class VoteGuard:
 
 
 def device_gone(failure: str) -> OstrakaError:
-    """Return the refusal of a batch by teachers that fail so, by an exception's name, on zeros too."""
+    """Return the refusal of a batch by teachers that fail on zeros too; `failure` is an exception's name."""
     return OstrakaError(
         ErrorCode.SERVER_DEVICE_GONE,
         f"This party's teachers cannot vote on a record of zeros ({failure}): its GPU or memory is gone "

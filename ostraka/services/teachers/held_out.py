@@ -1,6 +1,6 @@
-"""How good a party's teachers are, measured on its own records, each by teachers that did not learn from it.
+"""Accuracy of a party's teachers on its own records, each by teachers that did not learn from it.
 
-Nothing here leaves the party: what it says of records is in no budget.
+The result stays with the party: it depends on records, and no budget covers it.
 """
 
 from pathlib import Path
@@ -21,7 +21,7 @@ from ostraka.services.teachers.config import TrainingSection
 from ostraka.services.teachers.ensemble import Ensemble
 
 MAX_MEASURED = 2000
-"""Records that all teachers are asked about: of more, an interval would be narrower than a point or two."""
+"""Maximum number of records to evaluate: with more, an interval would be narrower than a point or two."""
 _FILE = "held-out.json"
 _RECORDS = "own records that they did not learn from"
 _TEACHERS = "the teachers together are"
@@ -31,10 +31,10 @@ _GAIN: TypeAdapter[Gain | None] = TypeAdapter(Gain | None)
 def measure_held_out(
     ensemble: Ensemble, dataset: Dataset, task: Task, config: TrainingSection
 ) -> Gain | None:
-    """Return how good the plurality is of those teachers whose slice does not have a record.
+    """Return the accuracy of each record's plurality among teachers whose slice does not contain it.
 
-    None where no such teachers are: of one teacher, of models that were trained elsewhere, and of those that
-    learned together with other parties', which have seen something of every record.
+    None if there are no such teachers: for a single teacher, for models that were trained elsewhere, and for
+    teachers that learned together with other parties', which depend on every record.
     """
     manifest = ensemble.manifest
     if manifest.files or manifest.together:
@@ -58,7 +58,7 @@ def measure_held_out(
 
 
 def _labels_voted_on(y: NDArray[np.int64], abstains: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return labels of which nobody knows those that the teachers do not vote on."""
+    """Return the labels, with those that the teachers do not vote on set to unknown."""
     if not abstains:
         return y
     known = y.copy()
@@ -67,14 +67,14 @@ def _labels_voted_on(y: NDArray[np.int64], abstains: tuple[int, ...]) -> NDArray
 
 
 def write_held_out(found: Gain | None, teachers: Path) -> None:
-    """Write the figures into the folder of the teachers, readable by the owner alone."""
+    """Write the figures into the folder of the teachers, readable by the owner only."""
     path = teachers / _FILE
     path.touch(mode=0o600)
     path.write_bytes(_GAIN.dump_json(found, indent=2) + b"\n")
 
 
 def read_held_out(teachers: Path) -> Gain | None:
-    """Return what was written; None for teachers of which nothing was measured, or by an earlier version."""
+    """Return the figures; None if nothing was measured, or the teachers are of an earlier version."""
     try:
         return _GAIN.validate_json((teachers / _FILE).read_bytes())
     except (OSError, ValidationError):
@@ -82,7 +82,7 @@ def read_held_out(teachers: Path) -> Gain | None:
 
 
 def tell_held_out(found: Gain | None, *, balanced: bool) -> list[str]:
-    """Return sentences on the teachers' accuracy; none where nothing was measured."""
+    """Return sentences on the teachers' accuracy; empty if nothing was measured."""
     if found is None:
         return []
     doubted = doubts(found, _RECORDS, _TEACHERS)

@@ -1,4 +1,5 @@
-"""One round of the teachers of one party (Dodwadmath and Stich 2022, Algorithm 1, lines 4 to 13)."""
+"""One round of joint training of a party's teachers (Dodwadmath and Stich 2022, Algorithm 1, lines 4 to
+13)."""
 
 import copy
 import dataclasses
@@ -44,10 +45,10 @@ T = TypeVar("T")
 
 
 def first(model: str, shape: tuple[int, ...], classes: int, seed: int) -> nn.Module:
-    """Return a network whose first weights depend on the seed alone; its scaler changes nothing.
+    """Return a network whose initial weights depend only on the seed; its scaler is the identity.
 
     Raises:
-        OstrakaError: `model.invalid` where the model cannot be built, or has state beside its parameters.
+        OstrakaError: `model.invalid` if the model cannot be built, or has state besides its parameters.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(np.random.SeedSequence(seed).generate_state(1)[0]))
@@ -58,7 +59,7 @@ def first(model: str, shape: tuple[int, ...], classes: int, seed: int) -> nn.Mod
 
 
 def vector(net: nn.Module) -> Vector:
-    """All parameters of a network (d,), in the order of `parameters()`."""
+    """Return all parameters of a network (d,), in the order of `parameters()`."""
     flat: Vector = parameters_to_vector(net.parameters()).detach().cpu().numpy()
     return flat
 
@@ -82,14 +83,14 @@ def step_on(
     correction: Tensor,
     radius: float | None,
 ) -> None:
-    """Move a network's parameters once for each batch (lines 6 to 9).
+    """Update a network's parameters once per batch (lines 6 to 9).
 
     Args:
         net: starts at the average.
         batches: records (1, batch, *shape) and their classes.
         rate: eta_f of this round.
         correction: c - c_i, (d,).
-        radius: what each record's gradient is clipped to, where variates are made of clipped ones too.
+        radius: clipping radius of each record's gradient, if variates use clipped gradients too.
     """
     for X, y in batches:
         slope = _mean(net, X, y) if radius is None else _mean_clipped(net, X[0], y[0], radius)
@@ -106,9 +107,9 @@ def draw_batches(
     *,
     moved: bool,
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield a teacher's batches in a round, from its own slice by its own entropy and the round's number.
+    """Yield a teacher's batches in a round, from its own slice, by its entropy and the round's number.
 
-    Images are moved and turned as configured, where `moved`.
+    If `moved`, images are shifted and rotated as configured.
     """
     entropy = (*part.entropy, number)
     order = np.random.default_rng(entropy).permutation(len(part.y))
@@ -137,12 +138,12 @@ def _mean_clipped(net: nn.Module, X: Tensor, y: Tensor, radius: float) -> Tensor
 
 @dataclass(frozen=True)
 class RoundInput:
-    """What the lead sends.
+    """The lead's message for a round.
 
     Attributes:
         theta: the average's parameters, (d,).
         c: its control variate, (d,).
-        number: how many rounds were released before.
+        number: number of rounds released before.
     """
 
     theta: Vector = field(repr=False)
@@ -151,19 +152,19 @@ class RoundInput:
 
 
 def first_parameters(model: str, shape: tuple[int, ...], classes: int, seed: int) -> Vector:
-    """First parameters (d,), flat in the order of `parameters()`.
+    """Return the initial parameters (d,), flat in the order of `parameters()`.
 
     Raises:
-        OstrakaError: `model.invalid` where the model cannot be built, or cannot learn together.
+        OstrakaError: `model.invalid` if the model cannot be built, or cannot be trained jointly.
     """
     return vector(first(model, shape, classes, seed))
 
 
 class JointTeachers:
-    """The teachers of one party; what a call gives depends on its arguments and the party's records alone.
+    """The teachers of one party; results depend only on a call's arguments and the party's records.
 
-    Records are taken as the task prepares them: a scaler fitted to a slice would let one record change what
-    every record of the slice adds.
+    Records are used as the task prepares them: with a scaler fitted to a slice, one record would change the
+    contribution of every record of the slice.
     """
 
     def __init__(
@@ -175,11 +176,11 @@ class JointTeachers:
         recipe: Recipe,
         device: Device = HOST,
     ) -> None:
-        """Take each teacher's records, and how they learn, on the first place of a device.
+        """Take each teacher's records and the training settings; train on the first place of a device.
 
         Raises:
-            OstrakaError: `model.invalid` where the model cannot learn together, `config.invalid` for settings
-                of teachers that learn apart.
+            OstrakaError: `model.invalid` if the model cannot be trained jointly, `config.invalid` for
+                settings that only apply to separate training.
         """
         require_usable(config)
         self._parts = parts
@@ -188,17 +189,17 @@ class JointTeachers:
         self._recipe = recipe
         self._device = device
         self._place = device.first
-        # Copied for every teacher, so that a network is built, and checked, once.
+        # Copied for every teacher, so a network is built and checked once.
         self._net = first(model, parts[0].X.shape[1:], classes, seed=0).to(self._place)
 
     def update(
         self, mechanism: JointTraining, round: RoundInput, variates: Vector
     ) -> tuple[NDArray[np.int64], Vector]:
-        """Return the party's round update, lattice steps (d,), and its teachers' next variates (teachers, d).
+        """Return the party's update in lattice steps (d,), and its teachers' next variates (teachers, d).
 
         Args:
             mechanism: what is released, and how updates are clipped.
-            round: what teachers start from.
+            round: the teachers' start.
             variates: their control variates c_i, zeros in the first round.
         """
         radius = mechanism.gradient_radius
@@ -215,7 +216,7 @@ class JointTeachers:
         return steps, np.stack(after).astype(np.float32)
 
     def finish(self, mechanism: JointTraining, round: RoundInput, variates: Vector) -> list[nn.Module]:
-        """Return the teachers, one evaluation-mode network each, on the CPU, after their last local steps."""
+        """Return the teachers after their last local steps: networks in evaluation mode on the CPU."""
         learnt = self._learnt(mechanism, round, variates)
         nets = [self._at(theta.astype(np.float32)).cpu().eval() for theta in learnt]
         if self._config.head is not None:
@@ -224,7 +225,7 @@ class JointTeachers:
         return nets
 
     def _gradients(self, radius: float, round: RoundInput) -> tuple[NDArray[np.int64], Vector]:
-        """Sum all records' clipped gradients at the average; also return each teacher's mean of its own."""
+        """Sum all records' clipped gradients at the average; also return the mean of each teacher's own."""
 
         def work(part: Slice) -> NDArray[np.int64]:
             return self._compute(sum_clipped, part)
@@ -241,10 +242,10 @@ class JointTeachers:
         return np.sum(sums, axis=0), np.stack(means).astype(np.float32)
 
     def _learnt(self, mechanism: JointTraining, round: RoundInput, variates: Vector) -> list[Floats]:
-        """Each teacher's parameters (d,) after its local steps; the average's where that fails.
+        """Return each teacher's parameters (d,) after its local steps; the average's if that fails.
 
-        That is where they are not numbers, or the network raises: whether a party takes part must not depend
-        on a record. Raises `server.device_gone` where it is the device that fails, whatever the records.
+        It fails if they are not numbers or the network raises: a record must not decide whether a party
+        participates. Raises `server.device_gone` if the device fails, whatever the records.
         """
         radius = mechanism.gradient_radius
 
@@ -276,15 +277,15 @@ class JointTeachers:
         return run_each(work, range(len(self._parts)), self._workers)
 
     def _compute(self, work: Callable[[Slice], T], part: Slice) -> T:
-        """`work` of a part; once more where memory was short for it, and is not for zeros in its place.
+        """Run `work` on a part; repeat it once if memory was short, but suffices for zeros instead.
 
-        Raises what `work` raises, and `server.device_gone` where the device fails whatever records hold: who
-        learned nothing there would otherwise add nothing, in silence, and be charged for it.
+        Raises what `work` raises, and `server.device_gone` if the device fails whatever the records:
+        otherwise a party that learned nothing would silently add nothing, and be charged for it.
         """
         try:
             return work(part)
         except FAILURES as exc:
-            # They hold memory, which may be what was short.
+            # They keep memory, which may be the memory that was short.
             traceback.clear_frames(exc.__traceback__)
             short = is_out_of_memory(exc)
             try:
@@ -298,13 +299,13 @@ class JointTeachers:
         return work(part)
 
     def _at(self, theta: Vector) -> nn.Module:
-        """Return a separate network with these parameters (d,)."""
+        """Return a copy of the network with these parameters (d,)."""
         net = copy.deepcopy(self._net)
         set_vector(net, theta)
         return net
 
     def _rate(self, round: RoundInput) -> float:
-        """eta_f of a round."""
+        """Return eta_f of a round."""
         return self._recipe.learning_rate * self._recipe.decay**round.number
 
     @property
@@ -318,7 +319,7 @@ def _blank(part: Slice) -> Slice:
 
 
 def require_usable(config: TrainingConfig) -> None:
-    """Raise `config.invalid` for settings that only teachers that learn apart have a use for."""
+    """Raise `config.invalid` for settings that only apply to separate training."""
     for name in ("epochs", "held_out", "balanced"):
         if getattr(config, name):
             raise OstrakaError(

@@ -13,7 +13,7 @@ from ostraka.services.teachers.assignment import Slice
 
 
 class Loss:
-    """Cross-entropy of several networks' records, summed; of all their known labels in multi-label tasks."""
+    """Cross-entropy of several networks' records, summed; multi-label, over all their known labels."""
 
     def __init__(self, weights: Tensor | None = None) -> None:
         """Take weights (networks, classes) of records by class, or of labels that are 1; None: all are 1."""
@@ -21,7 +21,8 @@ class Loss:
 
     @classmethod
     def balancing(cls, slices: Sequence[Slice], classes: int) -> "Loss":
-        """Each network's weights from its own slice: what is rare in it weighs more, in proportion."""
+        """Return a loss with weights from each network's own slice, proportionally larger for rare
+        classes."""
         tables = np.stack([_balance(part.y, classes) for part in slices])
         return cls(torch.from_numpy(tables))
 
@@ -30,7 +31,7 @@ class Loss:
         return self if self._weights is None else Loss(self._weights[torch.tensor(networks)])
 
     def at(self, place: torch.device) -> "Loss":
-        """Return the same loss of networks at a place."""
+        """Return the same loss on a device."""
         return self if self._weights is None else Loss(self._weights.to(place))
 
     def __call__(self, logits: Tensor, y: Tensor) -> Tensor:
@@ -51,9 +52,9 @@ class Loss:
 
 
 def _balance(y: NDArray[np.int64], classes: int) -> NDArray[np.float32]:
-    """Weights (classes,) that give the classes of y (N,) the same sum; of y (N, k) the ones that of zeros.
+    """Return weights (classes,) that give the classes of y (N,) equal sums; for y (N, k), ones and zeros.
 
-    What does not occur, or for labels always does, keeps weight 1.
+    A class that does not occur, or a label that is constant, keeps weight 1.
     """
     if y.ndim > 1:
         ones, zeros = ((y == value).sum(axis=0) for value in (1, 0))

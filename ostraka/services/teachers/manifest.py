@@ -14,20 +14,20 @@ from ostraka.services.teachers.config import TrainingConfig, Tuning, Variant
 from ostraka.services.teachers.options import Together
 
 GROUP = "all"
-"""Name of the one group of records without consent levels."""
+"""Name of the single group of records without consent levels."""
 ALL = slice(None)
 """Every teacher's row."""
 _GroupCount = Annotated[int, Field(ge=1)]
 
 
 class GroupRecord(BaseModel):
-    """The records of one consent level in words.
+    """The records of one consent level, described.
 
     Attributes:
         name: the level, or `all`.
-        records: how many.
-        teachers: how many were trained on them; where teachers are mixed, all of the party's.
-        copies: how many teachers each record of the group was given to; 1 where there are none.
+        records: number of records.
+        teachers: number of teachers trained on them; if teachers are mixed, all of the party's.
+        copies: number of teachers that each record of the group was given to; 1 if there are no copies.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -54,44 +54,47 @@ class TeacherCohort:
 _FILE = "manifest.json"
 _Count = Annotated[int, Field(ge=1)]
 Digest = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]
-"""SHA-256, hexadecimal; empty where there is nothing to digest."""
+"""SHA-256, hexadecimal; empty if there is nothing to digest."""
 
 
 class TeachersManifest(BaseModel):
-    """A trained ensemble in words.
+    """A description of a trained ensemble.
 
     Attributes:
-        teachers: number of models, each with one vote; 0: the records answer alone.
+        teachers: number of models, each with one vote; 0: the records answer only sums.
         records: number of records they were trained on.
         model: built-in name or factory of every model.
-        library: which library the models belong to; "none" without models.
+        library: the library of the models; "none" without models.
         training: model and version, for people.
         task_digest: the task's digest, hexadecimal.
         seed: of slices and training.
-        config: what was asked for; none where the file does not say.
+        config: the settings; None if the file does not contain them.
         data_sha256: digest of the records, their labels and consent levels, hexadecimal.
         slices_sha256: digest of which records each teacher was trained on, hexadecimal.
-        slice_sizes: how many they are, by teacher.
-        classes: number of classes, or of labels; 1 where a number is learned.
+        slice_sizes: number of these records, by teacher.
+        classes: number of classes, or of labels; 1 if a number is learned.
         multi_label: whether a vote is a score for every label, not a class.
         shape: shape of one record.
-        constants: class that a teacher always votes for, by teacher: the only one of its slice.
-        variant: how consent levels that differ are used.
+        constants: by teacher, the class that it always votes for: the only one of its slice.
+        variant: how different consent levels are used.
         mixed: whether teachers were trained on records of all groups; otherwise each on one group's, and
             teachers are ordered as the groups are.
-        head: how the teachers are evaluated on encrypted queries; empty where they cannot be.
-        encoder: the public network in front of them; empty: none. `shape` is then of its features.
+        head: how the teachers are evaluated on encrypted queries; empty if they cannot be.
+        encoder: the public network that encodes their input; empty: none. `shape` is then that of its
+            features.
         encoder_sha256: the digest of its weights, hexadecimal.
-        files: digest of every exported model's file, hexadecimal, by teacher; none for those trained here.
-        thresholds: whether teachers have thresholds of their own, in a file beside this one.
-        together: how they learned with those of other parties; empty where they learned alone.
-        abstains: labels on which the teachers do not vote, by index in rising order.
-        shared_features: whether the teachers learned from features of records that all sites know, and from
-            labels of their own alone.
-        shared_sha256: digest of those features as prepared, hexadecimal.
-        persons: how many different ids the records have: those of one went to the same teachers; 0: none.
-        whole_persons: whether each of these ids is a person, as the task says.
-        groups: the records that share a budget; one group `all` where the file names none.
+        files: digest of every exported model's file, hexadecimal, by teacher; empty for teachers trained
+            here.
+        thresholds: whether teachers have their own thresholds, in a file next to this one.
+        together: how they learned with other parties' teachers; empty if they learned alone.
+        abstains: indices of labels on which the teachers do not vote, in rising order.
+        shared_features: whether the teachers learned from features of records that all sites know, and only
+            from labels of their own.
+        shared_sha256: digest of those prepared features, hexadecimal.
+        persons: number of different ids of the records: records of one id went to the same teachers; 0: no
+            ids.
+        whole_persons: whether each of these ids is a person, according to the task.
+        groups: the records that share a budget; one group `all` if the file names none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -150,7 +153,7 @@ class TeachersManifest(BaseModel):
 
     @property
     def cohorts(self) -> tuple[TeacherCohort, ...]:
-        """The teachers that take part together: all where they are mixed, else those of each group."""
+        """The teachers that vote together: all if they are mixed, else those of each group."""
         if self.mixed:
             return (TeacherCohort(tuple(group.name for group in self.groups), slice(0, self.teachers)),)
         bounds = accumulate((group.teachers for group in self.groups), initial=0)
@@ -160,14 +163,14 @@ class TeachersManifest(BaseModel):
         )
 
     def save(self, folder: Path) -> None:
-        """Write the manifest next to the models, readable by the owner alone."""
+        """Write the manifest next to the models, readable by the owner only."""
         path = folder / _FILE
         path.touch(mode=0o600)
         path.write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> "TeachersManifest":
-        """Read it; raise `model.invalid` where there is none or it is broken."""
+        """Read the manifest; raise `model.invalid` if it is missing or broken."""
         path = folder / _FILE
         try:
             return cls.model_validate_json(path.read_bytes())
@@ -181,7 +184,7 @@ class TeachersManifest(BaseModel):
 
 
 def unreadable(path: Path) -> OstrakaError:
-    """Return the refusal of an ensemble's file that is damaged or not what the manifest says."""
+    """Return the error for an ensemble's file that is damaged or differs from the manifest."""
     return OstrakaError(
         ErrorCode.MODEL_INVALID,
         f"{path} is damaged or of another ensemble: run `ostraka party train` again.",

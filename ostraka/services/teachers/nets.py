@@ -33,7 +33,7 @@ FILE = "weights.safetensors"
 
 @dataclass(frozen=True)
 class _Placed:
-    """A stack of so many networks, and the records that it takes at a time."""
+    """A stack, its number of networks, and its batch size."""
 
     stack: Stack
     networks: int
@@ -41,15 +41,15 @@ class _Placed:
 
 
 class Networks:
-    """Trained networks of one architecture, and stacks of them on a device; not for several threads at once.
+    """Trained networks of one architecture, and their stacks on a device; not thread-safe.
 
-    A card holds each weight once, in its stack; the networks themselves stay in the host's memory.
+    A GPU holds each weight once, in its stack; the networks themselves stay in the host's memory.
     """
 
     def __init__(
         self, nets: Sequence[nn.Module], shape: tuple[int, ...], device: Device, layout: Layout
     ) -> None:
-        """Take networks of records (Q, *shape) to logits, and how they are evaluated."""
+        """Take networks of records (Q, *shape) to logits, and their layout."""
         self._device = device
         self._nets = [net.cpu().eval() for net in nets]
         self._shape = shape
@@ -60,7 +60,7 @@ class Networks:
     def of(
         cls, model: str, shape: tuple[int, ...], nets: Sequence[nn.Module], device: Device = HOST
     ) -> "Networks":
-        """Take trained networks, in the layout that is fastest for the model on the device."""
+        """Take trained networks, in the fastest layout for the model on the device."""
         return cls(nets, shape, device, fastest(model, device, "prediction"))
 
     @property
@@ -69,9 +69,9 @@ class Networks:
         return self._nets
 
     def predict(self, X: NDArray[np.float32], guard: VoteGuard, rows: slice = ALL) -> Votes:
-        """Votes (rows, Q), or scores (rows, Q, labels), of these networks on flat records (Q, F).
+        """Return votes (rows, Q), or scores (rows, Q, labels), of these networks on flat records (Q, F).
 
-        Raises `server.device_gone` where the device does not take their weights, or fails on zeros.
+        Raises `server.device_gone` if the device cannot hold their weights, or fails on zeros.
         """
         read = scores if guard.multi_label else winners
 
@@ -92,9 +92,10 @@ class Networks:
         return torch.cat(parts, dim=1).cpu().numpy()
 
     def _stacks_of(self, rows: slice) -> tuple[list["_Placed"], int]:
-        """Return these networks as evaluated, and how many stacks at a time; kept, since cohorts stay."""
+        """Return the stacks of these networks and how many run in parallel; cached, as cohorts are
+        constant."""
         key = rows.indices(len(self._nets))
-        # Looked up once: `unload` may forget all in the middle of this.
+        # Looked up once, because `unload` may clear the cache in between.
         found = self._stacks.get(key)
         if found is None:
             nets = self._nets[rows]
@@ -108,21 +109,21 @@ class Networks:
         return found
 
     def memory_bytes(self) -> int:
-        """Bytes that cards hold for the networks, once they have voted."""
+        """Return the bytes that GPUs hold for the networks, once they have voted."""
         if self._device.is_cpu or not self._stacks:
             return 0
         return sum(value.numel() * value.element_size() for net in self._nets for value in net.parameters())
 
     def unload(self) -> None:
-        """Give back what cards hold; votes that are under way keep it until they are done."""
+        """Free GPU memory; votes in progress keep it until they are done."""
         self._stacks = {}
         for place in self._device.places:
-            # A card that is gone gives nothing back, and those after it do.
+            # A failed GPU frees nothing, but the others do.
             with suppress(RuntimeError):
                 free_memory(place)
 
     def save(self, folder: Path) -> None:
-        """Write all weights to one file, the networks counted by the first axis."""
+        """Write all weights to one file; the first axis is the network."""
         states = [net.state_dict() for net in self._nets]
         weights = {
             name: torch.stack([state[name].cpu() for state in states]).contiguous() for name in states[0]
@@ -131,26 +132,26 @@ class Networks:
 
     @classmethod
     def load(cls, folder: Path, manifest: TeachersManifest, device: Device = HOST) -> "Networks":
-        """Read them; raise `model.invalid` where the file is damaged or of other networks."""
+        """Read the networks; raise `model.invalid` if the file is damaged or contains other networks."""
         path = folder / FILE
         try:
             weights = load_file(path)
         except (OSError, SafetensorError) as exc:
             raise unreadable(path) from exc
-        # Made and tried once: that takes longer than to read the weights of all.
+        # Built and checked once: that takes longer than reading the weights of all.
         made = compose(manifest.model, manifest.shape, manifest.classes)
         nets = [_restore(deepcopy(made), weights, row, path) for row in range(manifest.teachers)]
         return cls.of(manifest.model, manifest.shape, nets, device)
 
 
 def winners(logits: Tensor) -> Tensor:
-    """Largest logit's class; -1, which is no class, where a logit is not a number."""
+    """Return the class with the largest logit; -1, which is not a class, if a logit is not finite."""
     broken = ~logits.isfinite().all(dim=-1)
     return logits.argmax(dim=-1).masked_fill(broken, -1)
 
 
 def scores(logits: Tensor) -> Tensor:
-    """Each label's probability; NaN where a logit is not a number."""
+    """Return each label's probability; NaN if a logit is not finite."""
     return logits.float().sigmoid().masked_fill(~logits.isfinite(), torch.nan)
 
 

@@ -11,44 +11,45 @@ from ostraka.common.learning.precision import LogitLayer
 from ostraka.common.learning.shape import Axes, image_axes
 
 HIDDEN = 128
-"""Units of the hidden layer: more would only learn a slice of some hundred records by heart."""
+"""Units of the hidden layer: more would only overfit a slice of some hundred records."""
 CHANNELS = 16
-"""Of the first convolution, and half of those of the others: few, as `HIDDEN`."""
+"""Channels of the first convolution, and half of those of the others: few, like `HIDDEN`."""
 SQUARE_HIDDEN = 64
-"""Units that square: squares are what encrypted evaluation costs, so there are few."""
+"""Units that square: squares are the cost of encrypted evaluation, so there are few."""
 SQUARE_CHANNELS = 8
 """Channels of the convolution that squares, few for the same reason."""
 STAGES = (16, 32, 64)
 """Channels of a resnet's stages; every stage after the first halves the image."""
 NORMALISED = 8
-"""Groups of channels that a resnet brings to one scale, record by record: batches of few records have no
-mean worth keeping, and a record's vote must not depend on which records are asked with it."""
+"""Number of channel groups that a resnet normalises per record: small batches have no useful mean, and a
+record's vote must not depend on the other records of the batch."""
 _LARGE_SIDE = 16
-"""Pixels from which the first convolution strides: a quarter of the work, and places enough are left."""
+"""Minimum side, in pixels, for a stride in the first convolution: a quarter of the work, with enough
+positions left."""
 _CONSTANT = 1e-6
-"""Deviation, as a part of the mean, up to which values count as equal."""
+"""Standard deviation, relative to the mean, up to which values count as equal."""
 
 
 L = TypeVar("L", nn.Linear, nn.Conv2d)
 
 
 class Scaler(nn.Module):
-    """Maps a teacher's own slice to mean 0 and deviation 1; what is constant in it becomes 0."""
+    """Scales a teacher's own slice to mean 0 and deviation 1; constant features become 0."""
 
     mean: Tensor
     factor: Tensor
 
     def __init__(self, shape: tuple[int, ...]) -> None:
-        """Start as the identity: per column of a table, one for all values of a tensor."""
+        """Start as the identity: one scale per column of a table, or a single one for a tensor."""
         super().__init__()
         size = shape if len(shape) == 1 else (1,) * len(shape)
         self.register_buffer("mean", torch.zeros(size))
         self.register_buffer("factor", torch.ones(size))
 
     def fit(self, X: Tensor) -> None:
-        """Take mean and deviation of records (N, *shape)."""
+        """Use mean and deviation of records (N, *shape)."""
         axes = 0 if X.dim() == 2 else tuple(range(X.dim()))
-        # Sums over a whole slice would lose digits in float32.
+        # In float32, sums over a whole slice would lose digits.
         values = X.double()
         mean = values.mean(axes).reshape(self.mean.shape)
         deviation = values.std(axes, correction=0).reshape(self.mean.shape)
@@ -56,12 +57,12 @@ class Scaler(nn.Module):
         self.factor.copy_(torch.where(deviation > _CONSTANT * mean.abs(), 1 / deviation, 0.0))
 
     def forward(self, X: Tensor) -> Tensor:
-        """Scaled records, in their shape."""
+        """Return scaled records, in their shape."""
         return (X - self.mean) * self.factor
 
 
 class AsImages(nn.Module):
-    """Turns records of an image's shape into (Q, channels, height, width)."""
+    """Converts records of an image's shape to (Q, channels, height, width)."""
 
     def __init__(self, axes: Axes) -> None:
         super().__init__()
@@ -74,18 +75,18 @@ class AsImages(nn.Module):
 
 
 class Square(nn.Module):
-    """The square of every value: the activation that encrypted evaluation has."""
+    """The square of every value: the activation function of encrypted evaluation."""
 
     def forward(self, X: Tensor) -> Tensor:
-        """Squares, in their shape."""
+        """Return squares, in their shape."""
         return X * X
 
 
 class Residual(nn.Module):
-    """Two convolutions whose output is added to their input, which is brought to its shape."""
+    """Two convolutions whose output is added to their input, which is converted to the same shape."""
 
     def __init__(self, before: int, channels: int, stride: int) -> None:
-        """Take the input's channels, the output's, and the number that divides the image's sides."""
+        """Take the input's channels, the output's channels, and the stride."""
         super().__init__()
         self._change = nn.Sequential(
             nn.Conv2d(before, channels, 3, stride=stride, padding=1, bias=False),
@@ -98,30 +99,30 @@ class Residual(nn.Module):
         self._input = nn.Identity() if same else nn.Conv2d(before, channels, 1, stride=stride, bias=False)
 
     def forward(self, X: Tensor) -> Tensor:
-        """Images (Q, before, height, width) to (Q, channels, height / stride, width / stride)."""
+        """Map images (Q, before, height, width) to (Q, channels, height / stride, width / stride)."""
         changed: Tensor = (self._change(X) + self._input(X)).relu()
         return changed
 
 
 def logistic(shape: tuple[int, ...], classes: int) -> nn.Module:
-    """Multinomial logistic regression."""
+    """Build multinomial logistic regression."""
     return nn.Sequential(nn.Flatten(), LogitLayer(torch.Size(shape).numel(), classes))
 
 
 def mlp(shape: tuple[int, ...], classes: int) -> nn.Module:
-    """One hidden layer of `HIDDEN` units."""
+    """Build a network with one hidden layer of `HIDDEN` units."""
     features = torch.Size(shape).numel()
     return nn.Sequential(nn.Flatten(), nn.Linear(features, HIDDEN), nn.ReLU(), LogitLayer(HIDDEN, classes))
 
 
 def square_mlp(shape: tuple[int, ...], classes: int) -> nn.Module:
-    """One hidden layer of `SQUARE_HIDDEN` units that square."""
+    """Build a network with one hidden layer of `SQUARE_HIDDEN` units that square."""
     first = _gentle(nn.Linear(torch.Size(shape).numel(), SQUARE_HIDDEN))
     return nn.Sequential(nn.Flatten(), first, Square(), LogitLayer(SQUARE_HIDDEN, classes))
 
 
 def cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
-    """Three convolutions and a linear layer; the first strides over images of 16 pixels and more.
+    """Build a network of three convolutions and a linear layer; stride 2 for images from 16 pixels.
 
     Raises:
         OstrakaError: `model.invalid` for records that are not images of at least 4 by 4.
@@ -143,7 +144,7 @@ def cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
 
 
 def resnet(shape: tuple[int, ...], classes: int) -> nn.Module:
-    """Build a residual network of seven convolutions in three stages, averaged over places (He et al., 2016).
+    """Build a residual network of seven convolutions in three stages, averaged (He et al., 2016).
 
     Raises:
         OstrakaError: `model.invalid` for records that are not images of at least 4 by 4.
@@ -157,7 +158,7 @@ def resnet(shape: tuple[int, ...], classes: int) -> nn.Module:
 
 
 def square_cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
-    """One convolution that squares, pooled, and a linear layer; it strides to about 8 by 8 places.
+    """Build a network of one convolution that squares, pooling, and a linear layer; stride to about 8 by 8.
 
     Raises:
         OstrakaError: `model.invalid` for records that are not images of at least 4 by 4.
@@ -174,7 +175,7 @@ def square_cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
 
 
 def _images(model: str, shape: tuple[int, ...]) -> Axes:
-    """Return the axes of images of at least 4 by 4; raise `model.invalid` where records are none."""
+    """Return the axes of images of at least 4 by 4; raise `model.invalid` for other records."""
     axes = image_axes(shape)
     if axes is None or min(axes.height, axes.width) < 4:
         raise invalid_model(
@@ -190,7 +191,7 @@ def _with_linear(features: nn.Module, shape: tuple[int, ...], classes: int) -> n
 
 
 def _gentle(layer: L) -> L:
-    """Make the layer's first weights a third as large, so that no square is much above one."""
+    """Divide the layer's initial weights by three, so squares are hardly above one."""
     with torch.no_grad():
         layer.weight.mul_(1 / 3)
     return layer

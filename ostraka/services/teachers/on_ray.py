@@ -23,33 +23,33 @@ from ostraka.services.teachers.manifest import TeachersManifest
 from ostraka.services.teachers.recipes import FitGroups, fit_of
 
 Files = dict[str, bytes]
-"""What `Models.save` wrote, by file name."""
+"""The files that `Models.save` wrote, by name."""
 ADDRESS = "RAY_ADDRESS"
 VERSION = importlib.metadata.version("ostraka")
 PROBE_S = 10.0
-"""How long to wait for a cluster before Ray is asked for it, which would wait for minutes."""
+"""Connection timeout in seconds before Ray is called, which would wait for minutes."""
 TRIES = 5
-"""How often a group is begun again whose worker or machine was lost."""
+"""How often a group is restarted after its worker or machine was lost."""
 
 
 @dataclass(frozen=True)
 class Refused:
-    """An OstrakaError on its way from another machine."""
+    """An OstrakaError sent from another machine."""
 
     code: ErrorCode
     message: str
 
 
 def fit_on_ray(received: Path, device: Device = HOST) -> FitGroups:
-    """Return what trains groups of slices as tasks of the cluster at RAY_ADDRESS.
+    """Return a function that trains groups of slices as tasks of the cluster at RAY_ADDRESS.
 
-    A slice travels to the machine that trains on it; what comes back are the files that a party keeps, below
+    A slice is sent to the machine that trains on it. The result is the files that a party stores, below
     `received` until the ensemble is saved, loaded on `device`. A group whose worker is lost is trained again,
-    by the same seeds. Ray shows a task the cards that the cluster gives it, and it takes the first.
+    with the same seeds. A task uses the first of the GPUs that Ray assigns to it.
 
     It raises:
-        OstrakaError: `ray.unreachable` where no cluster answers, another version of Ostraka or none is
-            installed on it, or a group's workers were lost again and again; otherwise what training raises.
+        OstrakaError: `ray.unreachable` if no cluster answers, Ostraka is missing or of another version on it,
+            or a group's workers were lost repeatedly; otherwise what training raises.
     """
     return partial(_fit, received, device)
 
@@ -62,10 +62,10 @@ def _fit(
     config: TrainingConfig,
     progress: Progress,
 ) -> Iterator[Models]:
-    """Models of each group of slices, in order.
+    """Yield the models of each group of slices, in order.
 
-    Where one fails, the others are left to end with this process: Ray crashes it where a task is cancelled
-    at the moment in which it is sent to a worker.
+    If one fails, the others are left to end with this process: Ray crashes it if a task is cancelled while it
+    is sent to a worker.
     """
     if not groups:
         return
@@ -79,12 +79,12 @@ def _fit(
 
 
 def _connect() -> None:
-    """Connect until this process ends: Ray may crash processes that connect again and again."""
+    """Connect until this process ends: Ray may crash processes that reconnect repeatedly."""
     address = os.environ.get(ADDRESS, "auto")
     try:
         if address != "auto":
             host, port = split_address(address.removeprefix("ray://"))
-            # Ray itself would try for minutes.
+            # Ray would retry for minutes.
             socket.create_connection((host, port), PROBE_S).close()
         if not ray.is_initialized():
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
@@ -111,7 +111,7 @@ def _result(task: "ray.ObjectRef[Files | Refused]") -> Files:
 
 
 def _train(slices: Sequence[Slice], manifest: str, config: TrainingConfig, version: str) -> Files | Refused:
-    """Return the files of one group's models, or why there are none; run on the cluster."""
+    """Return the files of one group's models, or the error; runs on the cluster."""
     try:
         _require(version)
         wanted = TeachersManifest.model_validate_json(manifest)

@@ -7,13 +7,13 @@ from pydantic import Field
 from ostraka.common.validation import FrozenModel
 
 Together = Literal["ttac", "dp-ttac"]
-"""How teachers learn with those of other parties: without any formal guarantee, or with noise."""
+"""How teachers learn with other parties' teachers: without any formal guarantee, or with noise."""
 Where = Literal["here", "ray"]
 """Where teachers are trained."""
 
 
 class TeacherOptions(FrozenModel):
-    """What overrides table training of site.toml, with which it is checked."""
+    """Options that override the table [training] of site.toml; both are validated together."""
 
     teachers: int | None = Field(
         default=None,

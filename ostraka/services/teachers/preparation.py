@@ -1,4 +1,4 @@
-"""A party's records shared out to its teachers, before any of them learns."""
+"""Distribution of a party's records to its teachers, before training."""
 
 import hashlib
 import importlib.metadata
@@ -28,16 +28,16 @@ from ostraka.services.teachers.tuning import require_labels, require_others, tun
 
 @dataclass(frozen=True)
 class Prepared:
-    """What teachers learn from.
+    """The input of training.
 
     Attributes:
-        config: how they are to learn.
-        slices: each one's records.
-        manifest: of the ensemble that they will be.
-        encoder: the public network in front of them.
-        public: labelled records of nobody's, on which thresholds are tuned; none: each teacher's own slice.
+        config: the training settings.
+        slices: each teacher's records.
+        manifest: of the future ensemble.
+        encoder: the public network that encodes their input.
+        public: labelled public records, on which thresholds are tuned; None: each teacher's own slice.
         shared: features that all sites know, as models take them, from which teachers learn by FixMatch;
-            none: they do not.
+            None: they do not.
     """
 
     config: TrainingConfig
@@ -48,7 +48,7 @@ class Prepared:
     shared: NDArray[np.float32] | None = field(repr=False)
 
     def ensemble(self, models: Models) -> Ensemble:
-        """Return the trained models, one for each slice, as an ensemble; tune their thresholds."""
+        """Return the trained models, one per slice, as an ensemble; tune their thresholds."""
         thresholds = tune(models, self.config, self.slices, self.public)
         return Ensemble(self.manifest, models, self.encoder, thresholds)
 
@@ -66,14 +66,14 @@ def prepare(
 ) -> Prepared:
     """Return slices of the records, and the declaration of the teachers that learn from them.
 
-    Teachers that learn `together` with those of other parties know more classes than their slices have: none
-    of them always votes for one.
+    Teachers that learn `together` with other parties' know more classes than their slices have, so none of
+    them always votes for one class.
 
     Raises:
-        OstrakaError: `task.mismatch`, `data.*` for records that are not the task's, `data.too_few` for fewer
-            records than teachers, `data.missing` or `config.invalid` for consent as `assign` says,
-            `model.invalid` where the model cannot be built, `config.invalid` where it cannot learn together,
-            for thresholds in a single-label task or on own records, or as `abstentions` says.
+        OstrakaError: `task.mismatch`, `data.*` for records that do not fit the task, `data.too_few` for fewer
+            records than teachers, `data.missing` or `config.invalid` for consent as `assign` does,
+            `model.invalid` if the model cannot be built, `config.invalid` if it cannot be trained jointly,
+            for thresholds in a single-label task or on own records, or as `abstentions` does.
     """
     require_labels(config, multi_label=task.multi_label)
     abstains = _abstains(task, config, joint=bool(together))
@@ -119,8 +119,8 @@ def declare_records(
 ) -> Ensemble:
     """Return the declaration of records that answer only sums, as an ensemble without teachers.
 
-    Raises `task.mismatch`, `data.*` for records that are not the task's, `model.invalid` for an encoder that
-    does not take them, `config.invalid` as `abstentions`.
+    Raises `task.mismatch`, `data.*` for records that do not fit the task, `model.invalid` if they do not fit
+    the encoder, `config.invalid` as `abstentions`.
     """
     task.check(dataset)
     encoder = find_encoder(config, task, device)
@@ -154,7 +154,7 @@ def find_encoder(config: TrainingConfig, task: Task, device: Device) -> Encoder 
 def describe(
     dataset: Dataset, task: Task, config: TrainingConfig, assigned: Assignment, encoder: Encoder | None
 ) -> dict[str, Any]:
-    """Return what a manifest says of teachers, wherever they were trained: records, task and settings."""
+    """Return a manifest's fields on records, task and settings, wherever teachers were trained."""
     return {
         "records": len(dataset),
         "task_digest": task.digest.hex(),
@@ -171,7 +171,7 @@ def describe(
 
 
 def training_words(what: str) -> str:
-    """Return what a manifest says of how teachers were trained."""
+    """Return a manifest's text on how teachers were trained."""
     return f"{what}, ostraka {importlib.metadata.version('ostraka')}"
 
 
@@ -193,7 +193,7 @@ def inputs(dataset: Dataset, task: Task, encoder: Encoder | None) -> NDArray[np.
 
 
 def _require_products(shape: tuple[int, ...]) -> None:
-    """Raise `model.invalid` for records that have too many features to send all products of two of them."""
+    """Raise `model.invalid` for records with too many features to send all pairwise products."""
     features = math.prod(shape)
     if features > MAX_PRODUCT_FEATURES:
         raise OstrakaError(
@@ -204,7 +204,7 @@ def _require_products(shape: tuple[int, ...]) -> None:
 
 
 def _abstains(task: Task, config: TrainingConfig, *, joint: bool) -> tuple[int, ...]:
-    """Return the labels on which teachers do not vote; raise where they are to learn all together."""
+    """Return the labels on which teachers do not vote; raise if there are any in joint training."""
     abstains = abstentions(task, config.abstains)
     if joint and abstains:
         raise _all_labels()
@@ -230,7 +230,8 @@ def _all_labels() -> OstrakaError:
 def _library(model: str, shape: tuple[int, ...], classes: int, *, joint: bool) -> Literal["torch", "sklearn"]:
     """Return the library of a model.
 
-    Raise `config.invalid` where it cannot learn together and is to, `model.invalid` where it is not allowed.
+    Raise `config.invalid` if it cannot be trained jointly but should be, `model.invalid` if it is not
+    allowed.
     """
     if joint and is_file(model):
         raise _alone(model)
@@ -244,7 +245,7 @@ def _library(model: str, shape: tuple[int, ...], classes: int, *, joint: bool) -
 
 
 def _require_allowed(estimator: Any, model: str) -> None:
-    """Refuse an estimator that could not be kept, before it is trained."""
+    """Refuse an estimator that could not be stored, before it is trained."""
     from ostraka.common.estimators.allowed import require_allowed
     from ostraka.common.estimators.boosters import library_of, require_keepable
 
@@ -253,7 +254,7 @@ def _require_allowed(estimator: Any, model: str) -> None:
 
 
 def records_digest(dataset: Dataset) -> str:
-    """SHA-256 of records, labels and consent levels in their order, hexadecimal."""
+    """Return the SHA-256 of records, labels and consent levels in order, hexadecimal."""
     y = dataset.targets()
     digest = hashlib.sha256(repr((dataset.X.shape, y.shape)).encode())
     digest.update(dataset.X.tobytes())
@@ -263,14 +264,14 @@ def records_digest(dataset: Dataset) -> str:
 
 
 def features_digest(X: NDArray[np.float32]) -> str:
-    """SHA-256 of prepared features in their order, hexadecimal."""
+    """Return the SHA-256 of prepared features in order, hexadecimal."""
     digest = hashlib.sha256(repr(X.shape).encode())
     digest.update(np.ascontiguousarray(X).tobytes())
     return digest.hexdigest()
 
 
 def slices_digest(slices: Sequence[Rows]) -> str:
-    """SHA-256 of every teacher's rows of the records, teacher by teacher, hexadecimal."""
+    """Return the SHA-256 of every teacher's rows of the records, teacher by teacher, hexadecimal."""
     digest = hashlib.sha256(repr([len(rows) for rows in slices]).encode())
     for rows in slices:
         digest.update(rows.astype(np.int64).tobytes())
@@ -278,10 +279,10 @@ def slices_digest(slices: Sequence[Rows]) -> str:
 
 
 def abstentions(task: Task, names: Sequence[str]) -> tuple[int, ...]:
-    """Return the labels of a multi-label task with these names, by index in rising order.
+    """Return the indices of these labels of a multi-label task, in rising order.
 
-    Raises `config.invalid` for a single-label task, a name that is no label or is there twice, and where none
-    is left to vote on.
+    Raises `config.invalid` for a single-label task, an unknown or repeated label, and if no label is left to
+    vote on.
     """
     if not names:
         return ()
@@ -294,7 +295,7 @@ def abstentions(task: Task, names: Sequence[str]) -> tuple[int, ...]:
 
 
 def hide_labels(y: NDArray[np.int64], labels: Sequence[int]) -> NDArray[np.int64]:
-    """Labels y (N, k) with 0 for these `labels`, so that nothing is learned from what they hold."""
+    """Set these `labels` of y (N, k) to 0, so nothing is learned from them."""
     if not labels:
         return y
     cleared = y.copy()

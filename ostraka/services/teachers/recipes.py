@@ -10,7 +10,7 @@ from ostraka.services.teachers.ensemble import Models
 from ostraka.services.teachers.manifest import TeachersManifest
 
 Fit = Callable[[Sequence[Slice], Progress], Models]
-"""Trains one model on each of some slices."""
+"""Trains one model per slice."""
 FitGroups = Callable[
     [Sequence[Sequence[Slice]], TeachersManifest, TrainingConfig, Progress], Iterable[Models]
 ]
@@ -18,10 +18,10 @@ FitGroups = Callable[
 
 
 def fit_here(device: Device = HOST) -> FitGroups:
-    """Return what trains models of each group of slices, in order, by this process on a device.
+    """Return a function that trains models of each group of slices, in order, in this process on a device.
 
     It raises:
-        OstrakaError: `config.invalid` for settings that the model has no use for, and what training raises.
+        OstrakaError: `config.invalid` for settings that do not apply to the model, and what training raises.
     """
 
     def fit_groups(
@@ -38,20 +38,20 @@ def fit_here(device: Device = HOST) -> FitGroups:
 
 
 def fit_of(manifest: TeachersManifest, config: TrainingConfig, device: Device) -> Fit:
-    """Return what trains models of the manifest's library; raise as what `fit_here` returns."""
+    """Return the training function of the manifest's library; raise as the result of `fit_here` does."""
     return networks(manifest, config, device) if manifest.library == "torch" else estimators(manifest, config)
 
 
 def _part(progress: Progress, place: int, parts: int) -> Progress:
-    """Tells of one of several equal parts as a part of the whole."""
+    """Report the progress of one of several equal parts as progress of the whole."""
     return lambda done, total: progress(place * total + done, parts * total)
 
 
 def networks(manifest: TeachersManifest, config: TrainingConfig, device: Device) -> Fit:
-    """Trains networks, all by the schedule that suits the party's mean slice.
+    """Return a function that trains networks, all with the schedule of the party's mean slice.
 
     Raises:
-        OstrakaError: `config.invalid` where images are to be turned and records are none.
+        OstrakaError: `config.invalid` if records that are not images should be rotated.
     """
     from ostraka.common.learning.shape import image_axes
     from ostraka.services.teachers.batches import Schedule
@@ -73,10 +73,10 @@ def networks(manifest: TeachersManifest, config: TrainingConfig, device: Device)
 
 
 def estimators(manifest: TeachersManifest, config: TrainingConfig) -> Fit:
-    """Fits scikit-learn estimators.
+    """Return a function that fits scikit-learn estimators.
 
     Raises:
-        OstrakaError: `config.invalid` for settings that only networks know.
+        OstrakaError: `config.invalid` for settings that only apply to networks.
     """
     from ostraka.services.teachers.estimators import fit_estimators
 

@@ -1,4 +1,4 @@
-"""Records found by their features, which all sites know; labels take no part in it."""
+"""Lookup of records by their features, which all sites know; labels are not used."""
 
 import hashlib
 from collections import Counter
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 class Known:
-    """Records by their features: of those alike, the first is found by the first row like them, and so on."""
+    """Records by their features; the nth of several equal records is found by the nth equal row."""
 
     def __init__(self, X: NDArray[np.float32]) -> None:
         """Take the features (N, F) of all records, prepared as the task says."""
@@ -18,13 +18,13 @@ class Known:
     def find(self, X: NDArray[np.float32]) -> NDArray[np.int64]:
         """Find the record for each row of `X` (Q, F): int64 (Q,), none of them twice; -1 for no record.
 
-        Features are alike where all numbers are equal, so that -0.0 is 0.0.
+        Features are equal if all numbers are equal; -0.0 equals 0.0.
         """
         return np.fromiter((self._places.get(key, -1) for key in _keys(X)), dtype=np.int64, count=len(X))
 
 
 def _keys(X: NDArray[np.float32]) -> Iterator[tuple[bytes, int]]:
-    """Of each row its features' SHA-256, and how many rows like it came before."""
+    """Yield the SHA-256 of each row's features, and how many equal rows came before."""
     seen: Counter[bytes] = Counter()
     for row in X + np.float32(0):
         digest = hashlib.sha256(row.tobytes()).digest()

@@ -1,7 +1,7 @@
-"""Teachers that learn by FixMatch from features that all sites know, and from labels that only they have.
+"""Teachers that learn by FixMatch from features that all sites know, and from labels of their own party.
 
 The `pate-fm` of Tang et al. 2022, section 4.2: each teacher's votes depend on the labels of its own slice and
-on no other label; features are no secret. Changing one record's label, or all of its labels, changes one
+on no other label; features are not secret. Changing one record's label, or all of its labels, changes one
 teacher.
 """
 
@@ -34,19 +34,19 @@ from ostraka.services.teachers.networks import Scaler
 from ostraka.services.teachers.recipes import FitGroups
 
 EPOCHS = 20
-"""Passes over the shared records, where none are configured."""
+"""Default number of passes over the shared records."""
 MIN_STEPS = 300
-"""Steps below which a network has not yet guessed what few labels leave open."""
+"""Minimum number of steps: with fewer, a network has not learned from unlabeled records yet."""
 LEARNING = Learning(evaluations=1)
 SUPERVISED = ("shift", "rotate", "held_out", "balanced")
-"""Settings of [training] that FixMatch has no use for."""
+"""Settings of [training] that FixMatch does not use."""
 
 
 def fit_on_shared(shared: NDArray[np.float32], device: Device = HOST) -> FitGroups:
-    """Trains groups of teachers on these features (M, *shape) besides their slices; the same for every group.
+    """Return a function that trains groups of teachers on these features (M, *shape) besides their slices.
 
-    The returned function raises `config.invalid` for models that are not networks, and for settings that
-    FixMatch has no use for.
+    All groups get the same features. The returned function raises `config.invalid` for models that are not
+    networks, and for settings that FixMatch does not use.
     """
 
     def fit(
@@ -68,11 +68,11 @@ def fit_on_shared(shared: NDArray[np.float32], device: Device = HOST) -> FitGrou
 
 @dataclass(frozen=True)
 class _SemiSupervisedSettings:
-    """What all teachers of a party have in common.
+    """Settings that all teachers of a party share.
 
     Attributes:
         scaler: fitted to the shared records.
-        shared: those, flat and scaled.
+        shared: those records, flat and scaled.
     """
 
     manifest: TeachersManifest
@@ -84,7 +84,7 @@ class _SemiSupervisedSettings:
     def of(
         cls, shared: NDArray[np.float32], manifest: TeachersManifest, config: TrainingConfig
     ) -> "_SemiSupervisedSettings":
-        """Return settings with steps for as many passes over the shared records as configured."""
+        """Return settings with the configured number of passes over the shared records."""
         scaler = Scaler(manifest.shape)
         scaler.fit(torch.from_numpy(shared))
         each = math.ceil(len(shared) / (LEARNING.batch_size * LEARNING.unlabeled_ratio))
@@ -92,10 +92,10 @@ class _SemiSupervisedSettings:
         return cls(manifest, replace(LEARNING, steps=steps), scaler, _flat(shared, scaler))
 
     def networks(self, slices: Sequence[Slice], steps: StepCounter, device: Device) -> list[nn.Module]:
-        """Trained networks, one for each slice, on the CPU; several at a time where there are cores.
+        """Train one network per slice; return them on the CPU. Several train in parallel if there are cores.
 
-        Those of a factory train one after another: they may draw from torch's one generator of a process,
-        which starts from each slice's entropy.
+        A factory's networks train one after another: they may draw from torch's global generator, which is
+        seeded from each slice's entropy.
         """
         nets = [self._new_network(part) for part in slices]
         places = device.places
@@ -114,14 +114,15 @@ class _SemiSupervisedSettings:
         return nets
 
     def _new_network(self, part: Slice) -> nn.Module:
-        """Return a network that scales records as all do, its first weights from the slice's entropy."""
+        """Return a network with the common scaler, and initial weights from the slice's entropy."""
         with seed_torch(part):
             net = compose(self.manifest.model, self.manifest.shape, self.manifest.classes)
         net.get_submodule("0").load_state_dict(self.scaler.state_dict())
         return net
 
     def _fit(self, net: nn.Module, part: Slice, steps: StepCounter, place: str) -> None:
-        """Trains one; where its losses are not numbers, its weights are none either, and it votes as such."""
+        """Train one network; if its losses are not finite, its weights become NaN, and its votes
+        accordingly."""
         learned = nn.Sequential(nn.Unflatten(1, self.manifest.shape), net.get_submodule("1"))
         objective = FixMatchObjective(augmentation(self.manifest.shape), self.manifest.multi_label)
         seed = int(np.random.SeedSequence(part.entropy).generate_state(1)[0])
@@ -144,7 +145,7 @@ class _SemiSupervisedSettings:
 
 
 class _Told:
-    """Counts steps one by one for those who are told of them."""
+    """Reports steps one by one to a step counter."""
 
     def __init__(self, steps: StepCounter) -> None:
         self._steps = steps
@@ -157,7 +158,7 @@ class _Told:
 
 
 def _flat(X: NDArray[np.float32], scaler: Scaler) -> NDArray[np.float32]:
-    """Scaled records as flat rows."""
+    """Return scaled records as flat rows."""
     scaled: NDArray[np.float32] = scaler(torch.from_numpy(X)).flatten(1).numpy()
     return scaled
 

@@ -14,10 +14,10 @@ from ostraka.services.teachers.manifest import ALL, unreadable
 
 FILE = "thresholds.safetensors"
 MIN_THRESHOLD = 0.01
-"""How far thresholds are from 0 and 1 at least, so that shifted logits stay in range."""
+"""Minimum distance of thresholds from 0 and 1, so shifted logits stay in range."""
 _NAME = "thresholds"
 _DIGITS = 9
-"""Decimals to which balanced accuracies are compared: beyond them is rounding."""
+"""Decimals in comparisons of balanced accuracies: smaller differences are rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class Thresholds:
     values: NDArray[np.float64] = field(repr=False)
 
     def shift(self, scores: Votes, rows: slice = ALL) -> Votes:
-        """Scores (rows, Q, labels) so that a yes, from its threshold on, is a score of at least one half.
+        """Shift scores (rows, Q, labels) so each teacher's threshold becomes one half.
 
-        They move along the logits, by those of the thresholds: order is kept, and 0 and 1 stay.
+        Logits are shifted by those of the thresholds: the order is kept, and 0 and 1 do not change.
         """
         threshold = self.values[rows][:, None]
         yes = scores * (1 - threshold)
@@ -42,19 +42,19 @@ class Thresholds:
         return shifted
 
     def logits(self, teacher: int) -> NDArray[np.float64]:
-        """Return what `shift` takes off a teacher's logits, (labels,)."""
+        """Return the shift of a teacher's logits, (labels,), which `shift` subtracts."""
         shift: NDArray[np.float64] = np.log(self.values[teacher]) - np.log1p(-self.values[teacher])
         return shift
 
     def save(self, folder: Path) -> None:
-        """Write them next to the models."""
+        """Write the thresholds next to the models."""
         from safetensors.numpy import save_file
 
         save_file({_NAME: self.values}, folder / FILE)
 
     @classmethod
     def load(cls, folder: Path, teachers: int, labels: int) -> "Thresholds":
-        """Read what `save` wrote; raise `model.invalid` where it is damaged or of other teachers."""
+        """Read what `save` wrote; raise `model.invalid` if it is damaged or of other teachers."""
         from safetensors import SafetensorError
         from safetensors.numpy import load_file
 
@@ -72,16 +72,16 @@ class Thresholds:
 
 
 def tune_teacher(kind: Tuning, scores: NDArray[np.floating], y: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Thresholds (labels,) with the highest balanced accuracy for one teacher's scores (N, labels).
+    """Return the thresholds (labels,) with the best balanced accuracy of one teacher's scores (N, labels).
 
     "global" chooses one for all labels by the mean of their balanced accuracies, "per_label" one for each.
-    No threshold from `MIN_THRESHOLD` to 1 - `MIN_THRESHOLD` is better; of equally good cuts it is the one
-    nearest to one half, which stays where y (N, labels) says nothing: for a label that all or none of the
-    records have, and for records that the teacher knows by heart.
+    The result is optimal between `MIN_THRESHOLD` and 1 - `MIN_THRESHOLD`; among equally good thresholds it is
+    the one nearest to one half. One half is kept if y (N, labels) does not determine a threshold: for a label
+    that all or none of the records have, and for records that the teacher has memorized.
     """
     ones, zeros = ((y == value).sum(axis=0) for value in (1, 0))
     told = (ones > 0) & (zeros > 0)
-    # A threshold above a record's score takes a yes from it: a loss where it has the label, else a gain.
+    # A threshold above a record's score turns its yes into a no: a loss if it has the label, else a gain.
     gains = np.where(y == 1, -1 / np.maximum(ones, 1), 1 / np.maximum(zeros, 1)) * (y != UNKNOWN)
     best = np.full(len(ones), YES)
     alone = [[int(label)] for label in np.flatnonzero(told)]
@@ -91,7 +91,7 @@ def tune_teacher(kind: Tuning, scores: NDArray[np.floating], y: NDArray[np.int64
 
 
 def _cut(scores: NDArray[np.float64], gains: NDArray[np.float64]) -> float:
-    """Return the threshold, half-way between two scores, one half or at a bound, with most gains below it."""
+    """Return the threshold (between two scores, one half or a bound) with the largest total gain below it."""
     order = np.argsort(scores)
     ordered = scores[order]
     between = (ordered[:-1] + ordered[1:]) / 2

@@ -1,4 +1,4 @@
-"""A party's teachers, trained from its records group by group; a training that was killed goes on."""
+"""Training of a party's teachers from its records, group by group; a killed training is resumed."""
 
 import shutil
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from ostraka.services.teachers.preparation import prepare
 from ostraka.services.teachers.recipes import FitGroups, fit_here
 
 GROUP = 48
-"""Teachers trained, and kept, at a time: what a killed training loses at most."""
+"""Number of teachers that are trained and stored together: the most that a killed training loses."""
 
 
 def groups(teachers: int) -> list[range]:
@@ -30,10 +30,10 @@ def groups(teachers: int) -> list[range]:
 
 
 class Finished:
-    """The groups that a training finished, in a folder that is only of use until the ensemble is saved.
+    """The finished groups of a training, in a folder that is needed until the ensemble is saved.
 
-    A group counts where its manifest is the one of this training: the same records, settings, seed, task,
-    encoder and version. Any other is trained again.
+    A group counts if its manifest is this training's: the same records, settings, seed, task, encoder and
+    version. Other groups are trained again.
     """
 
     def __init__(self, folder: Path | None, manifest: TeachersManifest, device: Device) -> None:
@@ -42,7 +42,7 @@ class Finished:
         self._device = device
 
     def models(self, rows: range) -> Models | None:
-        """Return the group's models, None where they are not finished."""
+        """Return the group's models, None if they are not finished."""
         if self._folder is None:
             return None
         folder = _group(self._folder, rows)
@@ -53,7 +53,7 @@ class Finished:
             return None
 
     def keep(self, rows: range, models: Models) -> Models:
-        """Write a trained group, its manifest last, and return it as it will be found again."""
+        """Write a trained group, its manifest last, and return it as it will be loaded again."""
         if self._folder is None:
             return models
         folder = _group(self._folder, rows)
@@ -61,7 +61,7 @@ class Finished:
         with room_in(self._folder.parent):
             folder.mkdir(parents=True, mode=0o700)
             models.save(folder)
-            # Last, because a group counts as finished where its manifest is there.
+            # Last, because a group counts as finished once its manifest exists.
             self._manifest.save(folder)
         return self._load(folder, len(rows))
 
@@ -74,7 +74,7 @@ def _group(folder: Path, rows: range) -> Path:
 
 
 def join(parts: Sequence[Any], manifest: TeachersManifest, device: Device = HOST) -> Models:
-    """All models of a training, in the order of their groups."""
+    """Return all models of a training, in the order of their groups."""
     if len(parts) == 1:
         return cast(Models, parts[0])
     if manifest.library == "torch":
@@ -100,33 +100,34 @@ def train(
     device: Device = HOST,
     fit_groups: FitGroups | None = None,
 ) -> Ensemble:
-    """Teachers on slices of the records: disjoint, except that upsampling gives a record to several of them.
+    """Train teachers on slices of the records, which are disjoint except with upsampling.
 
-    Scalers, batches and first weights are a teacher's own: changing one record changes the teachers that it
-    was given to and no other. The same records and seed give the same teachers on one machine. A teacher
-    whose slice has one class votes for it. Networks of a multi-label task learn every label by its own
-    cross-entropy; a label is positive from half.
+    Scalers, batches and initial weights are a teacher's own: changing one record changes only the teachers
+    that it was given to. On one machine, the same records and seed give the same teachers. A teacher whose
+    slice has one class votes for it. Multi-label networks learn every label with its own cross-entropy; a
+    label is positive from one half.
 
     Args:
         dataset: labelled records of the task.
-        task: what is classified.
+        task: the task.
         config: which models, how many.
         seed: of slices and training.
-        progress: told how many steps are done, and of how many; called from several threads, one at a time.
-        public: labelled records of nobody's, on which thresholds are tuned; none: each teacher's own slice.
-        shared: records whose features all sites know, their labels unused, from which teachers learn by
-            FixMatch besides their slices; the features of `dataset` are known as well. None: they do not.
-        unfinished: folder in which teachers are kept as they are finished, for the same training to go on
-            from after it was killed; to be removed once the ensemble is saved. None: nothing is kept.
-        device: where they learn and vote, and encoders run.
-        fit_groups: what trains groups of teachers elsewhere, as `fit_on_ray` does; none: they are trained
-            here. Those of shared features always are.
+        progress: called with the steps done and their total, from several threads, one at a time.
+        public: labelled public records, on which thresholds are tuned; None: each teacher's own slice.
+        shared: records whose features all sites know, and whose labels are not used; teachers learn from them
+            by FixMatch besides their slices. The features of `dataset` must be known as well. None: no
+            FixMatch.
+        unfinished: folder for finished teachers, from which the same training resumes after it was killed;
+            remove it once the ensemble is saved. None: nothing is stored.
+        device: where teachers learn and vote, and encoders run.
+        fit_groups: trains groups of teachers elsewhere, as `fit_on_ray` does; None: they are trained here.
+            With shared features they always are.
 
     Raises:
-        OstrakaError: `task.mismatch`, `data.*` for records that are not the task's, `data.too_few` for fewer
-            records than teachers, `data.missing` or `config.invalid` for consent as `assign` says,
-            `config.invalid` for what the model has no use for, `model.invalid` where the model cannot be
-            built or trained.
+        OstrakaError: `task.mismatch`, `data.*` for records that do not fit the task, `data.too_few` for fewer
+            records than teachers, `data.missing` or `config.invalid` for consent as `assign` does,
+            `config.invalid` for settings that do not apply to the model, `model.invalid` if the model cannot
+            be built or trained.
     """
     prepared = prepare(dataset, task, config, seed=seed, public=public, shared=shared, device=device)
     if prepared.shared is not None:
@@ -161,9 +162,9 @@ def _fit_missing(
 
 
 def _after(progress: Progress, finished: int, missing: int) -> Progress:
-    """Tells of the missing groups as of what is left of all."""
+    """Report the progress of the missing groups as progress of all groups."""
     return lambda done, total: progress(finished * total + missing * done, (finished + missing) * total)
 
 
 def _silent(done: int, total: int) -> None:
-    """Tells nobody."""
+    """Do nothing."""

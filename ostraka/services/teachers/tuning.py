@@ -1,4 +1,4 @@
-"""Thresholds tuned for each teacher separately, so that a record affects only its own teacher's."""
+"""Thresholds tuned for each teacher separately, so a record affects only its own teacher's."""
 
 from collections.abc import Sequence
 
@@ -18,10 +18,10 @@ from ostraka.services.teachers.thresholds import Thresholds, tune_teacher
 def tune(
     models: Models, config: TrainingConfig, slices: Sequence[Slice], public: Slice | None
 ) -> Thresholds | None:
-    """Thresholds of all models on public records, else each one's on its own slice; none unless asked for.
+    """Tune all models' thresholds on public records, else each on its own slice; None unless configured.
 
-    Of its slice the records decide that a network was not shown, where the configuration holds some out: it
-    knows the others by heart.
+    If the configuration holds out records, only those of a slice are used, because the network has memorized
+    the others.
 
     Raises:
         OstrakaError: `config.invalid` for thresholds in a single-label task.
@@ -51,9 +51,9 @@ def require_labels(config: TrainingConfig, *, multi_label: bool) -> None:
 
 
 def require_others(public: Dataset, own: Dataset, task: Task) -> None:
-    """Raise `config.invalid` where `public` records, by their features, are among a party's own.
+    """Raise `config.invalid` if `public` records, by their features, are among a party's own.
 
-    Tuned on, one would reach every teacher, where a record is charged for its own alone.
+    Such a record would affect every teacher's threshold, but is charged for its own teacher only.
     """
     if (Known(task.prepare(own.X)).find(task.prepare(public.X)) >= 0).any():
         raise OstrakaError(
@@ -65,7 +65,7 @@ def require_others(public: Dataset, own: Dataset, task: Task) -> None:
 
 
 def _unseen(part: Slice, share: float) -> Slice:
-    """Return what a network of this slice was not shown; all of it where that is nothing."""
+    """Return the held-out part of this slice; all of it if that is empty."""
     if not share:
         return part
     from ostraka.services.teachers.fitting import hold_out

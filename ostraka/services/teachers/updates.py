@@ -1,4 +1,4 @@
-"""Updates of teachers in whole lattice steps, as they are or clipped."""
+"""Updates of teachers in whole lattice steps, unclipped or clipped."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,11 +9,11 @@ from ostraka.common.mechanism.ttac import UPDATE_UNITS
 Floats = NDArray[np.float64]
 Steps = NDArray[np.int64]
 MAX_COORDINATE = 2.0**12
-"""What a coordinate of an unclipped update is cut off at: then 2^20 teachers' sum fits a ring of 64 bits."""
+"""Bound on a coordinate of an unclipped update: then the sum of 2^20 teachers fits a ring of 64 bits."""
 
 
 def plain(update: Floats) -> Steps:
-    """Return steps of an update (d,) that nothing protects; a coordinate that is not a number is 0."""
+    """Return the steps of an update (d,) without protection; a coordinate that is not a number is 0."""
     numbers = np.nan_to_num(update, nan=0.0, posinf=0.0, neginf=0.0)
     cut = np.clip(numbers, -MAX_COORDINATE, MAX_COORDINATE)
     steps: Steps = np.rint(cut * UPDATE_UNITS * STEPS).astype(np.int64)
@@ -21,9 +21,9 @@ def plain(update: Floats) -> Steps:
 
 
 def clip_update(update: Floats, radius: float) -> Steps:
-    """Return steps of an update (d,) in radii, clipped to one; their norm is at most `STEPS`.
+    """Return the steps of an update (d,) in radii, clipped to one; their norm is at most `STEPS`.
 
-    Rounding is towards zero, so that it makes no norm larger. An update that is not a number is 0.
+    Rounding towards zero never increases the norm. An update that is not a number is 0.
     """
     norm = float(np.linalg.norm(update))
     if not 0 < norm < np.inf:

@@ -1,4 +1,4 @@
-"""A party whose teachers learn together with those of other parties.
+"""A party whose teachers learn jointly with other parties' teachers.
 
 Dodwadmath and Stich 2022, Algorithm 1.
 """

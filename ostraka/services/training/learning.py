@@ -1,4 +1,4 @@
-"""Joint training at a party: what its teachers learn, and the sessions that they take part in."""
+"""Joint training at a party: what its teachers learn, and which sessions they join."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,13 +27,13 @@ from ostraka.services.teachers.preparation import Prepared
 
 @dataclass(frozen=True)
 class JointLearning:
-    """Teachers that are to learn together.
+    """Teachers that are about to be trained jointly.
 
     Attributes:
-        prepared: their records, and the manifest of what they will be.
+        prepared: their records, and the manifest of the future teachers.
         device: where they learn.
-        manifest: what the guardian is told of them.
-        terms: which sessions are answered at all.
+        manifest: the declaration for the guardian.
+        terms: which sessions are answered.
     """
 
     prepared: Prepared
@@ -51,9 +51,9 @@ class JointLearning:
         votes_per_person: int,
         device: Device = HOST,
     ) -> Self:
-        """Return a site's prepared teachers, and its operator's terms.
+        """Return a site's prepared teachers, with its operator's terms.
 
-        Raises `config.invalid` where they are to be trained as only teachers that learn apart can be.
+        Raises `config.invalid` for settings that only apply to separate training.
         """
         require_usable(prepared.config)
         known = prepared.manifest
@@ -62,12 +62,12 @@ class JointLearning:
 
     @property
     def kind(self) -> str:
-        """The mechanism that they learn by."""
+        """The mechanism of the training."""
         return self.prepared.manifest.together.replace("-", "_")
 
     @cached_property
     def untrained(self) -> NDArray[np.float32]:
-        """Parameters (d,) of a network before it is trained, which depend on the seed alone."""
+        """Parameters (d,) of an untrained network, which depend only on the seed."""
         known = self.prepared.manifest
         return first_parameters(known.model, known.shape, known.classes, known.seed)
 
@@ -77,11 +77,11 @@ class JointLearning:
             raise _unfit(f"is by {kind} and this party trains by {self.kind}", "--training")
 
     def check(self, session: GrantedSession, querier: Identity) -> JointTraining:
-        """How teachers learn in a session; raises unless these take part in it.
+        """Return the mechanism of a session; raise unless these teachers may join it.
 
         Raises:
-            OstrakaError: `policy.refused`, `task.mismatch` or `ticket.invalid` as `RequestTerms.check` says,
-                `plan.invalid` for another kind or network, or where no participant leads.
+            OstrakaError: `policy.refused`, `task.mismatch` or `ticket.invalid` as `RequestTerms.check`,
+                `plan.invalid` for another kind or network, or if the lead is not a party of the plan.
         """
         self.terms.check(session, querier)
         mechanism = session.plan.mechanism
@@ -103,13 +103,13 @@ class JointLearning:
         return mechanism
 
     def teachers(self, recipe: Recipe) -> JointTeachers:
-        """Return the teachers, who learn by this recipe."""
+        """Return the teachers with this recipe."""
         known = self.prepared.manifest
         config = self.prepared.config
         return JointTeachers(self.prepared.slices, known.model, known.classes, config, recipe, self.device)
 
     def ensemble(self, nets: Sequence[nn.Module]) -> Ensemble:
-        """Return the teachers as they are served, from their trained networks."""
+        """Return the ensemble to serve, from the teachers' trained networks."""
         known = self.prepared.manifest
         return self.prepared.ensemble(Networks.of(known.model, known.shape, nets, self.device))
 

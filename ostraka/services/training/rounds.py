@@ -1,4 +1,4 @@
-"""One party's part in a round of a training, and in its end."""
+"""One party's work in a round of a training, and at its end."""
 
 import threading
 from collections.abc import Callable
@@ -26,15 +26,15 @@ NUMBER_BYTES = 4
 
 @dataclass(eq=False, repr=False, frozen=True)
 class Trainer:
-    """Has the teachers take one round after the other; safe to call from many threads.
+    """Lets the teachers do one round after the other; thread-safe.
 
     Attributes:
-        learning: who learns.
-        kept: where the teachers' variates are.
-        answers: who answers.
+        learning: the teachers.
+        kept: storage of the teachers' variates.
+        answers: makes each reply once.
         folder: where teachers are stored.
-        progress: told how many rounds were taken, and how many there are.
-        finished: gets what was stored.
+        progress: called with the number of rounds done, and their total.
+        finished: called with the stored ensemble.
     """
 
     learning: JointLearning
@@ -44,7 +44,7 @@ class Trainer:
     _: KW_ONLY
     progress: Progress
     finished: Callable[[Ensemble], object]
-    # Guards the variates from reading to writing: a round read meanwhile would start from old ones.
+    # Guards the variates from reading to writing: a concurrent round would start from old ones.
     _one_at_a_time: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def train(
@@ -55,7 +55,7 @@ class Trainer:
         average: bytes,
         querier: Identity,
     ) -> party_pb2.VoteReplyHeader:
-        """Return the reply to a round that `JointLearning.check` allows; the same content, the same bytes.
+        """Return the reply to a round that `JointLearning.check` allows; equal content gets equal bytes.
 
         The average is little-endian float32: parameters, then control variate. Raises `data.nan`,
         `message.invalid`, `ticket.invalid`, or what `KeptVariates.settle`, `IdempotentAnswers.open` and
@@ -90,7 +90,7 @@ class Trainer:
         average: bytes,
         querier: Identity,
     ) -> None:
-        """Store the teachers after their last local steps; the same again stores the same.
+        """Store the teachers after their last local steps; a repeated call stores the same.
 
         Raises `data.nan`, or what `KeptVariates.settle` raises.
         """
@@ -111,7 +111,7 @@ class Trainer:
         lead: str,
         counted: int | None,
     ) -> NDArray[np.float64]:
-        """Return the party's update as one ballot, (1, d); the variates that go with it are durable."""
+        """Return the party's update as one ballot, (1, d); its variates are durable on return."""
         session_id, batch_id = permission.key
         with self._one_at_a_time:
             variates = self.kept.settle(session_id, lead, counted)
@@ -122,7 +122,7 @@ class Trainer:
 
 
 def average_bytes(parameters: int) -> int:
-    """Size of an average of so many parameters, with its control variate."""
+    """Return the size of an average with `parameters` parameters, and its control variate."""
     return 2 * parameters * NUMBER_BYTES
 
 
@@ -142,7 +142,7 @@ def _last_counted(header: training_pb2.TrainHeader) -> int | None:
 
 
 def _content(header: training_pb2.TrainHeader) -> bytes:
-    """All that an update depends on but the plan; the digest is the average's, which was checked."""
+    """Return everything that an update depends on except the plan; the digest of the average was checked."""
     counted = _last_counted(header)
     told = b"" if counted is None else counted.to_bytes(8, "little")
     return header.sha256 + header.round.to_bytes(4, "little") + told

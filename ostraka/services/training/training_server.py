@@ -37,7 +37,7 @@ ROLES: Mapping[str, frozenset[Role]] = {
 
 
 class TrainingService(training_pb2_grpc.TrainingServicer):
-    """Serves the party that leads; its role is checked before a method runs."""
+    """Serves the lead party; its role is checked before a method runs."""
 
     def __init__(
         self, checker: Checker, learning: JointLearning, admission: Admission, trainer: Trainer
@@ -50,7 +50,7 @@ class TrainingService(training_pb2_grpc.TrainingServicer):
     def Join(
         self, request: training_pb2.JoinRequest, context: grpc.ServicerContext
     ) -> Iterator[training_pb2.JoinReply]:
-        """Says what is trained here, with untrained parameters for the average to start from."""
+        """Stream what is trained here, with untrained parameters as the average's start."""
         self._learning.check_kind(request.kind)
         parameters = self._learning.untrained
         known = self._learning.prepared.manifest
@@ -66,7 +66,7 @@ class TrainingService(training_pb2_grpc.TrainingServicer):
     def Train(
         self, request_iterator: Iterator[training_pb2.TrainRequest], context: grpc.ServicerContext
     ) -> party_pb2.VoteReplyHeader:
-        """Take one round; read nothing of the average before its header is found good."""
+        """Do one round; the average is read only after the header was checked."""
         header, chunks = read_stream(request_iterator)
         lead = peer_identity(context)
         permission = self._checker.check(header, lead, rows=1)
@@ -94,7 +94,7 @@ class TrainingService(training_pb2_grpc.TrainingServicer):
 
 
 UNFINISHED = "teachers.together"
-"""Folder of what a party keeps between rounds."""
+"""Folder of a party's data between rounds."""
 
 
 def learn(
@@ -107,18 +107,18 @@ def learn(
 ) -> Ensemble | None:
     """Serve site folder `folder` until its teachers are trained and stored; return None if stopped before.
 
-    The same again goes on after the last round that the party took.
+    Calling again resumes after the party's last round.
 
     Args:
         folder: the provisioned site; teachers are stored in its `teachers/`, the journal is `journal.db`.
         prepared: the records that they learn from.
-        task: what is classified.
-        progress: told how many rounds this party took, and how many there are.
-        ready_file: where to write {"address": ...} once the guardian knows this party and rounds are taken.
+        task: the task.
+        progress: called with the number of rounds that this party did, and their total.
+        ready_file: where to write {"address": ...} once the party is registered and accepts rounds.
 
     Raises:
-        OstrakaError: `config.invalid`, `model.invalid`, `ledger.*`, `server.port_in_use`, or what the
-            guardian refuses the manifest with.
+        OstrakaError: `config.invalid`, `model.invalid`, `ledger.*`, `server.port_in_use`, or the guardian's
+            refusal of the manifest.
     """
     stop = stop_on_signal()
     trained: list[Ensemble] = []
@@ -146,10 +146,10 @@ def running(
     finished: Callable[[Ensemble], object],
     registry: CollectorRegistry | None = None,
 ) -> Iterator[str]:
-    """Run a registered party that takes rounds within the block, and yield its address.
+    """Run a registered party that does rounds in the block, and yield its address.
 
-    Waits for a guardian that is not there yet until `stop` is set. `finished` gets the teachers once they are
-    stored. Metrics are kept in `registry`, or in a new one. Drains at the end.
+    Waits for the guardian until `stop` is set. `finished` is called with the teachers once they are stored.
+    Metrics are stored in `registry`, or in a new one. Drains at the end.
     """
     clock = SystemClock()
     site = PartySite.load(folder)
@@ -158,7 +158,7 @@ def running(
         prepared, task, site.policy, site.config.site, votes_per_person, site.section.open_device()
     )
     kept = KeptVariates(folder / UNFINISHED, prepared.manifest, len(learning.untrained))
-    # Before anybody can call: it removes what another training left.
+    # Before any calls arrive: it removes what another training left.
     kept.open()
     with open_link(site, clock, stop, registry) as link:
         submitter = TimedSubmitter(link.guardian, link.metrics)

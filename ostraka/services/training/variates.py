@@ -1,4 +1,4 @@
-"""Control variates of a party's teachers from round to round, on disk, so that a restarted party goes on."""
+"""Control variates of a party's teachers between rounds, on disk, so a restarted party continues."""
 
 import shutil
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ _STATE = "state.json"
 
 
 class _State(BaseModel):
-    """Which batches the kept variates are of.
+    """Which batches the stored variates belong to.
 
     Attributes:
         session: of the training.
         lead: the site that leads it.
-        counted: the last batch whose update counted; none before the first, when variates are 0.
-        proposed: the batch after that, of which is not known yet whether its update counts.
+        counted: the last batch whose update was counted; None before the first, when variates are 0.
+        proposed: the batch after that, if it is not known yet whether its update was counted.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -36,12 +36,12 @@ class _State(BaseModel):
 
 @dataclass(frozen=True)
 class KeptVariates:
-    """The variates of one training in a folder, whole after a crash; as secret as the teachers themselves.
+    """The variates of one training in a folder, consistent after a crash; as secret as the teachers.
 
     Attributes:
-        folder: of this training; what another left in it is removed.
+        folder: of this training; files of another training are removed.
         manifest: of the teachers.
-        parameters: how many each has, d.
+        parameters: number of parameters of each teacher, d.
     """
 
     folder: Path
@@ -49,7 +49,7 @@ class KeptVariates:
     parameters: int
 
     def open(self) -> None:
-        """Begins, or goes on where the folder is of a training of the same teachers."""
+        """Start, or resume if the folder is of a training of the same teachers."""
         try:
             same = TeachersManifest.load(self.folder) == self.manifest
         except OstrakaError:
@@ -60,10 +60,10 @@ class KeptVariates:
             self.manifest.save(self.folder)
 
     def settle(self, session: str, lead: str, counted: int | None) -> Variates:
-        """Return the variates (teachers, d) after batch `counted`, the last that counted this party's update.
+        """Return the variates (teachers, d) after batch `counted`, the last to count this party's update.
 
-        Raises `policy.refused` where another site led these teachers so far, or `batch.out_of_order` where
-        the batch is neither the last proposed nor the one before.
+        Raises `policy.refused` if another site has led these teachers, or `batch.out_of_order` if the batch
+        is neither the last proposed one nor the one before.
         """
         state = self._state()
         if state is not None and state.lead != lead:
@@ -84,10 +84,11 @@ class KeptVariates:
         return self._read(state)
 
     def propose(self, session: str, lead: str, batch: int, variates: Variates) -> None:
-        """Keep variates that hold from then on where the update of this batch counts."""
+        """Store variates that become valid if this batch's update is counted."""
         state = self._state()
         counted = state.counted if state is not None else None
-        # The variates before the state that names them: after a crash between them the state is still true.
+        # The variates before the state that refers to them: after a crash in between, the state is still
+        # valid.
         replace_durably(self.folder / _file(batch), variates.astype("<f4").tobytes())
         self._write(_State(session=session, lead=lead, counted=counted, proposed=batch))
 
@@ -110,7 +111,7 @@ class KeptVariates:
             raise self._damage_error() from exc
 
     def _write(self, state: _State) -> None:
-        """Make the state hold, and remove what it has no use for."""
+        """Store the state, and remove unused files."""
         replace_durably(self.folder / _STATE, state.model_dump_json().encode())
         used = {_file(batch) for batch in (state.counted, state.proposed) if batch is not None}
         for path in self.folder.glob("*.f4"):

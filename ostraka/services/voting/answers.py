@@ -1,4 +1,4 @@
-"""Batches answered once: ballots shared under a fresh seed, the journal, the reply, kept for retries."""
+"""Batches answered once: ballots shared under a fresh seed, the journal, and replies cached for retries."""
 
 import secrets
 import threading
@@ -26,10 +26,10 @@ from ostraka.services.voting.submission import GuardianShare
 
 
 class Ballots(Protocol):
-    """What a party votes in one batch."""
+    """A party's ballots for one batch."""
 
     def share(self, permission: Permission, seed: bytes) -> GuardianShare:
-        """Return the guardian's share, where the querying party's is what `seed` expands to."""
+        """Return the guardian's share, if the querying party's share is the expansion of `seed`."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class UnverifiedBallots:
 
     Attributes:
         votes: (queries, width).
-        noise: what this party adds to every count, each of them (queries, width) in steps of 2^-16 vote.
+        noise: this party's noise on every count, each array (queries, width) in steps of 2^-16 vote.
     """
 
     votes: NDArray[np.number[Any]] = field(repr=False)
     noise: tuple[NDArray[np.int64], ...] = field(default=(), repr=False)
 
     def share(self, permission: Permission, seed: bytes) -> GuardianShare:
-        """As `Ballots.share`."""
+        """Return the guardian's share, see `Ballots.share`."""
         ring = permission.plan.modulus
         rows, width = self.votes.shape
         share = ring.sum([split(self.votes, seed, ring), *map(ring.wrap, self.noise)])
@@ -57,9 +57,9 @@ class VerifiedBallots:
     """Ballots whose counts the guardian and the querying party verify.
 
     Attributes:
-        parts: what is proved.
-        votes: of the cohorts of each part, or all with their noise, as it takes them, (queries, width).
-        random: takes a number of bytes.
+        parts: the parts that are proved.
+        votes: for each part, the votes of its cohorts, or all votes with noise, (queries, width).
+        random: `random(n)` returns n random bytes.
     """
 
     parts: tuple[AnyPart, ...]
@@ -67,7 +67,7 @@ class VerifiedBallots:
     random: Callable[[int], bytes] = secrets.token_bytes
 
     def share(self, permission: Permission, seed: bytes) -> GuardianShare:
-        """As `Ballots.share`."""
+        """Return the guardian's share, see `Ballots.share`."""
         prover = Prover(
             [part.layout for part in self.parts],
             [part.counts(votes) for part, votes in zip(self.parts, self.votes, strict=True)],
@@ -82,7 +82,7 @@ class VerifiedBallots:
 
 @dataclass(frozen=True)
 class Answered:
-    """What was asked, as a digest, and the reply to it."""
+    """The digest of a request, and the reply to it."""
 
     digest: bytes
     reply: party_pb2.VoteReplyHeader = field(repr=False)
@@ -92,18 +92,18 @@ class Answered:
 class Slot:
     """One batch: whoever holds the lock may vote on it, and `answered` is set once.
 
-    `delivery` then takes the guardian its share.
+    `delivery` then delivers the guardian's share.
     """
 
     ends_at: float
-    # Held from the first look at the slot to the guardian's word: two calls for one batch vote once.
+    # Held from the first look at the slot until the guardian's reply, so two calls for a batch vote once.
     lock: threading.Lock = field(default_factory=threading.Lock)
     answered: Answered | None = None
     delivery: Delivery | None = field(default=None, repr=False)
 
 
 class ExpiringSlot(Protocol):
-    """A slot that goes when its grant has ended."""
+    """A slot that is dropped when its grant has ended."""
 
     ends_at: float
 
@@ -118,10 +118,10 @@ def _session(key: Key, _: object) -> Hashable:
 
 
 class Replies(Generic[S]):
-    """Slots by (session, batch), bounded by the grants: a slot goes when its grant has ended.
+    """Slots by (session, batch), limited by grants: a slot is dropped when its grant has ended.
 
-    Where `most` of a kind may be kept, the oldest goes for every new one beyond; those of a session are of a
-    kind, unless `kind` says otherwise.
+    With `most`, only this many slots of a kind are kept, and the oldest is dropped for each new one; by
+    default, a session's slots are one kind.
     """
 
     def __init__(
@@ -130,16 +130,16 @@ class Replies(Generic[S]):
         most: int | None = None,
         kind: Callable[[Key, S], Hashable] = _session,
     ) -> None:
-        """Start with an empty cache; `make` gives an empty slot that ends at a time."""
+        """Start with an empty cache; `make` returns an empty slot that ends at a time."""
         self._make = make
         self._most = most
         self._kind = kind
         self._slots: dict[Key, S] = {}
-        # Guards which slots there are, never what is in one: nobody waits here for a vote.
+        # Guards the set of slots, not their contents, so it is never held during a vote.
         self._lock = threading.Lock()
 
     def slot(self, key: Key, ends_at: float, now: float) -> S:
-        """Return the slot of a batch, the same for everyone who asks; drop those that ended before `now`."""
+        """Return the slot of a batch, the same for every caller; drop slots that ended before `now`."""
         with self._lock:
             self._drop_ended(now)
             if key not in self._slots:
@@ -148,7 +148,7 @@ class Replies(Generic[S]):
             return self._slots[key]
 
     def find(self, key: Key, now: float) -> S | None:
-        """Return the slot of a batch that has one, else None."""
+        """Return the slot of a batch, or None."""
         with self._lock:
             self._drop_ended(now)
             return self._slots.get(key)
@@ -172,25 +172,25 @@ class Replies(Generic[S]):
 
 
 OnAnswered = Callable[[Plan, int], object]
-"""Takes the plan and the number of queries of a batch that was answered."""
+"""Called with the plan and the number of queries of an answered batch."""
 
 
 class BallotGuardian(Submitter, Protocol):
-    """Where shares go, and who charges encrypted batches."""
+    """Receives shares, and charges encrypted batches."""
 
     def record_evaluation(self, session_id: str, batch_id: int) -> None:
-        """Return when the guardian charges the batch from now on; raise otherwise."""
+        """Return when the guardian has recorded that it charges the batch from now on; raise otherwise."""
 
 
 @dataclass(frozen=True)
 class OpenAnswer:
-    """The answer of one batch while one thread holds it.
+    """The answer to one batch while one thread holds it.
 
     Attributes:
-        slot: of the batch, whose lock is held.
+        slot: of the batch; its lock is held.
         permission: to answer it.
-        request_digest: of all that the reply depends on.
-        charges: what it costs.
+        request_digest: of everything that the reply depends on.
+        charges: the batch's cost.
     """
 
     slot: Slot
@@ -200,19 +200,20 @@ class OpenAnswer:
 
     @property
     def is_new(self) -> bool:
-        """Whether nobody voted on the batch yet: it is to be recorded before it can be submitted."""
+        """Whether nobody has voted on the batch yet: then it must be recorded before it is submitted."""
         return self.slot.answered is None
 
 
 @dataclass(eq=False, repr=False)
 class IdempotentAnswers:
-    """Answers of permitted batches, each made once; safe to use from many threads.
+    """Answers to permitted batches, each made once; thread-safe.
 
     Attributes:
-        journal: where answered batches go, and `guardian` where their shares do.
-        clock: tells when batches are forgotten.
+        journal: records answered batches.
+        guardian: receives their shares.
+        clock: determines when batches are dropped.
         seed: returns 32 fresh random bytes for a batch.
-        on_answered: called with every batch once, when it is in the journal.
+        on_answered: called once for every batch, when it is in the journal.
     """
 
     journal: Journal
@@ -223,18 +224,18 @@ class IdempotentAnswers:
     _replies: Replies[Slot] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Make room for batches."""
+        """Create the cache of replies."""
         self._replies = Replies(Slot)
 
     @contextmanager
     def open(
         self, permission: Permission, request_digest: bytes, charges: Sequence[GroupCharge]
     ) -> Iterator[OpenAnswer]:
-        """Hold the answer of a batch within the block, in one thread at a time.
+        """Hold the answer to a batch in the block, in one thread at a time.
 
-        `request_digest` is of all that the reply depends on, and `charges` what it costs.
-        Raises `batch.altered`, `batch.restarted`, `party.cap_reached` or `policy.daily_limit`, so that nobody
-        votes on a batch that is not answered.
+        `request_digest` covers everything that the reply depends on; `charges` is the cost. Raises
+        `batch.altered`, `batch.restarted`, `party.cap_reached` or `policy.daily_limit`, so no teacher votes
+        on a batch that will not be answered.
         """
         slot = self._replies.slot(permission.key, permission.ends_at, self.clock.now())
         with slot.lock:
@@ -254,16 +255,17 @@ class IdempotentAnswers:
         self.journal.check(charges, permission.query_count, self.clock.now())
 
     def record(self, answer: OpenAnswer, ballots: Ballots) -> None:
-        """Share the ballots of a new batch under a fresh seed, and put it into the journal.
+        """Share the ballots of a new batch under a fresh seed, and record it in the journal.
 
-        Raises what `open` does: other batches may have used up what was left since.
+        Raises what `open` does, because other batches may have used up the limits since.
         """
         permission = answer.permission
         session_id, batch_id = permission.key
         charges = answer.charges
         seed = self.seed()
         share = ballots.share(permission, seed)
-        # Durable before anything can leave: what is not in the journal could be answered, and cost, twice.
+        # Durable before anything is sent: a batch missing from the journal could be answered, and charged,
+        # twice.
         self.journal.record(session_id, batch_id, charges, permission.query_count, self.clock.now())
         self.on_answered(permission.plan, permission.size)
         answer.slot.delivery = Delivery(share)
@@ -271,7 +273,7 @@ class IdempotentAnswers:
         answer.slot.answered = Answered(answer.request_digest, header)
 
     def submit(self, answer: OpenAnswer) -> party_pb2.VoteReplyHeader:
-        """Return the reply once the guardian has this party's share, as `Delivery.finish` says."""
+        """Return the reply once the guardian has this party's share, see `Delivery.finish`."""
         slot = answer.slot
         assert slot.answered is not None  # noqa: S101 - recorded before, or found
         assert slot.delivery is not None  # noqa: S101 - made with it

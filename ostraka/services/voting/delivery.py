@@ -1,4 +1,4 @@
-"""A share on its way to the guardian, plain or encrypted: sent until it is taken, or refused for good."""
+"""Delivery of a share to the guardian, plain or encrypted: sent until it is accepted, or finally refused."""
 
 from typing import Protocol
 
@@ -14,20 +14,20 @@ FINAL = frozenset(
         ErrorCode.SESSION_UNKNOWN,
     }
 )
-"""What the guardian refuses a share with for good: nothing of such a batch is kept but that it is over. After
-other refusals that are never retried, such as of an expired certificate, it may take the same share once the
-party's operator has mended their reason."""
+"""Final refusals of a share by the guardian: of such a batch, only its end is kept. After other permanent
+refusals, such as of an expired certificate, the guardian may accept the same share once the party's operator
+has fixed the cause."""
 
 
 class Submitter(Protocol):
-    """Where the guardian's shares go."""
+    """Receives the guardian's shares."""
 
     def submit(self, share: GuardianShare) -> None:
         """Return when the guardian has acknowledged the share; raise otherwise."""
 
 
 class Delivery:
-    """One share, forgotten once the guardian has answered for good; not for several threads at once."""
+    """One share, dropped once the guardian has given a final answer; not thread-safe."""
 
     def __init__(self, share: GuardianShare) -> None:
         """Take the share."""
@@ -36,13 +36,13 @@ class Delivery:
 
     @property
     def delivered(self) -> bool:
-        """Whether the guardian has taken the share."""
+        """Whether the guardian has accepted the share."""
         return self._share is None and self._refused is None
 
     def finish(self, guardian: Submitter) -> None:
-        """Return once the guardian has the share, which it may have refused before.
+        """Return once the guardian has the share, even if it refused it before.
 
-        Raises what it is refused with. A code of `FINAL` is raised from then on, and nothing is sent again.
+        Raises the refusal. After a code of `FINAL`, nothing is sent again, and the same error is raised.
         """
         if self._refused is None and self._share is not None:
             try:

@@ -1,4 +1,4 @@
-"""The answering party's side of the guardian: registers the manifest, submits shares of ballots."""
+"""The answering party's client of the guardian: registers the manifest, submits shares of ballots."""
 
 import hashlib
 import random
@@ -33,26 +33,27 @@ from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
 from ostraka.services.journal.journal import Journal, receipts
 
 MAX_ATTESTED = 1000
-"""Batches whose ballots can be attested; refusals are told within `wiring.AGAIN_S`, and older batches go."""
+"""Maximum number of batches whose ballots can be attested. Refusals arrive within `wiring.AGAIN_S`; older
+batches are dropped."""
 
 _Key = tuple[str, int]
 """Session and batch id."""
 
 
 class Attesters:
-    """Attesters of batches, and who got their seeds; safe to use from many threads."""
+    """Attesters of batches, and the receivers of their seeds; thread-safe."""
 
     def __init__(self, credentials: Credentials, clock: Clock) -> None:
         self._credentials = credentials
         self._clock = clock
         self._kept: dict[_Key, tuple[Attester, str]] = {}
-        # Guards what is kept: one too many and the oldest going must be one step.
+        # Guards the dictionary: adding an entry and dropping the oldest must be atomic.
         self._lock = threading.Lock()
 
     def keep(self, key: _Key, attester: Attester, querier: str) -> None:
-        """Keep who attests a batch to whose seed `querier`, an identity's URI, has a right.
+        """Store the attester of a batch; `querier`, an identity's URI, may see its seed.
 
-        The oldest batch goes for one too many.
+        The oldest batch is dropped if there are too many.
         """
         with self._lock:
             self._kept[key] = attester, querier
@@ -62,10 +63,10 @@ class Attesters:
     def attestation(self, evaluation: common_pb2.Signed) -> common_pb2.Signed | None:
         """Return a signed Attestation of refused ballots, at the point that their querying party signed.
 
-        None where this process did not prove ballots of that batch.
+        None if this process did not prove ballots of that batch.
 
         Raises:
-            OstrakaError: `message.invalid` or `identity.*` where it is not signed by the querying party.
+            OstrakaError: `message.invalid` or `identity.*` if the querying party did not sign it.
         """
         key = _key(evaluation)
         with self._lock:
@@ -91,7 +92,7 @@ class Attesters:
 
 
 def _key(evaluation: common_pb2.Signed) -> _Key:
-    """Return which batch is named, whoever signed that."""
+    """Return the named batch, without checking the signature."""
     try:
         told = common_pb2.Evaluation.FromString(evaluation.payload)
     except DecodeError as exc:
@@ -108,14 +109,14 @@ def _invalid() -> OstrakaError:
 
 
 ATTEMPTS = 6
-"""With waits that double from `BASE_S` about five seconds: a guardian that restarts is mostly back by then,
-and more would hold up the querying party, whose batch waits for this share."""
+"""With waits that double from `BASE_S`, about five seconds: a restarting guardian is usually back by then,
+and more would delay the querying party, whose batch waits for this share."""
 BASE_S = 0.2
 """Longest wait before the second attempt."""
 CALL_TIMEOUT_S = 30.0
-"""Of a call whose work is one batch's, or one manifest's."""
+"""Timeout of a call for one batch, or one manifest."""
 RECONCILE_TIMEOUT_S = 600.0
-"""Of the one call that tells everything this party ever answered, which may be many thousand charges."""
+"""Timeout of the call that reports everything this party ever answered, possibly many thousand charges."""
 
 _PARTY_LIED = (
     "this party's ballots are not votes of its teachers, or hold more noise than it may add, or no sum over"
@@ -130,8 +131,8 @@ T = TypeVar("T")
 class GuardianShare:
     """The guardian's share of a batch's ballots: rows x width little-endian ring elements.
 
-    Where ballots are verified there is a `prover`, the share is of digits, and `querier`, an identity's URI,
-    gets the seed of the other.
+    If ballots are verified, there is a `prover`, the share is of digits, and `querier`, an identity's URI,
+    gets the seed of the other share.
     """
 
     session_id: str
@@ -143,7 +144,7 @@ class GuardianShare:
     querier: str = ""
 
     def header(self) -> guardian_pb2.BallotsHeader:
-        """Return what names the share; the same bytes every time."""
+        """Return the header of the share, the same bytes every time."""
         return guardian_pb2.BallotsHeader(
             session_id=self.session_id,
             batch_id=self.batch_id,
@@ -155,7 +156,7 @@ class GuardianShare:
         )
 
     def message(self) -> guardian_pb2.SubmitBallotsWholeRequest:
-        """Return the submission in one message."""
+        """Return the submission as one message."""
         return guardian_pb2.SubmitBallotsWholeRequest(header=self.header(), data=self.data)
 
     def messages(self) -> Iterator[guardian_pb2.SubmitBallotsRequest]:
@@ -163,13 +164,13 @@ class GuardianShare:
         return stream_share(guardian_pb2.SubmitBallotsRequest, self.header(), self.data)
 
     def proof_header(self, proof: bytes) -> guardian_pb2.ProofHeader:
-        """Return what names the answer to a challenge."""
+        """Return the header of the answer to a challenge."""
         return guardian_pb2.ProofHeader(
             session_id=self.session_id, batch_id=self.batch_id, sha256=hashlib.sha256(proof).digest()
         )
 
     def proof_message(self, proof: bytes) -> guardian_pb2.SubmitProofWholeRequest:
-        """Return the answer to a challenge in one message."""
+        """Return the answer to a challenge as one message."""
         return guardian_pb2.SubmitProofWholeRequest(header=self.proof_header(proof), data=proof)
 
     def proof_messages(self, proof: bytes) -> Iterator[guardian_pb2.SubmitProofRequest]:
@@ -178,7 +179,7 @@ class GuardianShare:
 
 
 class GuardianLink:
-    """Channels to the guardian that pin its identity, and keep its audit heads in the journal."""
+    """Channels to the guardian that pin its identity, and record its audit heads in the journal."""
 
     def __init__(
         self,
@@ -207,12 +208,12 @@ class GuardianLink:
         self._sender = ShareSender()
 
     def register(self, manifest: common_pb2.Manifest, attempts: int | None = None) -> None:
-        """Declare this party's records and teachers, signed; retry while the guardian is away.
+        """Declare this party's records and teachers, signed; retry while the guardian is unreachable.
 
-        A guardian whose ledger was restored is then told of everything that this party ever answered, and any
-        guardian what the seeds of refused ballots imply.
+        A guardian with a restored ledger then gets everything that this party ever answered, and every
+        guardian gets attestations of refused ballots.
         """
-        # Kept before the guardian hears of it: what it forgets, this party must be able to tell it.
+        # Stored before the guardian gets it: if the guardian loses it, this party must be able to repeat it.
         self._journal.declare_votes(manifest.max_votes_per_person)
         signed = self._credentials.sign(MANIFEST_CONTEXT, manifest.SerializeToString(deterministic=True))
         request = guardian_pb2.RegisterRequest(
@@ -234,9 +235,9 @@ class GuardianLink:
             self._attest(evaluation)
 
     def _attest(self, evaluation: common_pb2.Signed) -> None:
-        """Say what the seed of refused ballots of this process implies; the log tells what that proved.
+        """Attest what the seed of this process's refused ballots implies; log what that proved.
 
-        The guardian asks again at the next registration where it was not told.
+        If this fails, the guardian asks again at the next registration.
         """
         log = structlog.get_logger()
         try:
@@ -267,12 +268,12 @@ class GuardianLink:
                 structlog.get_logger().error("revocations.refused", sentence=exc.message)
 
     def submit(self, share: GuardianShare) -> None:
-        """Send one batch's share until the guardian acknowledges it; raise what it refuses with.
+        """Send one batch's share until the guardian acknowledges it; raise its refusal.
 
-        Where ballots are verified, the guardian's challenge is answered too. Raises `batch.altered` for a
-        second challenge to the same ballots: two proofs under one mask would tell votes.
+        If ballots are verified, the guardian's challenge is answered too. Raises `batch.altered` for a second
+        challenge to the same ballots: two proofs with the same mask would reveal votes.
         """
-        # From before the call: the head that comes back is of no epoch that is learned meanwhile.
+        # Read before the call: the returned head does not belong to an epoch that is learned meanwhile.
         epoch = self._epoch
 
         def submit(channel: grpc.Channel) -> guardian_pb2.SubmitBallotsReply:
@@ -303,8 +304,10 @@ class GuardianLink:
             self._attesters.keep(key, share.prover.attester, share.querier)
 
     def record_evaluation(self, session_id: str, batch_id: int) -> None:
-        """Tells the guardian that this party answers a batch of encrypted queries, which it charges from now
-        on; returns when that is durable there, and raises what it refuses with.
+        """Report to the guardian that this party answers a batch of encrypted queries.
+
+        The guardian charges it from now on. Returns when that is durable there, and raises the guardian's
+        refusal.
         """
         epoch = self._epoch
         request = guardian_pb2.RecordEvaluationRequest(session_id=session_id, batch_id=batch_id)
@@ -342,7 +345,7 @@ class GuardianLink:
             raise call_error(exc) from exc
 
     def _keep(self, head: common_pb2.AuditHead, epoch: int) -> None:
-        """Keep a head that the guardian signed; any other is worth an error in the log, not a lost batch."""
+        """Store an audit head that the guardian signed; log an error for an invalid one, without failing."""
         try:
             signer = verify_signed(
                 head.signed,

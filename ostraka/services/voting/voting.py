@@ -1,4 +1,4 @@
-"""One batch voted on: features checked, teachers asked or records looked up, ballots formed."""
+"""Votes on one batch: features are checked, teachers or records answer, ballots are formed."""
 
 import hashlib
 import secrets
@@ -28,11 +28,11 @@ FEATURE_BYTES = 4
 
 @dataclass(frozen=True)
 class Content:
-    """What came with a vote's header.
+    """The content that followed a vote's header.
 
     Attributes:
-        data: the chunks in one.
-        members: how many records of known clusters they hold; 0: they hold a row for each query.
+        data: the joined chunks.
+        members: number of records of known clusters in the data; 0: it has one row per query.
     """
 
     data: bytes = field(repr=False)
@@ -40,14 +40,14 @@ class Content:
 
     @staticmethod
     def size(header: party_pb2.VoteHeader) -> int:
-        """How many bytes a header announces."""
+        """Return the number of bytes that a header announces."""
         if header.members:
             return header.members * (header.columns + 1) * FEATURE_BYTES
         return header.rows * header.columns * FEATURE_BYTES
 
     @property
     def digest(self) -> bytes:
-        """What tells it from any other."""
+        """The digest of the content."""
         return self.members.to_bytes(FEATURE_BYTES, "little") + hashlib.sha256(self.data).digest()
 
     def rows(self, queries: int) -> NDArray[np.float32]:
@@ -57,7 +57,7 @@ class Content:
         return features.astype(np.float32).reshape(self.members or queries, -1)
 
     def clusters(self, queries: int) -> NDArray[np.int32]:
-        """Each member's cluster, int32; raises `message.invalid` for one that is no query."""
+        """Return each member's cluster, int32; raise `message.invalid` for one that is not a query."""
         start = len(self.data) - self.members * FEATURE_BYTES
         clusters = np.frombuffer(self.data, "<i4", offset=start).astype(np.int32)
         if ((clusters < 0) | (clusters >= queries)).any():
@@ -70,7 +70,7 @@ class Content:
 
 @dataclass(frozen=True)
 class _Batch:
-    """A batch that may be voted on: its features, and the cluster of each where these are members."""
+    """A batch that may be voted on: its features, and the cluster of each if they are members."""
 
     permission: Permission
     X: NDArray[np.float32] = field(repr=False)
@@ -92,7 +92,7 @@ class _Batch:
     def ballots(
         self, hosted: Hosted, random: Callable[[int], bytes], noise: Callable[[], NoiseSource]
     ) -> Ballots:
-        """Return the ballots of everybody scheduled, ready to be shared as the plan says."""
+        """Return the ballots of all scheduled teachers or records, ready to be shared as the plan says."""
         permission = self.permission
         everybody = range(len(permission.scheduled))
         draws = permission.plan.mechanism.party_draws(permission.size, permission.plan.classes)
@@ -111,7 +111,7 @@ class _Batch:
     def _votes(
         self, hosted: Hosted, cohorts: Iterable[int], random: Callable[[int], bytes], *, weighted: bool
     ) -> NDArray[np.float64]:
-        """Ballots of these cohorts, (queries, width); zero where nobody of them is scheduled."""
+        """Return ballots of these cohorts, (queries, width); zero where none of them is scheduled."""
         plan = self.permission.plan
         ballot = plan.mechanism.ballot
         chosen = list(cohorts)
@@ -124,14 +124,14 @@ class _Batch:
         every_turn = hosted.terms.declared.turns(self.permission)
         turns = [every_turn[place] for place in chosen]
         if not weighted:
-            # What is proved are counts without weights, which go with each part.
+            # Proofs are about counts without weights, which belong to each part.
             turns = [replace(turn, weight=VOTE) for turn in turns]
             ballot = ballot.verifiable
         return hosted.teachers.ballots(self.X, turns, ballot, plan.labels)
 
 
 class Voter:
-    """Answers permitted batches, each once; safe to call from many threads."""
+    """Answers permitted batches, each once; thread-safe."""
 
     def __init__(
         self,
@@ -139,10 +139,10 @@ class Voter:
         random: Callable[[int], bytes] = secrets.token_bytes,
         noise: Callable[[], NoiseSource] = open_exact_noise,
     ) -> None:
-        """Take what makes each reply once.
+        """Take the cache that makes each reply once.
 
-        Labels are drawn anew from `random`, which takes a byte count; `noise` opens what draws this party's
-        noise where the plan asks for that.
+        `random(n)` returns n random bytes, for randomised labels; `noise` opens the source of this party's
+        noise if the plan needs it.
         """
         self._answers = answers
         self._random = random
@@ -154,8 +154,8 @@ class Voter:
         """Return the reply to a request that `hosted.terms` allow; the same content gets the same bytes.
 
         Features are little-endian float32, after the task's preprocessing. Raises `data.nan`, `task.mismatch`
-        for features beyond what the preprocessing gives, `message.invalid` for clusters that are none, or
-        what `IdempotentAnswers.open` and `submit` raise; `noise.*` where this party cannot draw noise.
+        for features outside the preprocessing's range, `message.invalid` for invalid clusters, or what
+        `IdempotentAnswers.open` and `submit` raise; `noise.*` if this party cannot draw noise.
         """
         batch = _Batch.read(permission, content, hosted.terms.task)
         request_digest = permission.digest(content.digest, querier)

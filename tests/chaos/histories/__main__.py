@@ -1,4 +1,5 @@
-"""`python -m tests.chaos.histories --histories N --seed S`: a failure prints its shortest steps and seed."""
+"""`python -m tests.chaos.histories --histories N --seed S`: prints the shortest steps and seed of a
+failure."""
 
 from __future__ import annotations
 

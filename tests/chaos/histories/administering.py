@@ -27,7 +27,7 @@ _NOISE = CheapNoise(0)
 
 
 class _Administrator:
-    """A call by an administrator, who says without TLS who calls."""
+    """A call by an administrator, who is identified without TLS."""
 
     def auth_context(self) -> dict[str, Any]:
         return {}
@@ -40,7 +40,7 @@ class _Administrator:
 
 
 def register(made: Federation, draws: random.Random) -> str:
-    """Let a party learn that a person has more votes, or fewer from now on."""
+    """Make a party declare more votes of one person, or fewer from now on."""
     site = _some_site(made, draws)
     votes = draws.choice([v for v in (1, 2, 3) if v != site.declared.votes])
     declared = replace(site.declared, votes=votes, version=site.declared.version + 1)
@@ -49,7 +49,7 @@ def register(made: Federation, draws: random.Random) -> str:
 
 
 def regroup(made: Federation, draws: random.Random) -> str:
-    """Let a party group its records anew; records move to groups that enter, or that spent no less."""
+    """Make a party regroup its records: they move to new groups, or to groups that spent no less."""
     site, ledger = _some_site(made, draws), made.ledger(draws)
     before = made.budgets()
     declared = _regrouped(made, site, draws, before)
@@ -63,7 +63,7 @@ def regroup(made: Federation, draws: random.Random) -> str:
 
 
 def come_back(made: Federation, draws: random.Random) -> str:
-    """Let a party register at a restored ledger, and tell it of all receipts."""
+    """Make a party register at a restored ledger and send it all receipts."""
     away = [site for site in made.sites.values() if site.away]
     if not away:
         return regroup(made, draws)
@@ -101,9 +101,7 @@ def _declare(made: Federation, site: Site, declared: Declared, ledger: Ledger) -
 
 
 def _regrouped(made: Federation, site: Site, draws: random.Random, before: dict[UnitKey, Budget]) -> Declared:
-    """Draw other groups. Every record of a group that goes joins one that enters, one that spent no less, or
-    none.
-    """
+    """Draw other groups; records of removed ones join new groups, groups that spent no less, or none."""
     old = site.declared
     wanted = set(draws.sample(NAMES, draws.randint(1, 3)))
     entering = sorted(wanted - set(old.names))
@@ -126,7 +124,7 @@ def _regrouped(made: Federation, site: Site, draws: random.Random, before: dict[
 
 
 def _may_move(site: Site, last: str, name: str, before: dict[UnitKey, Budget]) -> bool:
-    """Whether records of a group may join another that the party has: one that spent no less."""
+    """Whether records of a group may join another group of the party: one that spent no less."""
     if last == name:
         return True
     record = before.get(UnitKey(site.name, last, "record"))
@@ -144,7 +142,7 @@ def _may_move(site: Site, last: str, name: str, before: dict[UnitKey, Budget]) -
 
 
 def _promise(made: Federation, site: Site, declared: Declared, before: dict[UnitKey, Budget]) -> None:
-    """Note what was promised of records that go to another group."""
+    """Note what was promised to records that move to another group."""
     for record, last in site.at.items():
         if declared.groups.get(record.number, last) != last:
             for adjacency in ("record", "label"):
@@ -162,7 +160,7 @@ def _give_budgets(
     draws: random.Random,
     surely: Collection[UnitKey] = (),
 ) -> list[str]:
-    """Set budgets that are missing: `surely` these, mostly those of records, those of labels seldom."""
+    """Set missing budgets: always those of `surely`, usually those of records, seldom those of labels."""
     units = [UnitKey(site.name, name, adjacency) for name in names for adjacency in ("record", "label")]
     known = made.budgets()
     missing = [unit for unit in sorted({*units, *surely}) if unit not in known]
@@ -203,7 +201,7 @@ def set_budget(made: Federation, draws: random.Random) -> str:
 
 
 def withdraw(made: Federation, draws: random.Random) -> str:
-    """Withdraw the consent of a group, or freeze or thaw it."""
+    """Withdraw the consent of a group, or freeze or unfreeze it."""
     unit, budget = draws.choice(sorted(made.budgets().items()))
     ledger = made.ledger(draws)
     if budget.state == "withdrawn":
@@ -224,7 +222,7 @@ def withdraw(made: Federation, draws: random.Random) -> str:
 
 
 def renew(made: Federation, draws: random.Random) -> str:
-    """Begin another period of some budgets."""
+    """Begin another period for some budgets."""
     units = [unit for unit in sorted(made.budgets()) if draws.random() < 0.5]
     made.ledger(draws).write(budgets.renew, units, 0)
     return f"another period of {', '.join('/'.join(unit) for unit in units)}"
@@ -237,7 +235,7 @@ def publish(made: Federation, draws: random.Random) -> str:
     request = admin_pb2.PublishEpsilonRequest(
         party=unit.party, group=unit.group, adjacency=unit.adjacency, reason="a history"
     )
-    # A history spends little, and a publication that costs more than all that was spent is refused.
+    # A history spends little, and a publication that costs more than everything spent so far is refused.
     request.beta, request.sigma = 0.001, 1000.0
     if draws.random() < 0.2:
         request.beta, request.sigma = draws.choice([(0.01, 20.0), (0.001, 100.0)])
@@ -266,7 +264,7 @@ def publish(made: Federation, draws: random.Random) -> str:
 
 
 def _publishing(seen: list[Sequence[int]]) -> Callable[..., int]:
-    """Return what publishes a total as it is, and tells what neighbours change of it."""
+    """Return a function that publishes a total unchanged and records how much neighbours change it."""
 
     def publish(noise: SmoothNoise, total: int, changes: Sequence[int], gaussian: object) -> int:
         seen.append(changes)
@@ -276,7 +274,7 @@ def _publishing(seen: list[Sequence[int]]) -> Callable[..., int]:
 
 
 def _check_published(made: Federation, published: Publication) -> None:
-    """Note what must not be published: votes whose influence grew, or of units that let nothing out."""
+    """Note what must not be published: votes whose influence grew or whose units forbid it."""
     known, what = made.budgets(), f"an epsilon of {'/'.join(published.unit)} was published of votes of"
     for batch in published.batches:
         for record in batch.groups:
@@ -292,7 +290,7 @@ def _check_published(made: Federation, published: Publication) -> None:
 
 
 def _lets_publish(budget: Budget, batch: Batch) -> bool:
-    """Whether a unit's state allows to publish votes of its records: consent is to all use of them."""
+    """Whether a unit's state allows publishing votes of its records: consent covers all use of them."""
     charged = budget.key.adjacency == "label" or batch.plan.adjacency == "record"
     return budget.state == "active" or (budget.state == "frozen" and not charged)
 
@@ -310,7 +308,7 @@ def save(made: Federation, draws: random.Random) -> str:
 
 
 def lose(made: Federation, draws: random.Random) -> str:
-    """Lose the ledger, and restore its backup."""
+    """Lose the ledger and restore its backup."""
     if made.backup is None:
         return save(made, draws)
     made.restore()
@@ -318,13 +316,13 @@ def lose(made: Federation, draws: random.Random) -> str:
 
 
 def take_over(made: Federation, draws: random.Random) -> str:
-    """Start a guardian in the place of one that goes on."""
+    """Start a guardian that replaces one that keeps running."""
     made.take_over()
     return "another guardian takes over"
 
 
 def go_on(made: Federation, draws: random.Random) -> str:
-    """Finish something that was begun."""
+    """Finish a delayed change."""
     if not made.delayed:
         return "nothing to finish"
     delayed = made.delayed.pop(draws.randrange(len(made.delayed)))
@@ -333,13 +331,13 @@ def go_on(made: Federation, draws: random.Random) -> str:
 
 
 def _some_site(made: Federation, draws: random.Random) -> Site:
-    """Return a party that is there; the same one mostly, so that much happens to it."""
+    """Return a party that is present; usually the same one, so that much happens to it."""
     there = [site for site in made.sites.values() if not site.away]
     return there[0] if draws.random() < 0.6 else draws.choice(there)
 
 
 def _set_budget(made: Federation, ledger: Ledger, unit: UnitKey, draws: random.Random) -> str:
-    """Set a new budget, and return what to tell of it; it may be refused."""
+    """Set a new budget and return its description; the ledger may refuse it."""
     promise = terms(draws)
     name = f"; {'/'.join(unit)} gets epsilon {promise.epsilon:g}, {filter_text(promise.order)}"
     try:

@@ -1,4 +1,4 @@
-"""Batches of a history: tickets, releases, figures, evaluations and deaths, as in a guardian's sessions."""
+"""Batches of a history: tickets, releases, data-dependent costs, evaluations and failures, as in sessions."""
 
 from __future__ import annotations
 
@@ -42,14 +42,15 @@ _MECHANISMS: tuple[Mechanism, ...] = (
 )
 _LATER = 0.2
 _MOST = 4
-"""Queries of a batch."""
+"""Maximum number of queries in a batch."""
 _WHOLE = 2**FRACTION_BITS
 _FIRST_BIT = 8
-"""Of what the nearest neighbours change of a total: each batch has a bit of its own, so a sum names them."""
+"""First bit for batches in the change of a total; each batch has its own bit, so a sum identifies its
+batches."""
 
 
 def ticket(made: Federation, draws: random.Random) -> str:
-    """Ask a batch of all parties that are there, or of some."""
+    """Ask all parties that are present, or some of them, for a batch."""
     ledger = made.ledger(draws)
     sites = sorted(name for name, site in made.sites.items() if not site.away and draws.random() < 0.85)
     stored = {site: made.sites[site].stored() for site in sites}
@@ -72,7 +73,7 @@ def ticket(made: Federation, draws: random.Random) -> str:
 
     def store() -> None:
         halting.write_now()
-        # A party that serves other teachers by now refuses the ticket.
+        # A party that has switched to other teachers refuses the ticket.
         there = {site for site, version in versions.items() if made.sites[site].declared.version == version}
         groups = {record: group for record, group in made.groups().items() if record.party in there}
         batch = Batch(session.session_id, number, plan, voting, groups)
@@ -86,7 +87,7 @@ def ticket(made: Federation, draws: random.Random) -> str:
 
 
 def release(made: Federation, draws: random.Random) -> str:
-    """Release one batch, with the votes of all who gave them, or of some."""
+    """Release one batch, with all the votes that were given, or some of them."""
     found = [opened for opened in made.open if opened.batch.state == "ticketed"]
     if not found:
         return "nothing to release"
@@ -116,7 +117,7 @@ def release(made: Federation, draws: random.Random) -> str:
 
 
 def settle(made: Federation, draws: random.Random) -> str:
-    """Give a batch up."""
+    """Give up a batch."""
     found = [opened for opened in made.open if opened.batch.state == "ticketed"]
     if not found:
         return "nothing to settle"
@@ -144,7 +145,7 @@ def evaluate(made: Federation, draws: random.Random) -> str:
 
 
 def begin(made: Federation, draws: random.Random, what: str, write: Callable[[], object]) -> str:
-    """Make a change now, or leave it for later."""
+    """Make a change now, or delay it."""
     if draws.random() < _LATER:
         made.delayed.append(Delayed(what, write))
         return f"{what}: begun"
@@ -155,7 +156,7 @@ def begin(made: Federation, draws: random.Random, what: str, write: Callable[[],
 def _session(
     made: Federation, ledger: Ledger, stored: Mapping[str, StoredManifest], plan: Plan, draws: random.Random
 ) -> Session:
-    """Return a session that asks these parties by such a plan, opened before where it was."""
+    """Return a session with these parties by this plan; an open one if there is one."""
     key = (id(ledger), plan, *((site, digest_of(manifest)) for site, manifest in stored.items()))
     if key not in made.sessions:
         number = next(made.numbers)
@@ -198,7 +199,7 @@ def _drawn_plan(draws: random.Random, sites: Sequence[str]) -> Plan:
     mechanism, rare = draws.choice(_MECHANISMS), [draws.random() < 0.2 for _ in range(3)]
     by_label, encrypted, vanishing = [mechanism is not _TRAINING and each for each in rare]
     if mechanism is _TRAINING and len(sites) % 2:
-        # In place of a draw of its own: what other histories draw stays as it is.
+        # Derived instead of drawn, so that the draws of other histories stay the same.
         mechanism = _SUMS
     return _plan(mechanism, by_label, encrypted, vanishing, tuple(sites))
 
@@ -227,7 +228,7 @@ def _plan(
 
 
 def _outcome(opened: Opened, draws: random.Random) -> Outcome | None:
-    """Draw who of those that voted is frozen, and what is answered; None where nobody voted."""
+    """Draw which voting units are frozen and which queries are answered; None if no unit voted."""
     batch, plan = opened.batch, opened.batch.plan
     there = sorted({record.party for record in batch.groups})
     frozen = frozenset(site for site in there if draws.random() < 0.9)
@@ -242,7 +243,7 @@ def _outcome(opened: Opened, draws: random.Random) -> Outcome | None:
 
 
 def _figures(opened: Opened, charged: Sequence[Payer], charges: Sequence[Charge]) -> Delayed:
-    """Return the change that keeps totals of a released batch, half of what it cost."""
+    """Return the change that stores the totals of a released batch: half of its cost."""
     batch = opened.batch
     moved = max(payer.influence.sensitivity for payer in charged)
     worst = {charge.unit: charge.worst_case for charge in charges}
@@ -260,5 +261,5 @@ def _figures(opened: Opened, charged: Sequence[Payer], charges: Sequence[Charge]
 
 
 def batches_in(made: Federation, changes: Sequence[int]) -> tuple[Batch, ...]:
-    """Return the batches that make up a total, by what the nearest neighbours change of it."""
+    """Return the batches in a total, identified by how much the nearest neighbours change it."""
     return tuple(batch for batch in made.truth.batches if changes[0] >> (_FIRST_BIT + batch.number) & 1)

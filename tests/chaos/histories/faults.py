@@ -1,4 +1,4 @@
-"""Deliberate faults that histories must find, each for as long as its block lasts."""
+"""Planted faults that histories must find; each lasts as long as its block."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.chaos.histories.history import History, histories
 from tests.chaos.mutants import Mutant
 
 MOST = 400
-"""Histories in which a fault must show."""
+"""Number of histories within which a fault must show."""
 
 
 @contextmanager
 def reprices_publications_for_any_votes() -> Iterator[None]:
-    """Take a publication's price for that of more votes a person, too."""
+    """Also change a publication's price when votes per person are raised."""
 
     def price(connection: Any, asked: repricing.Repriced) -> Iterator[int | None]:
         return repricing._publications(connection, replace(asked, raises=Raises(())))
@@ -35,14 +35,14 @@ def reprices_publications_for_any_votes() -> Iterator[None]:
 
 @contextmanager
 def charges_publications_to_groups_that_are_gone() -> Iterator[None]:
-    """Let units pay for a publication that were charged for its batches, and no heir of theirs."""
+    """Charge a publication to the units charged for its batches, but not to their heirs."""
     with mock.patch.object(carry_over, "heirs_of", return_value=set()):
         yield
 
 
 @contextmanager
 def spares_labels_that_inherited() -> Iterator[None]:
-    """Let budgets of labels that were set after a batch pay for nothing that is published of it."""
+    """Make label budgets that were set after a batch pay nothing for publications of it."""
     honest = carry_over.heirs_of
 
     def heirs_of(connection: Any, paid: Mapping[UnitKey, int]) -> set[UnitKey]:
@@ -54,14 +54,14 @@ def spares_labels_that_inherited() -> Iterator[None]:
 
 @contextmanager
 def publishes_votes_that_others_raised() -> Iterator[None]:
-    """Make a total hold batches whose other parties have raised their votes of one person since."""
+    """Include in a total batches whose other parties have since raised their votes per person."""
     with mock.patch.object(kept_totals, "_overtaken", return_value=set()):
         yield
 
 
 @contextmanager
 def recosts_what_was_spent_alone() -> Iterator[None]:
-    """Leave units as they are that only a batch under way will charge, when votes are raised."""
+    """Skip units that only an open batch will charge when votes are raised."""
     honest = repricing._change
 
     def change(tx: Any, row: Any, votes: int) -> dict[str, object]:
@@ -77,7 +77,7 @@ _CHANGED = ("spent", "overdrawn_to", "data_dependent", "broken_unix_ms")
 
 @contextmanager
 def forgets_raises_at_larger_orders() -> Iterator[None]:
-    """Cost what is inherited at a larger order again for the votes that tickets say."""
+    """Recompute inherited cost at a larger order with the votes that tickets state."""
     honest = repricing.spent_at
 
     def spent_at(connection: Any, party: str, adjacency: str, order: float, votes: int = 1) -> int | None:
@@ -90,7 +90,7 @@ def forgets_raises_at_larger_orders() -> Iterator[None]:
 
 @contextmanager
 def publishes_what_was_read_before() -> Iterator[None]:
-    """Store a publication as it was drawn, whatever has happened since its total was read."""
+    """Store a publication as it was drawn, whatever happened since its total was read."""
     honest, drawn = kept_totals.total_of, dict[UnitKey, Any]()
 
     def total_of(view: Any, unit: UnitKey) -> Any:
@@ -104,14 +104,14 @@ def publishes_what_was_read_before() -> Iterator[None]:
 
 @contextmanager
 def tickets_without_budgets_set_meanwhile() -> Iterator[None]:
-    """Reserve from those units alone that had a budget before the ticket was made."""
+    """Reserve only from units that had a budget before the ticket was made."""
     with mock.patch.object(batch_opening, "_find_without_budget", return_value=set()):
         yield
 
 
 @contextmanager
 def takes_over_amounts_of_another_filter() -> Iterator[None]:
-    """Let what a Renyi filter added up hold under a Gaussian filter, too, and the reverse."""
+    """Carry amounts added up by a Renyi filter over to a Gaussian filter, and the reverse."""
     honest = filters.holds_at
 
     def holds_at(charged: float, order: float) -> bool:
@@ -132,11 +132,11 @@ SHOWN_BY: dict[Mutant, int] = {
     tickets_without_budgets_set_meanwhile: 29,
     takes_over_amounts_of_another_filter: 2,
 }
-"""Each fault, and the first seed that is known to show it."""
+"""Each fault, and the first seed known to show it."""
 
 
 def found(fault: Mutant, first: int = 0, most: int = MOST) -> History | None:
-    """Return the first history that shows a fault; None where none of `most` does."""
+    """Return the first history that shows a fault; None if none of `most` histories does."""
     with fault():
         found_in = histories("sqlite", range(first, first + most), shorten=most > 1)
         return next((history for history in found_in if history.problems), None)

@@ -1,4 +1,4 @@
-"""One ledger, its guardians and its parties, and the truth beside it."""
+"""One ledger, its guardians and its parties, and the true state next to it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.chaos.places import Place
 
 POLICIES = FixedPolicy(Policy(bound="theorem6", min_quorum=1))
 BEGINNINGS = 16
-"""How many ways there are for a federation to begin; each is written once in a process, and copied."""
+"""Number of ways a federation can begin; each is written once per process and copied."""
 ADDRESSES = {"sqlite": ("g0",), "postgresql": ("g0", "g1")}
 _ORDERS = (8.0, 8.0, 8.0, GAUSSIAN, 4.0, 16.0)
 _EPSILONS = (30.0, 300.0, 300.0, 3000.0)
@@ -40,14 +40,14 @@ _EPSILONS = (30.0, 300.0, 300.0, 3000.0)
 
 @dataclass(frozen=True)
 class Delayed:
-    """A change for which a guardian has read all it needs, and which it has still to write."""
+    """A change for which a guardian has read everything and which it still has to write."""
 
     what: str
     write: Callable[[], object]
 
 
 class Outcome(NamedTuple):
-    """What a batch is released with, once and for all; `answered` are flags (queries, answers)."""
+    """How a batch is released, decided once; `answered` are flags (queries, answers)."""
 
     frozen: frozenset[str]
     paying: list[Payer]
@@ -57,13 +57,13 @@ class Outcome(NamedTuple):
 
 @dataclass(eq=False)
 class Opened:
-    """A batch as its guardian has it in memory.
+    """A batch as its guardian keeps it in memory.
 
     Attributes:
         batch: the batch.
-        ledger: the guardian's.
+        ledger: the guardian's ledger.
         attendance: who votes by its ticket.
-        units: those that pay.
+        units: units that pay.
         outcome: None until its parties are frozen.
     """
 
@@ -79,21 +79,21 @@ class Federation:
     """Everything that steps change.
 
     Attributes:
-        place: gives an empty place for a ledger.
-        folder: where backups lie.
-        addresses: of its guardians.
+        place: returns an empty place for a ledger.
+        folder: where backups are.
+        addresses: addresses of its guardians.
         sites: its parties by name.
-        where: the ledger's place now.
-        clock: everybody's.
-        truth: what was released, and of whom.
-        ledgers: of the guardians there are; those that were fenced come first.
-        sessions: that guardians have open, by what they ask of whom.
-        numbers: of sessions and batches, each used once.
+        where: where the ledger is now.
+        clock: the shared clock.
+        truth: what was released, and of which records.
+        ledgers: ledgers of running guardians; those that were replaced come first.
+        sessions: open sessions of guardians, by plan and parties.
+        numbers: numbers of sessions and batches, each used once.
         open: batches with a ticket.
-        delayed: what was begun and is not finished.
-        backup: a copy of the ledger, and how many publications there were then.
-        promised: the least epsilon that a unit promised a record that it charged, by adjacency.
-        problems: what was seen that must not be.
+        delayed: changes begun and not finished.
+        backup: a copy of the ledger, and the number of publications at that time.
+        promised: the smallest epsilon that a unit promised to a record it charged, by adjacency.
+        problems: violations that were seen.
     """
 
     place: Place
@@ -119,20 +119,20 @@ class Federation:
         self.ledgers = [self._opened(address) for address in self.addresses]
 
     def take_over(self) -> None:
-        """Start a guardian in the place of one that goes on as if nothing had been."""
+        """Start a guardian that replaces one that keeps running as if nothing had happened."""
         self.ledgers.append(self._opened(self.addresses[0]))
         self.sessions.clear()
 
     def ledger(self, draws: random.Random) -> Ledger:
-        """Return the ledger of one of the guardians that are there."""
+        """Return the ledger of one of the current guardians."""
         return draws.choice(self.ledgers[-len(self.addresses) :])
 
     def registrar(self, ledger: Ledger) -> Registrar:
-        """Return what registers parties at a guardian."""
+        """Return the object that registers parties at a guardian."""
         return Registrar(ledger, members().guardian, POLICIES, self.clock)
 
     def restore(self) -> None:
-        """Lose the ledger, and make its backup one again."""
+        """Lose the ledger and put its backup in its place."""
         assert self.backup is not None
         saved, publications = self.backup
         self.stop()
@@ -141,7 +141,8 @@ class Federation:
         self.start()
         for batch in self.truth.batches:
             batch.state = "dead" if batch.state == "ticketed" else batch.state
-        # The next line is a weakness that docs/accounting-smooth.md admits: nobody has receipts of these.
+        # This line reproduces a weakness that docs/accounting-smooth.md admits: these publications have no
+        # receipts.
         del self.truth.publications[publications:]
         self.sessions.clear()
         self.delayed.clear()
@@ -177,12 +178,12 @@ class Federation:
         }
 
     def budgets(self) -> dict[UnitKey, Budget]:
-        """Return every unit's budget; the same dictionary again where nothing was written since."""
+        """Return every unit's budget; the same dictionary again if nothing was written since."""
         return self.ledgers[-1].recall(_by_unit)
 
 
 class Beginnings:
-    """Federations at their beginning; SQLite files are written once and then copied."""
+    """New federations; SQLite files are written once and then copied."""
 
     def __init__(self, backend: str, place: Place, folder: Path) -> None:
         self._backend = backend
@@ -190,7 +191,7 @@ class Beginnings:
         self._folder = folder
 
     def new(self, number: int) -> Federation:
-        """Return a federation that begins in the way of this `number`."""
+        """Return a federation that begins in the way with this `number`."""
         draws = random.Random(number)  # noqa: S311
         sites = {name: Site(name, first(draws)) for name in PARTIES}
         made = Federation(self._place, self._folder, ADDRESSES[self._backend], sites)

@@ -10,10 +10,10 @@ from ostraka.guardian.ledger import Ledger
 
 
 class Halting:
-    """Stands for a ledger, and keeps the first write that it is asked for.
+    """Replaces a ledger and keeps the first write that it is asked for.
 
     Attributes:
-        asked: its arguments; none where nothing was to be written.
+        asked: arguments of the write; empty if there was none.
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -39,7 +39,7 @@ class Halting:
             service(*request)
 
     def write_now(self) -> Any:
-        """Make the write that was kept, and return what it returns."""
+        """Make the kept write and return its result."""
         return self._write()
 
     def _halt(self, write: Callable[..., Any], asked: tuple[Any, ...], named: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""One history: its steps, what they did, and what did not hold; a failing one is made shorter."""
+"""One history: its steps, their effects, and what failed; a failing history is shortened."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ STEPS: dict[str, tuple[Callable[[Federation, random.Random], str], float]] = {
     "take over": (administering.take_over, 0.2),
     "go on": (administering.go_on, 2),
 }
-"""Each step, and how often it comes."""
+"""Each step, and how often it is drawn."""
 SHORTEST, LONGEST = 6, 20
 _PAUSES_S = (0.0, 0.001, 1.0)
 
 
 class Step(NamedTuple):
-    """A step by its kind, and what its own choices follow from: without others it makes the same."""
+    """The kind of a step, and the seed of its own choices, which do not depend on other steps."""
 
     kind: str
     seed: int
 
 
 class Plot(NamedTuple):
-    """How a federation begins, and what happens to it."""
+    """How a federation begins, and the steps it goes through."""
 
     beginning: int
     steps: tuple[Step, ...]
@@ -58,12 +58,13 @@ class History:
     """How a history ended.
 
     Attributes:
-        seed: what it follows from.
-        steps: how many it had.
-        releases: batches that were released.
-        publications: epsilons that were published.
-        problems: what did not hold.
-        events: what happened, one a line; of a failed history those of the shortest that fails alike.
+        seed: its seed.
+        steps: number of steps.
+        releases: number of released batches.
+        publications: number of published epsilons.
+        problems: what failed.
+        events: what happened, one event a line; for a failed history, those of the shortest that fails the
+            same way.
     """
 
     seed: int
@@ -77,7 +78,7 @@ class History:
 def histories(
     backend: str, seeds: Iterable[int], longest: int = LONGEST, *, shorten: bool = True
 ) -> Iterator[History]:
-    """Yield the histories of all `seeds`, of at most so many steps; a failed one shortened if wanted."""
+    """Yield the histories of all `seeds`, with at most `longest` steps; failed ones shortened if wanted."""
     share_compiled_statements()
     with places(backend) as place, folder() as own:
         beginnings = Beginnings(backend, place, own)
@@ -102,7 +103,7 @@ def drawn(seed: int, longest: int = LONGEST) -> Plot:
 
 
 def _run(beginnings: Beginnings, plot: Plot) -> tuple[Federation, list[str], list[str]]:
-    """Return a federation after its steps, what happened, and what did not hold after the last of them."""
+    """Return a federation after its steps, what happened, and what failed after the last step."""
     made = beginnings.new(plot.beginning)
     events: list[str] = []
     checked: object = None
@@ -135,7 +136,7 @@ def _took(made: Federation, step: Step, draws: random.Random) -> str:
 
 
 def _shortened(beginnings: Beginnings, plot: Plot) -> Plot:
-    """Leave out every step without which something still does not hold, the last ones first."""
+    """Remove every step without which the history still fails, starting with the last ones."""
     steps: tuple[Step, ...] = plot.steps
     before = None
     while before != steps:

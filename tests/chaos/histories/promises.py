@@ -1,4 +1,4 @@
-"""What a ledger says of every record, held against what is true."""
+"""Compares what a ledger says of every record with the truth."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ ADJACENCIES = ("record", "label")
 
 
 def broken(made: Federation) -> Iterator[str]:
-    """Yield what some unit says that is less than what a record of it has spent, unmarked.
+    """Yield a line for each unmarked unit that states less than one of its records has spent.
 
-    Records of a party whose receipts a restored ledger still waits for are promised nothing yet.
+    Records of a party whose receipts a restored ledger still waits for have no promise yet.
     """
     known = made.budgets()
     for site in made.sites.values():

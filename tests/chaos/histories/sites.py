@@ -1,4 +1,4 @@
-"""Parties of a history: which records they have, how they grouped them, and what they declare."""
+"""Parties of a history: which records they have, how they group them, and what they declare."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.chaos.members import TASK, members
 
 NAMES = ("all", "high", "low", "mid")
 _RECORDS = 4
-"""Records of each party that are told apart; those that are always together pay alike."""
+"""Number of distinct records per party; records that are always together pay alike."""
 _TEACHERS = 5
 
 
@@ -23,11 +23,11 @@ class Declared:
     """What a party's manifest says.
 
     Attributes:
-        groups: of each record that its teachers were trained on.
-        votes: of one person in a query.
-        copies: teachers that a record touches; more than 1 where teachers are mixed.
+        groups: the group of each record that its teachers were trained on.
+        votes: votes of one person in a query.
+        copies: number of teachers that a record affects; more than 1 if teachers are mixed.
         mixed: whether teachers were trained on records of all groups.
-        version: of the training, so that no two manifests are the same.
+        version: version of the training, so that no two manifests are the same.
     """
 
     groups: dict[int, str]
@@ -74,9 +74,9 @@ class Site:
     Attributes:
         name: its site.
         declared: its manifest.
-        at: the group of every record; their last, of those that no teacher is trained on any more.
-        receipts: of every batch that it voted on.
-        declared_votes: of one person, as its manifests said one after another.
+        at: the group of every record; the last group of records that no teacher is trained on any more.
+        receipts: receipts of every batch that it voted on.
+        declared_votes: votes of one person in its manifests, in order.
         away: whether a restored ledger waits for its receipts.
     """
 
@@ -103,11 +103,11 @@ class Site:
         return guardian_pb2.RegisterRequest(manifest=signed)
 
     def stored(self) -> StoredManifest:
-        """Return its manifest as a ledger has it, but for its signature."""
+        """Return its manifest as a ledger has it, without its signature."""
         return StoredManifest(self.name, self.declared.message(self.name).SerializeToString(), b"")
 
     def reconciliation(self) -> guardian_pb2.ReconcileRequest:
-        """Return the request that tells a guardian of all receipts."""
+        """Return the request that sends a guardian all receipts."""
         told = common_pb2.Receipts(
             site=self.name, receipts=self.receipts, declared_votes=self.declared_votes
         ).SerializeToString()

@@ -24,14 +24,14 @@ Flags = NDArray[np.bool_]
 
 
 class Record(NamedTuple):
-    """One record of a party, whose group changes."""
+    """One record of a party; its group may change."""
 
     party: str
     number: int
 
 
 class Vote(NamedTuple):
-    """How a group votes: each record `copies` times, by `weight` steps of 2^-16 vote, on `queries`."""
+    """How a group votes: each record `copies` times, each with `weight` steps of 2^-16 vote, on `queries`."""
 
     copies: int
     weight: int
@@ -44,12 +44,12 @@ class Batch:
 
     Attributes:
         session: its session.
-        number: its id there, of no other batch of the history.
-        plan: of the session.
+        number: its id in the session; unique in the history.
+        plan: plan of the session.
         ticket: who votes.
-        groups: of the records of all parties, when the ticket was signed.
-        votes: of one person in a query, by party, as is known now; when the ticket was signed, `declared`.
-        voted: parties whose votes are in what was released.
+        groups: groups of the records of all parties when the ticket was signed.
+        votes: votes of one person in a query, by party, as known now; `declared` when the ticket was signed.
+        voted: parties whose votes are in the release.
         evaluated: parties that answered its encrypted queries.
         answered: the answers given, bool (queries, answers); None until it is released.
         state: "ticketed", "released" or "dead".
@@ -78,37 +78,38 @@ class Batch:
 
     @property
     def parties(self) -> set[str]:
-        """Those that vote by its ticket."""
+        """Parties that vote by its ticket."""
         return set(self.votes)
 
     def vote(self, party: str, group: str) -> Vote | None:
-        """Return how a group of a party votes by the ticket; None where it does not."""
+        """Return how a group of a party votes by the ticket; None if it does not vote."""
         return self._votes.get((party, group))
 
     def of(self, record: Record) -> Vote | None:
-        """Return how a record's group voted in what was released, or evaluated; None where it did neither."""
+        """Return how a record's group voted in the release or evaluation; None if it took part in neither."""
         if record not in self.groups or record.party not in self.voted | self.evaluated:
             return None
         return self.vote(record.party, self.groups[record])
 
     def influence(self, record: Record, votes: Mapping[str, int]) -> float:
-        """Return what a record changes in one query if a person of its party has so many votes, in votes."""
+        """Return how many votes a record changes in one query if a person of its party has this many
+        votes."""
         vote = self.vote(record.party, self.groups[record])
         return 0.0 if vote is None else self.sensitivity(vote, votes[record.party])
 
     def sensitivity(self, vote: Vote, votes: int) -> float:
-        """Return what `votes` of a person change in one query, in votes."""
+        """Return how many votes of one query `votes` of a person change."""
         copies = 1 if self.plan.mechanism.by_record else vote.copies
         return math.ldexp(votes * copies * vote.weight, -FRACTION_BITS)
 
     @property
     def moved(self) -> float:
-        """What any record of those that voted changes in one query, as was thought when it was released."""
+        """The largest change by a voting record in one query, as assumed at the release."""
         voted = [record for record in self.groups if record.party in self.voted]
         return max(self.influence(record, self.declared) for record in voted)
 
     def cost(self, record: Record, order: float) -> int:
-        """Return what the batch cost a record by now, in amounts at `order`."""
+        """Return what the batch cost a record as known now, in amounts at `order`."""
         vote = self.of(record)
         if vote is None or self.state == "ticketed":
             return 0
@@ -127,9 +128,9 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class Publication:
-    """An epsilon that was published of a unit by smooth sensitivity, of the votes in some batches.
+    """A published epsilon of a unit by smooth sensitivity, from the votes in some batches.
 
-    Two statements that are the same tell once: here they are, because nothing is drawn.
+    Two equal statements reveal no more than one: they are equal here because nothing is drawn.
     """
 
     unit: UnitKey
@@ -138,7 +139,7 @@ class Publication:
     statement: bytes
 
     def holds(self, record: Record, adjacency: str) -> list[Batch]:
-        """Return the batches in the total that hold a vote of a record, where `adjacency` protects it."""
+        """Return the batches in the total with a vote of a record, where `adjacency` protects it."""
         return [
             batch
             for batch in self.batches
@@ -146,7 +147,7 @@ class Publication:
         ]
 
     def cost(self, record: Record, adjacency: str, order: float) -> int | None:
-        """Return what it cost a record; None where its noise bounds nothing at all."""
+        """Return what it cost a record; None if its noise gives no bound."""
         held = self.holds(record, adjacency)
         if not held:
             return 0
@@ -174,7 +175,7 @@ class Truth:
                 batch.votes[party] = max(batch.votes[party], votes)
 
     def spent(self, record: Record, adjacency: str, order: float) -> int | None:
-        """Return what a record has spent, in amounts at `order`; None where nobody can say."""
+        """Return what a record has spent, in amounts at `order`; None if it is unknown."""
         costs = [
             batch.cost(record, order)
             for batch in self.batches
@@ -190,7 +191,7 @@ class Truth:
 
 @lru_cache(maxsize=4096)
 def _worst_case(mechanism: Mechanism, order: float, influence: float, classes: int) -> WorstCase:
-    """Return what a query costs at worst; the mechanisms of histories are few."""
+    """Return the worst-case cost of a query; histories use only a few mechanisms."""
     return mechanism.worst_case(order, influence, classes=classes)
 
 

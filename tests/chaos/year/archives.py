@@ -1,4 +1,4 @@
-"""Archives of a year, one a month: each continues the one before, and the ledger continues from it."""
+"""Monthly archives of a year: each continues the previous one, and the ledger continues the last."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from tests.chaos.year.guardian import Guardian
 
 
 class Archives:
-    """A series of archives; a ledger that was restored begins a new one."""
+    """A series of archives; a restored ledger begins a new one."""
 
     def __init__(self, folder: Path) -> None:
-        """Keep them in a folder."""
+        """Keep archives in a folder."""
         self._folder = folder
         self._series: list[Archive] = []
         self._made = 0

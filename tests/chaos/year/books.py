@@ -31,22 +31,22 @@ Costs = dict[UnitKey, int]
 
 @dataclass
 class State:
-    """What a ledger must hold; it goes back to what it was where the ledger does.
+    """What a ledger must hold; it returns to an earlier state if the ledger does.
 
     Attributes:
         spent: by unit, over all periods of its budget.
-        gained: what of that it took over from others, or was costed again.
-        budgets: as they were last seen.
-        over: by unit, what of it may be spent or reserved beyond its budget.
+        gained: the part of it that was inherited from others or added by recomputed costs.
+        budgets: budgets as last seen.
+        over: by unit, the amount that may be spent or reserved beyond its budget.
         known: batches that had a ticket.
-        outcomes: the answers of batches that are over, None for dead ones.
-        open: batches that are neither, by key.
-        charged: batches that parties evaluated, with what was charged although they died.
+        outcomes: the answers of finished batches, None for dead ones.
+        open: batches that are not finished, by key.
+        charged: batches that parties evaluated, with what was charged although the batches died.
         made_good: what was charged from receipts.
-        reconciled: by site, in which epoch it handed in its receipts.
-        buried: by epoch, the batches that were open in the backup which began it.
-        epoch: how often a ledger was restored.
-        audit: sequence and hash of the last audit row seen.
+        reconciled: by site, the epoch in which it handed in its receipts.
+        buried: by epoch, the batches that were open in the backup that began the epoch.
+        epoch: number of times a ledger was restored.
+        audit: sequence number and hash of the last audit row seen.
     """
 
     spent: Counter[UnitKey] = field(default_factory=Counter)
@@ -65,13 +65,13 @@ class State:
 
 
 class Books:
-    """The ledger's books, kept twice: here by what everybody was told, and there.
+    """The ledger's books, kept a second time from what everybody was told.
 
     Attributes:
         state: what the ledger must hold now.
-        records: every batch with a ticket, of lost histories too.
+        records: every batch with a ticket, including those of lost histories.
         problems: what did not hold.
-        charges: how many were made.
+        charges: number of charges made.
         kinds: audit rows by kind.
     """
 
@@ -90,7 +90,7 @@ class Books:
     # What happens
 
     def opened(self, record: Record, sites: Mapping[str, Site]) -> None:
-        """Take a ticket, which names nobody who may not be asked."""
+        """Take a ticket, which must not name a party that may not be asked."""
         self.records[record.key] = record
         self.state.known.add(record.key)
         self.state.open.add(record.key)
@@ -118,11 +118,12 @@ class Books:
         self._told.append(record)
 
     def save(self) -> None:
-        """Keep the books with a backup."""
+        """Save the books with a backup."""
         self._saved = deepcopy(self.state)
 
     def restored(self, ledger: LedgerReader) -> None:
-        """Go back to the backup: what was open in it is dead, and evaluations of it are charged."""
+        """Return to the backup: batches that were open in it are dead, and evaluations of them are
+        charged."""
         assert self._saved is not None
         assert not self._told
         self.state = deepcopy(self._saved)
@@ -140,7 +141,7 @@ class Books:
         return self.state.reconciled.get(site, 0) == self.state.epoch
 
     def reconciling(self, site: Site, before: list[Budget]) -> dict[tuple[BatchKey, UnitKey], int]:
-        """Return what a site's receipts must be charged, of what the ledger forgot."""
+        """Return what must be charged from a site's receipts because the ledger forgot it."""
         state, owed = self.state, dict[tuple[BatchKey, UnitKey], int]()
         units = {budget.key for budget in before}
         since = state.reconciled.get(site.name, 0)
@@ -155,7 +156,7 @@ class Books:
         return owed
 
     def reconciled(self, site: Site, owed: dict[tuple[BatchKey, UnitKey], int], ledger: LedgerReader) -> None:
-        """Compare what was charged from a site's receipts, all in all, with what was owed."""
+        """Compare the total charged from a site's receipts with what was owed."""
         state = self.state
         state.made_good |= owed.keys()
         for (_, unit), cost in owed.items():
@@ -173,7 +174,7 @@ class Books:
         self._excuse(ledger.read(balances.all_budgets, site.name))
 
     def inherited(self, ledger: LedgerReader, site: str, entering: set[str]) -> None:
-        """Take over what units were given of others: more than they had, and all that these have."""
+        """Take over what units inherited: more than they had, and everything their predecessors have."""
         self._check_told(ledger)
         found = ledger.read(balances.all_budgets, site)
         for budget in found:
@@ -187,7 +188,7 @@ class Books:
         self._excuse(found)
 
     def _excuse(self, found: list[Budget]) -> None:
-        """Let units be over their budget as they are now, by what is no batch's fault."""
+        """Allow units to be over budget by as much as now, where no batch is the cause."""
         for budget in found:
             self.state.over[budget.key] = budget.spent + budget.reserved
 
@@ -215,7 +216,7 @@ class Books:
             self.problems.append(f"verify: {exc.message}")
 
     def check_some(self, number: int, draws: random.Random, ledger: LedgerReader) -> None:
-        """Check of some old batches that the ledger still knows what became of them."""
+        """Check that the ledger still knows the outcomes of some old batches."""
         outcomes = self.state.outcomes
         for key in draws.sample(list(outcomes), min(number, len(outcomes))):
             kept, told = ledger.read(batches.find_batch, *key), outcomes[key]
@@ -224,7 +225,7 @@ class Books:
                 self.problems.append(f"batch {key} is no longer known as it was told")
 
     def _check_told(self, ledger: LedgerReader) -> None:
-        """Check the batches that came to their end, each once."""
+        """Check each finished batch once."""
         if self._told:
             units = {budget.key for budget in ledger.read(balances.all_budgets)}
             for record in self._told:
@@ -248,7 +249,7 @@ class Books:
             self.state.charged[record.key] = charged
 
     def _of_unit(self, budget: Budget, held: int) -> Iterator[str]:
-        """Yield what does not hold of a unit, of which open batches hold or cost `held` at most."""
+        """Yield what does not hold for a unit of which open batches hold or cost at most `held`."""
         state, key = self.state, budget.key
         lifetime = _lifetime(budget)
         if not state.spent[key] <= lifetime <= state.spent[key] + held:
@@ -274,7 +275,7 @@ class Books:
             self._most_own[key], self._most[key] = max(own, self._most_own[key]), lifetime
 
     def _held(self) -> Counter[UnitKey]:
-        """Return what open batches may have reserved, or been charged for what was evaluated."""
+        """Return what open batches may have reserved, or been charged for evaluations."""
         held: Counter[UnitKey] = Counter()
         for record in map(self.records.__getitem__, self.state.open):
             (payload,) = record.tickets
@@ -309,7 +310,7 @@ def _charged(ledger: LedgerReader, key: BatchKey) -> Costs:
 
 
 def _voting(schedule: common_pb2.Schedule) -> Iterator[tuple[common_pb2.Cohort, bytes]]:
-    """Yield the cohorts that vote on some query, with the bits that say on which; none: on all."""
+    """Yield the cohorts that vote on some query, with the bits that say on which queries; no bits: on all."""
     for cohort, bits in zip(schedule.participant.cohorts, schedule.queries, strict=True):
         if not bits or any(bits):
             yield cohort, bits

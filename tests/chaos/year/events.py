@@ -1,4 +1,4 @@
-"""What happens on the days of a year beside sessions: to certificates, parties, budgets and the machine."""
+"""Events of a year other than sessions: events of certificates, parties, budgets and the machine."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Events:
     # Administrators
 
     def found(self, site: Site) -> None:
-        """Give a new site its budgets, and let it register."""
+        """Give a new site its budgets, and register it."""
         for group in site.groups:
             self.set_budget(UnitKey(site.name, group, "record"), self._draws.uniform(2, 10))
         if self._draws.random() < 0.2:
@@ -58,12 +58,12 @@ class Events:
         self.register(site)
 
     def administer(self, act: Act) -> None:
-        """Do something for an administrator, who does it again where a backup has forgotten it."""
+        """Do something for an administrator, who repeats it if a backup has lost it."""
         self._since_backup.append(act)
         self._act(act)
 
     def _act(self, act: Act) -> None:
-        """Do something once; where the guardian died, it may have been done."""
+        """Do something once; if the guardian died, it may have been done."""
         died = False
         while True:
             try:
@@ -88,13 +88,13 @@ class Events:
         self.set_budget(budget.key, budget.epsilon * self._draws.uniform(0.7, 0.95))
 
     def agree_to_more(self, site: Site) -> None:
-        """Raise a budget as its party signed."""
+        """Raise a budget with its party's signature."""
         budget = self._budget(site)
         more = budget.epsilon * self._draws.uniform(1.1, 1.6)
         self._agree(site, budget.key, "raise", budget.epsilon, more)
 
     def freeze(self, site: Site) -> None:
-        """Freeze a group, or thaw it."""
+        """Freeze a group, or unfreeze it."""
         group = self._draws.choice(site.groups)
         unit = UnitKey(site.name, group, "record")
         if self._guardian.ledger.read(balances.budgets_of, [unit])[0].state == "withdrawn":
@@ -104,7 +104,7 @@ class Events:
         site.silent ^= {group}
 
     def withdraw(self, site: Site) -> None:
-        """Withdraw a group's consent, or take its party's new one."""
+        """Withdraw a group's consent, or apply its party's new consent."""
         group = self._draws.choice(site.groups)
         unit = UnitKey(site.name, group, "record")
         if self._guardian.ledger.read(balances.budgets_of, [unit])[0].state == "withdrawn":
@@ -121,7 +121,7 @@ class Events:
         site.suspended = not site.suspended
 
     def come_back(self, site: Site) -> None:
-        """Let a party take part again that may not."""
+        """Let an excluded party take part again."""
         if site.revoked:
             self.rotate(site)
         elif site.suspended:
@@ -186,7 +186,7 @@ class Events:
     # Parties
 
     def register(self, site: Site) -> None:
-        """Register a party as it is, and let it hand in its receipts where it must."""
+        """Register a party as it is, and let it hand in its receipts if it must."""
         known = {
             budget.key.group for budget in self._books.state.budgets.values() if budget.key.party == site.name
         }
@@ -217,7 +217,7 @@ class Events:
         site.revoked = False
 
     def change_records(self, site: Site) -> None:
-        """Register other records: more of them, a new group, or a person with more votes."""
+        """Register other records: more of them, a new group, or more votes per person."""
         change = self._draws.choice(["records", "group", "votes"])
         if change == "group" and len(site.groups) < MOST_GROUPS:
             group = f"g{len(site.groups)}"
@@ -234,25 +234,25 @@ class Events:
     # The machine
 
     def die(self) -> None:
-        """Kill the guardian at some statement of some call to come."""
+        """Kill the guardian at a random statement of a random later call."""
         self._guardian.doom(60, superseded=False)
 
     def supersede(self) -> None:
-        """Let another guardian take the ledger over at some call to come."""
+        """Let another guardian take over the ledger at a random later call."""
         self._guardian.doom(60, superseded=True)
 
     def rotate_guardian(self) -> None:
-        """Start the guardian again with new keys."""
+        """Restart the guardian with new keys."""
         self._guardian.rotate(self._authority.issue("guardian", Role.GUARDIAN))
 
     def back_up(self) -> None:
-        """Back the ledger up."""
+        """Back up the ledger."""
         self._guardian.save(self._backup)
         self._books.save()
         self._since_backup.clear()
 
     def lose(self) -> None:
-        """Lose the ledger and restore the backup; administrators do again what it forgot."""
+        """Lose the ledger and restore the backup; administrators repeat what it lost."""
         self._guardian.lose(self._backup)
         self._books.restored(self._guardian.ledger)
         self._books.check(self._guardian.ledger)

@@ -1,4 +1,4 @@
-"""The guardian of a year: the real coordinator over the real ledger, which dies at any statement."""
+"""The guardian of a year: the real coordinator over the real ledger, which may die at any statement."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ T = TypeVar("T")
 
 
 class DiedError(Exception):
-    """The guardian died, or another one took over; the next one is there."""
+    """The guardian died, or another one took over; a new guardian is running."""
 
 
 class _NoFigures:
-    """Nothing is computed on the votes where all is charged at worst."""
+    """Refuses to compute data-dependent costs, because every session is charged the worst case."""
 
     def add(self, *_: Any) -> None:
         raise AssertionError("a session is charged on its votes")
 
 
 class Guardian:
-    """Guardian processes, one after the other, on one ledger."""
+    """Guardian processes on one ledger, one after the other."""
 
     def __init__(
         self, draws: random.Random, clock: ManualClock, place: Place, credentials: Credentials, policy: Policy
@@ -55,10 +55,10 @@ class Guardian:
         self._serve(self._open())
 
     def call(self, work: Callable[[Guardian], T]) -> T:
-        """Return what `work` returns.
+        """Return the result of `work`.
 
         Raises:
-            DiedError: the guardian died before, within or after it.
+            DiedError: the guardian died before, during or after it.
         """
         self._calls_left -= 1
         doomed = self._calls_left == 0
@@ -84,7 +84,7 @@ class Guardian:
         return result
 
     def insist(self, work: Callable[[Guardian], T]) -> T:
-        """Return what `work` returns, from whichever guardian lives long enough."""
+        """Return the result of `work` from the first guardian that lives long enough."""
         while True:
             try:
                 return self.call(work)
@@ -92,17 +92,17 @@ class Guardian:
                 continue
 
     def doom(self, calls: int, *, superseded: bool) -> None:
-        """Let this process die, or another one take its ledger over, within the next calls."""
+        """Let this process die, or another one take over its ledger, within the next calls."""
         self._calls_left = self._draws.randint(1, calls)
         self._superseded = superseded
 
     def rotate(self, credentials: Credentials) -> None:
-        """Start again with new keys."""
+        """Restart with new keys."""
         self.credentials = credentials
         self._restart()
 
     def save(self, path: Path) -> None:
-        """Back the ledger up."""
+        """Back up the ledger."""
         path.unlink(missing_ok=True)
         with LedgerReader.open_read_only(self.where) as ledger:
             backup(ledger, path)

@@ -1,4 +1,4 @@
-"""Deliberate faults that a short year must find."""
+"""Planted faults that a short year must find."""
 
 from __future__ import annotations
 

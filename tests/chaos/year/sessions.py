@@ -1,4 +1,4 @@
-"""What querying parties ask in a year: sessions of a few batches, some of them left or asked again."""
+"""Requests of querying parties in a year: sessions of a few batches, some abandoned or asked again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.signed_lists import grant_of, ticket_of
 
 PARTIES, QUORUM = 5, 2
 ABSENT, ABANDONED, SETTLED, AGAIN = 0.05, 0.06, 0.05, 0.1
-"""Chances that a party's share is missing, that a batch is left open or given up, and of a second release."""
+"""Probabilities: a missing share, a batch left open, a batch given up, a second release."""
 FREEZE_S = 60.0
 SIGMAS = tuple(4 + number / 4 for number in range(32))
 
@@ -48,7 +48,7 @@ class Asking:
         self._count = count
 
     def session(self, querier: Credentials, sites: Sequence[Site]) -> None:
-        """Ask a session of some sites, as far as it goes."""
+        """Run a session with some sites, as far as it gets."""
         plan, asked = self._plan(sites), {site.name: site for site in sites}
         try:
             signed = self._guardian.insist(
@@ -73,14 +73,14 @@ class Asking:
             self._guardian.insist(lambda g: g.coordinator.close_session(querier.identity, session))
 
     def settle(self, querier: Credentials, record: Record) -> None:
-        """Ask what became of a batch."""
+        """Ask for the outcome of a batch."""
         answers = self._guardian.insist(
             lambda g: g.coordinator.settle(querier.identity, record.session, record.batch)
         )
         self._books.told(record, answers)
 
     def _tried(self, querier: Credentials, record: Record, asked: dict[str, Site]) -> bool:
-        """Ask a batch, settle it where anything fails, and say whether it is left open."""
+        """Ask for a batch, settle it if anything fails, and return whether it is left open."""
         try:
             left = self._batch(querier, record, asked)
         except DiedError:
@@ -117,7 +117,7 @@ class Asking:
     def _vote(
         self, site: Site, record: Record, ticket: common_pb2.Ticket, schedule: common_pb2.Schedule
     ) -> RingArray:
-        """Keep receipts, say of an encrypted batch that it is evaluated, and send the guardian its share."""
+        """Keep receipts, report the evaluation of an encrypted batch, and send the guardian its share."""
         if record.plan.encoding == "ckks":
             record.asked.add(site.name)
             self._guardian.call(lambda g: g.coordinator.ballots.record_evaluation(site.identity, *record.key))

@@ -1,4 +1,4 @@
-"""The calendar of a year: how often what happens, and a check every evening."""
+"""The calendar of a year: how often each event occurs, and a check every evening."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ WEEK = 1 / 7
 CHANCES = dict.fromkeys(
     ("rotate", "revoke", "suspend", "freeze", "withdraw", "lower", "agree_to_more", "change_records"), WEEK
 )
-"""Chances on each day of what happens to some site."""
+"""Probabilities for each day of events at some site."""
 MACHINE = {"die": WEEK, "supersede": 1 / 30, "rotate_guardian": 1 / 90}
 IGNORANT = 0.1
-"""Chance that a querying party asks sites that are suspended or revoked."""
+"""Probability that a querying party asks sites that are suspended or revoked."""
 OLD = 3
-"""Old batches that are looked at again every day."""
+"""Number of old batches that are checked again every day."""
 
 
 @dataclass
@@ -43,10 +43,10 @@ class Year:
     """How a year went.
 
     Attributes:
-        days: until its end, or until something did not hold.
-        count: what happened, by kind.
+        days: days until its end, or until something did not hold.
+        count: number of events, by kind.
         problems: what did not hold on the last of these days.
-        events: what happened on which day, one a line.
+        events: what happened on which day, one event a line.
     """
 
     days: int = 0
@@ -56,7 +56,7 @@ class Year:
 
 
 def simulate(seed: int, days: int, sites: int, backend: str) -> Year:
-    """Run a year of `days`, which all follows from the seed, until it ends or something does not hold."""
+    """Run a year of `days`, determined by the seed, until it ends or something does not hold."""
     share_compiled_statements()
     draws = random.Random(seed)  # noqa: S311
     tokens = random.Random(draws.random())  # noqa: S311
@@ -66,12 +66,12 @@ def simulate(seed: int, days: int, sites: int, backend: str) -> Year:
 
 
 class Calendar:
-    """A federation, and what happens in it day by day."""
+    """A federation and its events, day by day."""
 
     def __init__(
         self, draws: random.Random, days: int, sites: int, own: Path, place: Callable[[], Path | str]
     ) -> None:
-        """Bring sites and a guardian about, with certificates in the folder `own`."""
+        """Create sites and a guardian, with certificates in the folder `own`."""
         self._draws = draws
         self._days = days
         self._month = min(30, days // 4)
@@ -118,7 +118,7 @@ class Calendar:
         self._asking.session(self._queriers[self._draws.choice(QUERIERS)], sites)
 
     def check(self) -> None:
-        """Check the books, with what was left open settled or not."""
+        """Check the books; open batches may have been settled or not."""
         self.books.check(self._guardian.ledger)
 
     def _clock_to(self, day: int) -> None:
@@ -161,7 +161,7 @@ class Calendar:
         return chosen if len(able) < QUORUM or self._draws.random() < IGNORANT else able
 
     def _settle_open(self) -> None:
-        """Let querying parties come back to the batches that they left open."""
+        """Let querying parties return to the batches that they left open."""
         for key in sorted(self.books.state.open):
             record = self.books.records[key]
             self._asking.settle(self._queriers[record.querier], record)

@@ -1,4 +1,4 @@
-"""The parties of a year, with certificates that rotate, records that are registered anew, and receipts."""
+"""The parties of a year, with certificates that rotate, records that are re-registered, and receipts."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ class Authority:
         self._ca = CertificateAuthority.create(FEDERATION, clock).save(folder / "ca")
 
     def issue(self, site: str, role: Role) -> Credentials:
-        """Return new keys and certificates of a site."""
+        """Return new keys and certificates for a site."""
         own = Path(tempfile.mkdtemp(dir=self._folder))
         issued = self._ca.issue(Identity(FEDERATION, site, role), own, self._clock, days=VALID_DAYS)
         return replace(issued, lists=(self._lists,))
 
     def revoke(self, credentials: Credentials) -> bytes:
-        """Revoke a site's certificates and return the next list."""
+        """Revoke a site's certificates and return the next revocation list."""
         serials = [credentials.tls_cert.serial_number, credentials.signing_cert.serial_number]
         return self._ca.revoke(serials, self._clock)
 
 
 @dataclass
 class Site:
-    """One party, and what an administrator keeps in mind about it.
+    """One party, and what an administrator remembers about it.
 
     Attributes:
         name: the site.
-        credentials: the ones it signs with now.
-        groups: of its records.
-        records: in each group.
-        votes: of one person in a query.
-        changed: whether its manifest is to be registered anew.
+        credentials: credentials it signs with now.
+        groups: groups of its records.
+        records: number of records in each group.
+        votes: votes of one person in a query.
+        changed: whether its manifest must be registered again.
         head: the audit head that it kept last.
         voted: the batches that it keeps receipts of, oldest first.
-        receipts: these, as it hands them in.
-        suspended, revoked: whether nobody may ask it.
-        silent: its groups that are frozen or withdrawn, which may vote on nothing.
+        receipts: these receipts, as it hands them in.
+        suspended, revoked: whether no one may ask it.
+        silent: its groups that are frozen or withdrawn, which may not vote.
     """
 
     name: str
@@ -72,11 +72,11 @@ class Site:
 
     @property
     def identity(self) -> Identity:
-        """Who it is."""
+        """Its identity."""
         return self.credentials.identity
 
     def manifest(self) -> common_pb2.Signed:
-        """Return its manifest as it signs it now."""
+        """Return its current manifest, signed."""
         groups = [common_pb2.Group(name=g, records=self.records, teachers=5, copies=1) for g in self.groups]
         manifest = common_pb2.Manifest(
             site=self.name,

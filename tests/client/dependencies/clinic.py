@@ -1,4 +1,4 @@
-"""Insects again: whoever is no bee is no cat, so that two labels are asked of all and one of some."""
+"""Insects again: an insect that is no bee is no cat, so two labels are asked for all and one for some."""
 
 import csv
 from pathlib import Path
@@ -48,6 +48,6 @@ def table(federation: Federation) -> list[tuple[str, ...]]:
 
 
 def whole(row: int) -> tuple[str, ...]:
-    """Return what is known of a query in the end."""
+    """Return everything that is finally known of a query."""
     implied = row % 3 == 0
     return str(row), *TRUE[row % 3], "implied" if implied else "answered", "cat" if implied else ""

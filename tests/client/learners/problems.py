@@ -1,4 +1,4 @@
-"""Problems that tests learn: records that a linear rule labels, of which some are private, some own."""
+"""Problems that tests learn: records labelled by a linear rule, some of them private, some public."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +33,7 @@ class Drawn:
         return LocalSums(self.rows, plan.sigmas, np.random.default_rng(seed))
 
     def learn(self, learner: Learner, mu: float, problem: Problem | None = None) -> Fit:
-        """Return what a learner makes of a budget."""
+        """Return what a learner fits with a budget."""
         asked = problem or self.problem
         plan = learner.plan(asked, mu)
         return learner.fit(asked, plan, self.source(plan))
@@ -42,7 +42,7 @@ class Drawn:
 def draw(
     kind: Kind, outputs: int, *, seed: int = 0, features: int = 6, private: int = PRIVATE, rare: float = 0.0
 ) -> Drawn:
-    """Return records from 0 to 1 whose labels a noisy linear rule gives; `rare` moves classes towards 0."""
+    """Return records from 0 to 1 labelled by a noisy linear rule; `rare` moves classes towards 0."""
     random = np.random.default_rng(seed)
     total = private + POOL + OWN + TEST
     X = np.clip(random.normal(0.5, 0.2, (total, features)), 0, 1)
@@ -66,14 +66,14 @@ def draw(
 
 @dataclass
 class EndingSource:
-    """Answers so many questions, and then says with this code that the budget is spent."""
+    """Answers `left` questions, and then reports with this code that the budget is spent."""
 
     source: LocalSums
     left: int
     code: ErrorCode = ErrorCode.BUDGET_TOO_SMALL
 
     def ask(self, question: AnyQuestion) -> NoisySum:
-        """Return an answer while there are any left."""
+        """Return an answer while any are left."""
         if not self.left:
             raise OstrakaError(self.code, "The budget pays for no further round: raise it.")
         self.left -= 1

@@ -1,4 +1,4 @@
-"""Factories as somebody who asks would name them."""
+"""Factories that a querying party would name."""
 
 from typing import Any
 

@@ -8,7 +8,7 @@ from tests.client.training.sites import POLICY, WITH_TTAC, Sites, training_sites
 
 @pytest.fixture
 def noisy(tmp_path: Path) -> Iterator[Sites]:
-    """Parties that learn by dp-ttac, and serve."""
+    """Yield serving parties that learn by dp-ttac."""
     with training_sites(tmp_path, "dp-ttac", POLICY) as sites:
         sites.start_all()
         yield sites
@@ -16,7 +16,7 @@ def noisy(tmp_path: Path) -> Iterator[Sites]:
 
 @pytest.fixture
 def plain(tmp_path: Path) -> Iterator[Sites]:
-    """Parties that learn by ttac, which every policy names, and serve."""
+    """Yield serving parties that learn by ttac, which every policy names."""
     with training_sites(tmp_path, "ttac", WITH_TTAC) as sites:
         sites.start_all()
         yield sites

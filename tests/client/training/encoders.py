@@ -1,4 +1,4 @@
-"""A public network for tests: it adds features up in pairs."""
+"""A public network for tests: it adds up features in pairs."""
 
 import torch
 from torch import nn

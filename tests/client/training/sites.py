@@ -51,7 +51,7 @@ TTAC = TrainingOptions(
     quorum=2,
 )
 DP_TTAC = TrainingOptions(**{**vars(TTAC), "kind": "dp_ttac", "average_rate": 5.0})
-"""With so little noise that a round too many or too few shows."""
+"""So little noise that one round too many or too few shows in the result."""
 
 
 def records(site: str) -> Dataset:
@@ -79,7 +79,7 @@ class Sites:
         return prepare(records(site), known, section, seed=section.seed, together=self.together)
 
     def start(self, site: str, task: Task | None = None, **changes: Any) -> None:
-        """Serve a party, where it served before if it did."""
+        """Serve a party, at its previous address if it had one."""
         folder, stack = self.folders.parties[site], ExitStack()
         party = running_party(
             folder,
@@ -96,7 +96,7 @@ class Sites:
         _configure(leader, parties={**load_site(leader).parties, site: address})
 
     def restart_guardian(self) -> None:
-        """Stop the guardian, and serve its next incarnation where it was reached before."""
+        """Stop the guardian, and serve its next instance at the same address."""
         _configure(self.folders.guardian, listen=load_site(self.folders.admin).guardian)
         self.guardian.close()
         self.guardian.enter_context(running_guardian(self.folders.guardian, sleep=lambda _: None))
@@ -139,7 +139,7 @@ class Sites:
 
     @property
     def charged(self) -> dict[str, int]:
-        """How many rounds every party was charged for."""
+        """The number of rounds that every party was charged for."""
         return {site: len(unit["history"]) for site, unit in self.units.items()}
 
     def teachers(self, site: str) -> Ensemble:
@@ -172,7 +172,7 @@ class Sites:
 
 @contextmanager
 def training_sites(root: Path, together: Together, policy: str) -> Iterator[Sites]:
-    """Run a guardian that serves, and make folders of parties that do not serve yet."""
+    """Run a serving guardian, and make folders of parties that do not serve yet."""
     folders = provision("fed", PARTIES, "query", root / "sites", base_port=0)
     task = infer_task(records("a"), "columns", *map(records, PARTIES[1:]))
     _set_policy(folders.guardian, policy)
@@ -199,7 +199,7 @@ def _set_policy(folder: Path, policy: str) -> None:
 
 
 def _configure(folder: Path, **addresses: Any) -> None:
-    """Change a site's addresses; what else its file says stays."""
+    """Change a site's addresses; the rest of its file stays."""
     tables = (folder / SITE_FILE).read_text().partition("\n[policy]")
     write_site(load_site(folder).model_copy(update=addresses))
     with (folder / SITE_FILE).open("a") as file:

@@ -1,4 +1,4 @@
-"""Circuits computed in the clear: what garbled ones are compared with."""
+"""Circuits computed in the clear, to compare garbled circuits with."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from ostraka.common.crypto.circuit import Circuit, PlainGates, Wires, join, spli
 
 
 def plain_word(values: NDArray[Any], bits: int) -> Wires:
-    """Integers as a word of plain wires, (bits, ..., 1)."""
+    """Return integers as a word of plain wires, (bits, ..., 1)."""
     return split(values, bits)[..., None]
 
 

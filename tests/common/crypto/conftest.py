@@ -17,6 +17,6 @@ def square() -> Sides:
 
 @pytest.fixture(params=["linear", "square"])
 def either(request: pytest.FixtureRequest) -> Sides:
-    """Both, one after the other."""
+    """Both kinds, one after the other."""
     found: Sides = request.getfixturevalue(request.param)
     return found

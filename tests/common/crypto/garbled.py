@@ -1,4 +1,4 @@
-"""Garbling and evaluating in one process, with labels of inputs as if they had been transferred."""
+"""Garbling and evaluation in one process; labels of inputs are passed as if they had been transferred."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,12 +28,12 @@ class Garbled:
 
     @property
     def values(self) -> Wires:
-        """What the output wires stand for, as plain wires."""
+        """The values of the output wires, as plain wires."""
         return (colours(self.zeros) ^ colours(self.held))[..., None]
 
 
 def run(build: Build, inputs: Wires, seed: bytes = SEED, binding: bytes = BINDING, part: int = 0) -> Garbled:
-    """Garbles and evaluates `build` on plain wires (..., 1)."""
+    """Garble and evaluate `build` on plain wires (..., 1)."""
     delta, zeros = labels(inputs.shape[:-1], seed)
     garbler = Garbler(delta, binding, part)
     outputs = build(garbler, zeros)
@@ -44,7 +44,7 @@ def run(build: Build, inputs: Wires, seed: bytes = SEED, binding: bytes = BINDIN
 
 
 def labels(shape: tuple[int, ...], seed: bytes) -> tuple[Blocks, Blocks]:
-    """Delta, and labels of 0 for input wires of `shape`, from a seed."""
+    """Return delta, and labels of 0 for input wires of `shape`, from a seed."""
     stream = Stream(seed, "labels")
     return delta_of(stream.blocks()), stream.blocks(*shape)
 
@@ -57,5 +57,5 @@ def same_or_other(garbled: Garbled) -> bool:
 
 
 def random_bits(rng: np.random.Generator, *shape: int) -> Wires:
-    """Plain wires (..., 1) with random bits, for inputs only."""
+    """Return plain wires (..., 1) with random bits, for inputs only."""
     return rng.integers(0, 2, (*shape, 1), dtype=np.uint64)

@@ -1,4 +1,4 @@
-"""A whole computation of two parties in one process, message by message."""
+"""A complete computation between two parties in one process, message by message."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ BINDING = bytes(range(100, 132))
 def compute(circuit: Circuit, words: NDArray[Any], own: NDArray[Any]) -> NDArray[np.uint32]:
     """Return the outputs (instances, outputs) for words (instances, words) and (instances, garbler_words).
 
-    They are added up from shares, or as opened by all who may open them.
+    They are added up from shares, or opened by the side that may open them.
     """
     garbling = Garbling(Computation.of(circuit, len(words)), SEED, BINDING)
     evaluation = CircuitEvaluation(Computation.of(circuit, len(words)), BINDING)

@@ -1,4 +1,4 @@
-"""Heads and queries that several tests evaluate, and logits put together from both shares."""
+"""Heads and queries that several tests evaluate, and logits reconstructed from both shares."""
 
 import itertools
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ def affine(weights: NDArray[np.float64], bias: NDArray[np.float64]) -> Affine:
 
 
 def random_head(rng: np.random.Generator, widths: tuple[int, ...], X: NDArray[np.float64]) -> EncryptedHead:
-    """Logits fill the range on X."""
+    """Return a random head whose logits fill the range on X."""
     layers = [
         affine(rng.normal(0, 1 / np.sqrt(inputs), (outputs, inputs)), rng.normal(0, 0.1, outputs))
         for inputs, outputs in itertools.pairwise(widths)
@@ -31,13 +31,13 @@ def random_head(rng: np.random.Generator, widths: tuple[int, ...], X: NDArray[np
 
 
 def signed(words: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Logits that words modulo 2^LOGIT_BITS stand for."""
+    """Return the logits that words modulo 2^LOGIT_BITS encode."""
     wrapped = (words & np.uint64(2**LOGIT_BITS - 1)).astype(np.int64)
     return np.where(wrapped < 2 ** (LOGIT_BITS - 1), wrapped, wrapped - 2**LOGIT_BITS) / 2.0**LOGIT_FRACTION
 
 
 def opened(keys: QueryKeys, masked: MaskedLogits) -> NDArray[np.float64]:
-    """Logits (instances, outputs) from both parties' shares."""
+    """Return the logits (instances, outputs) from both parties' shares."""
     return signed(keys.decrypt(masked.ciphertexts, masked.shares.shape[1]) + masked.shares).T
 
 

@@ -1,4 +1,4 @@
-"""Small fitted estimators of every kind that is allowed."""
+"""Small fitted estimators of every allowed kind."""
 
 from typing import Any
 
@@ -57,7 +57,8 @@ X[:, 0] += y
 
 
 def columns() -> ColumnTransformer:
-    """Numbers filled in and scaled, a category in columns of its own, the rest as it is."""
+    """Return a transformer that imputes and scales numbers, encodes a category, and passes the rest
+    through."""
     numbers = make_pipeline(SimpleImputer(), StandardScaler())
     category = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     return ColumnTransformer([("number", numbers, [0, 1]), ("kind", category, [3])], remainder="passthrough")
@@ -123,5 +124,5 @@ ALL = CLASSIFIERS + [make_pipeline(transformer, LogisticRegression()) for transf
 
 
 def targets(model: Any) -> Any:
-    """Labels that the estimator is fitted to: of several outputs, two."""
+    """Return the labels to fit the estimator to: two outputs if it has several."""
     return np.stack([y == 1, y == 2], axis=1).astype(int) if isinstance(model, MultiOutputClassifier) else y

@@ -1,4 +1,4 @@
-"""Records that are easy to tell apart, few of them labelled."""
+"""Records that are easy to classify, few of them labelled."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ def clouds(records: int, seed: int = 0, features: int = 6) -> Labelled:
 
 
 def labels(records: int, seed: int = 0) -> Labelled:
-    """Return the same records with three labels that say the class, each with an unknown here and there."""
+    """Return the same records with three labels that encode the class, with some unknown labels."""
     single = clouds(records, seed)
     y = np.eye(CLASSES, dtype=np.int64)[single.y]
     y[np.arange(0, records, 7), 1] = -1
@@ -28,5 +28,5 @@ def labels(records: int, seed: int = 0) -> Labelled:
 
 
 def accuracy(likely: NDArray[np.float32], y: NDArray[np.int64]) -> float:
-    """Share of records whose largest value is of their class."""
+    """Return the share of records whose largest value is that of their class."""
     return float((likely.argmax(axis=1) == y).mean())

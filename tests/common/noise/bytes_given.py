@@ -1,4 +1,4 @@
-"""Sources of bytes that a test decides."""
+"""Random sources whose bytes a test decides."""
 
 import hashlib
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from itertools import count
 from ostraka.common.noise.random_words import RandomBytes
 
 Change = Callable[[int, bytes], bytes]
-"""Returns what stands for the bytes of a stage."""
+"""Returns the replacement for the bytes of a stage."""
 
 
 def fixed(seed: str) -> RandomBytes:
@@ -17,7 +17,7 @@ def fixed(seed: str) -> RandomBytes:
 
 
 def words(*given: int) -> RandomBytes:
-    """Return a source of these words, one a call."""
+    """Return a source of these words, one per call."""
     left = iter(given)
     return lambda size: next(left).to_bytes(size, "little")
 
@@ -27,10 +27,10 @@ def _as_drawn(_: int, drawn: bytes) -> bytes:
 
 
 class Stages:
-    """A source that tells what it is asked for, and lets a test change it.
+    """A source that exposes each request and lets a test change the reply.
 
-    A block asks four times for many words: candidates, trials of these, runs, trials of numbers. A word alone
-    decides a trial that is near its bound.
+    A block makes four requests for many words: candidates, trials of these, runs, trials of numbers. A
+    request for a single word decides a trial that is close to its bound.
     """
 
     CANDIDATES, KEPT, RUNS, TAKEN = range(4)

@@ -1,4 +1,4 @@
-"""Canonne, Kamath and Steinke 2020, Algorithms 1 to 3, in integers and fractions alone."""
+"""Canonne, Kamath and Steinke 2020, Algorithms 1 to 3, with integers and fractions only."""
 
 import secrets
 from fractions import Fraction
@@ -25,7 +25,7 @@ def _bernoulli_exp_1(gamma: Fraction) -> bool:
 
 
 def discrete_laplace(t: int) -> int:
-    """P(x) proportional to exp(-|x|/t)."""
+    """Draw x with P(x) proportional to exp(-|x|/t)."""
     while True:
         u = secrets.randbelow(t)
         if not bernoulli_exp(Fraction(u, t)):
@@ -39,7 +39,7 @@ def discrete_laplace(t: int) -> int:
 
 
 def discrete_gaussian(sigma: Fraction) -> int:
-    """P(x) proportional to exp(-x^2/(2 sigma^2)), `sigma` in lattice steps."""
+    """Draw x with P(x) proportional to exp(-x^2/(2 sigma^2)), `sigma` in lattice steps."""
     t = sigma.numerator // sigma.denominator + 1
     while True:
         y = discrete_laplace(t)

@@ -31,7 +31,7 @@ class Message(BaseModel):
 
 
 class Guardian(guardian_pb2_grpc.GuardianServicer):
-    """Answers with who called, or fails in the way a call asks for."""
+    """Answers with the caller's identity, or fails in the way a call asks for."""
 
     def CloseSession(  # noqa: N802
         self, request: pb.CloseSessionRequest, context: grpc.ServicerContext
@@ -81,7 +81,8 @@ def federation(tmp_path: Path) -> Federation:
 
 @pytest.fixture
 def serve(federation: Federation) -> Iterator[Serve]:
-    """Yield what starts guardians, by default of the fixture's federation, and says where they listen."""
+    """Yield a function that starts guardians, by default of the fixture's federation, and returns
+    addresses."""
     servers = []
 
     def start(

@@ -1,4 +1,4 @@
-"""A failed call with a status of its own and nothing else."""
+"""A failed call that has a status and nothing else."""
 
 from typing import Any
 

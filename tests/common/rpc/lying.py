@@ -12,7 +12,7 @@ from ostraka.common.identity import Credentials
 
 
 class Liar(grpc.GenericRpcHandler):
-    """Answers with `replies`, or those of a method in `answers`; then holds the call where it `waits`."""
+    """Answers with `replies`, or with a method's in `answers`; holds the call open afterwards if `waits`."""
 
     def __init__(self) -> None:
         """Answer with nothing, and end calls."""
@@ -41,7 +41,7 @@ class Liar(grpc.GenericRpcHandler):
 
 @contextmanager
 def lying(liar: Liar, credentials: Credentials | None = None) -> Iterator[str]:
-    """Serve `liar` on loopback, with mTLS where there are credentials, and yield its address."""
+    """Serve `liar` on loopback, with mTLS if there are credentials, and yield its address."""
     with ThreadPoolExecutor(8) as pool:
         server = grpc.server(pool)
         server.add_generic_rpc_handlers((liar,))

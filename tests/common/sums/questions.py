@@ -1,4 +1,4 @@
-"""Records and questions of every kind, drawn at random: also such as only an adversary would send."""
+"""Random records and questions of every kind, including some that only an adversary would send."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,13 +25,13 @@ from ostraka.common.sums.questions import (
 )
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
-"""What draws from a strategy."""
+"""Draws from a strategy."""
 FEATURES = 3
 CLASSES = 3
 ODD = (0.0, -0.0, 1.0, -3.5, 1e38, -1e38, 1e-45, float("inf"), float("-inf"), float("nan"))
 """Values of records."""
 HUGE = (0.0, 1.0, -1.0, 1e-320, 3e-162, 1e-160, -1e-100, 7.5, 1e100, 1e154, -1e300, 1.7e308)
-"""Numbers of questions: finite, as what is read is."""
+"""Numbers in questions: finite, like all numbers that are read."""
 ABOVE_ZERO = tuple(value for value in HUGE if value > 0)
 
 
@@ -110,7 +110,7 @@ def boost(draw: Draw, kind: str) -> tuple[LinearQuestion, RecordSums]:
 
 
 def statistics(draw: Draw, kind: str) -> tuple[LinearQuestion, RecordSums]:
-    """Draw a question about counts, and its mechanism; ranges may be as wide as numbers go, or as narrow."""
+    """Draw a question about counts, and its mechanism; its ranges may be extremely wide or narrow."""
     ranges = st.sampled_from([(-5.0, 5.0), (-1.7e308, 1.7e308), (0.0, 5e-324), (1e38, 1e39)])
     columns = [0, 1] + ([LABEL] if kind != "labels" else [])
     drawn = [(column, draw(ranges), draw(st.integers(1, 3))) for column in columns]

@@ -1,4 +1,4 @@
-"""Ballots of a party that does as it likes, until the guardian accepts or refuses them."""
+"""Ballots of a party that may cheat, up to where the guardian accepts or refuses them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ostraka.common.verified.verifier import Submission, accepts
 
 
 class CheatingProver(Prover):
-    """Proves as if its digits were digits."""
+    """Proves arbitrary values as if they were digits."""
 
     def alter(self, change: NDArray[np.int64], part: int = 0) -> None:
-        """Add to all digits of a part, in their order, before they are shared."""
+        """Add to all digits of a part, in order, before they are shared."""
         self._digits[part] = self._digits[part] + change
         self.guardian_share = b"".join(
             self._share(layout, i, digits)
@@ -29,7 +29,7 @@ class CheatingProver(Prover):
         )
 
     def _proof(self, part: int, challenge: bytes) -> bytes:
-        """Prove as an honest party does, but exactly for digits of any size."""
+        """Prove like an honest party, but exactly, for digits of any size."""
         layout, ring = self._layouts[part], self._layouts[part].field
         drawn = layout.wires, layout.blinds
         theirs = expand(ring, "blinds", self._context, part, self.blind_seed, *drawn)

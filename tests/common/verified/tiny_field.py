@@ -1,4 +1,4 @@
-"""A field so small that chance can be counted in it."""
+"""A field so small that probabilities can be measured in it."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class TinyField(PrimeField):
 
 
 class TinyLayout(Layout):
-    """A layout that is not sound, of many short wires."""
+    """An unsound layout of many short wires."""
 
     def __post_init__(self) -> None:
-        """Accept any chance of a forgery."""
+        """Accept any probability of a forgery."""
 
     @cached_property
     def points(self) -> int:

@@ -1,6 +1,6 @@
-"""An HTTP proxy that connects whoever asks to whatever they name, as a hospital's does; runs in a container.
+"""An HTTP proxy that connects to any address, like a hospital's; runs in a container.
 
-What real ones refuse is in `tests/relay/test_squid.py`.
+What real proxies refuse is in `tests/relay/test_squid.py`.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ from contextlib import suppress
 
 
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer one CONNECT, print where to, and carry what follows."""
+    """Answer one CONNECT, print its target, and forward what follows."""
     head = await reader.readuntil(b"\r\n\r\n")
     method, target, _ = head.decode().split(" ", 2)
     if method != "CONNECT":
@@ -24,7 +24,7 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Write all that is read, then close."""
+    """Write everything that is read, then close."""
     with suppress(OSError):
         while data := await reader.read(65536):
             writer.write(data)

@@ -1,4 +1,4 @@
-"""Tables that advice is asked about."""
+"""Tables to ask advice about."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def table(X: NDArray[np.float64], **more: Any) -> pa.Table:
 
 
 def diagnosed(rows: int) -> pa.Table:
-    """Return records of which four columns together tell the diagnosis, mostly."""
+    """Return records in which four columns together mostly determine the diagnosis."""
     X = features(rows)
     noise = np.random.default_rng(1).normal(size=rows)
     return table(X, diagnosis=np.where(X.sum(axis=1) + 0.3 * noise > 0, "ill", "well"))

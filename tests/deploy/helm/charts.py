@@ -13,14 +13,14 @@ GUARDIAN: dict[str, Any] = {"federation": "pilot"}
 PARTY: dict[str, Any] = {"federation": "pilot", "site": "alpha", "guardian": "guardian.example:7000"}
 RELAY: dict[str, Any] = {"federation": "pilot", "site": "hub"}
 NEEDED = {"ostraka-guardian": GUARDIAN, "ostraka-party": PARTY, "ostraka-relay": RELAY}
-"""Each chart, with the values that it has no defaults for."""
+"""Each chart, with the values that have no defaults in it."""
 
 Manifest = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Helm:
-    """Runs helm, which takes values as YAML from its standard input."""
+    """Runs helm, which reads values as YAML from its standard input."""
 
     program: Path
 
@@ -35,7 +35,7 @@ class Helm:
         return [manifest for manifest in yaml.safe_load_all(text) if manifest]
 
     def refusal(self, chart: str, values: dict[str, Any]) -> str:
-        """Return what helm says of values that the chart refuses."""
+        """Return helm's error message for values that the chart refuses."""
         command = ["template", "release", str(CHARTS / chart), "--values", "-"]
         done = self._call(command, values)
         assert done.returncode == 1
@@ -72,7 +72,7 @@ def containers(manifests: list[Manifest]) -> list[Manifest]:
 
 
 def mounted(container: Manifest) -> dict[str, str]:
-    """Names of a container's volumes by where they are."""
+    """Return the names of a container's volumes by mount path."""
     return {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
 
 

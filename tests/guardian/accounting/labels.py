@@ -1,4 +1,4 @@
-"""Multi-label releases once more, in many-digit arithmetic and one label at a time."""
+"""Independent computation of multi-label releases, in many-digit arithmetic, one label at a time."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ def bit(centre: Any) -> list[Any]:
 
 
 def vote(sigma: float) -> Bits:
-    """Return the centre of a label's bit, noise on both counts, where it is answered."""
+    """Return the centre of an answered label's bit, with noise on both counts."""
     deviation = mp.sqrt(2) * mp.mpf(sigma)
     return lambda p, n, answered: [(2 * mp.mpf(p) - mp.mpf(n)) / deviation] if answered else []
 
@@ -37,7 +37,7 @@ def both(first: Bits, second: Bits) -> Bits:
 
 
 def divergences(bits: Bits, label: tuple[float, float, bool], by: float, order: float) -> list[Any]:
-    """Return both directions' divergence of one label whose positives change `by` votes."""
+    """Return the divergence of one label whose positives change by `by` votes, in both directions."""
     p, n, answered = label
     totals = [mp.mpf(0), mp.mpf(0)]
     for here, there in zip(bits(p, n, answered), bits(p + by, n, answered), strict=True):
@@ -63,7 +63,7 @@ def flipped(
 
 
 def joint(sigma: float, before: np.ndarray, after: np.ndarray, n: float, order: float) -> float:
-    """Return the larger direction's divergence of all bits between two tallies, in doubles."""
+    """Return the divergence of all bits between two tallies, the larger of both directions, in doubles."""
     from scipy.special import log_ndtr
 
     p, r = ((2 * x - n) / (math.sqrt(2) * sigma) for x in (before, after))

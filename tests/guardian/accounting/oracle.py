@@ -1,4 +1,4 @@
-"""The formulas of docs/accounting.md once more, in many-digit arithmetic and one histogram at a time."""
+"""Independent implementation of docs/accounting.md, in many-digit arithmetic, one histogram at a time."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -12,7 +12,7 @@ mp.mp.dps = 60
 
 
 def assert_equal(actual: ArrayLike, expected: ArrayLike, what: str = "") -> None:
-    """Equal to 1e-9 relative; what lies below 1e-290 counts as 0."""
+    """Check equality to 1e-9 relative; values below 1e-290 count as 0."""
     np.testing.assert_allclose(np.asarray(actual), np.asarray(expected), rtol=1e-9, atol=1e-290, err_msg=what)
 
 
@@ -32,7 +32,7 @@ def q_check(largest: float, threshold: float, sigma: float) -> Any:
 
 
 def theorem6(q: Any, scale: Any, order: float) -> Any:
-    with mp.workdps(350):  # 1 - q must keep q
+    with mp.workdps(350):  # 1 - q must keep the digits of q
         return _theorem6(q, scale, order)
 
 
@@ -67,7 +67,7 @@ def q_laplace(votes: Sequence[float], gamma: float, lattice: float) -> Any:
 
 
 def theorem3(q: Any, close: Any, order: float) -> Any:
-    """Return the bound of Papernot et al. 2017, Theorem 3, at one order; infinite where it is not proved."""
+    """Return the bound of Papernot et al. 2017, Theorem 3, at one order; infinite where it does not apply."""
     if q >= 1 / (mp.exp(close) + 1):
         return mp.inf
     power = mp.mpf(order) - 1
@@ -76,9 +76,10 @@ def theorem3(q: Any, close: Any, order: float) -> Any:
 
 
 def argmax_probabilities(votes: Sequence[float], sigma: float) -> list[Any]:
-    """Probability of every class under continuous noise.
+    """Return the probability of every class under continuous noise.
 
-    The trapezoid rule converges like exp(-2 (pi/step)^2/k) on these integrands, entire and Gaussian-like.
+    The trapezoid rule converges like exp(-2 (pi/step)^2/k) on these integrands, which are entire and
+    Gaussian-like.
     """
     s, step = mp.mpf(sigma), mp.mpf(1) / 5
     means = [mp.mpf(v) / s for v in votes]
@@ -95,18 +96,18 @@ def argmax_probabilities(votes: Sequence[float], sigma: float) -> list[Any]:
 
 @lru_cache(maxsize=2**17)
 def density_and_cdf(z: Any) -> tuple[Any, Any]:
-    """Return phi(z) and Phi(z), which neighbours share at most counts."""
+    """Return phi(z) and Phi(z); cached, because neighbours share most counts."""
     return mp.npdf(z), mp.ncdf(z)
 
 
 def divergence(p: Sequence[Any], r: Sequence[Any], order: float) -> Any:
-    """D_order(p || r)."""
+    """Return D_order(p || r)."""
     a = mp.mpf(order)
     return mp.log(mp.fsum(x**a * y ** (1 - a) for x, y in zip(p, r, strict=True))) / (a - 1)
 
 
 def small_divergence(p: Sequence[Any], r: Sequence[Any], order: float) -> Any:
-    """Return the divergence where it is far smaller than the likeliest outcome's digits can show."""
+    """Return the divergence if it is far below the precision of the likeliest outcome's probability."""
     a = mp.mpf(order)
     excess = mp.fsum(x * ((y / x) ** (1 - a) - 1 - (1 - a) * (y / x - 1)) for x, y in zip(p, r, strict=True))
     return mp.log1p(excess) / (a - 1)

@@ -1,4 +1,4 @@
-"""What tests of the admin service have in common."""
+"""Code shared by tests of the admin service."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def refused(call: Any) -> OstrakaError:
 def agree(
     federation: Federation, signer: str = "a", role: Role = Role.PARTY, **fields: Any
 ) -> common_pb2.Signed:
-    """Sign a party's agreement as the party does; a raise of 1000 to 2000 unless fields say otherwise."""
+    """Sign a party's agreement as that party; a raise from 1000 to 2000 unless fields say otherwise."""
     raises = fields.get("action", "raise") == "raise"
     raised = {"epsilon_before": 1000.0, "epsilon": 2000.0} if raises else {}
     agreed: dict[str, Any] = {
@@ -56,7 +56,7 @@ MOMENTS = Moments(columns=3, codes=2, sigma=2.0)
 
 
 def add_up(guardian: Calls) -> str:
-    """Have a policy name sums, release one over the records of all parties, and return its session's id."""
+    """Allow sums in the policy, release one over the records of all parties, and return its session's id."""
     guardian.apply_policy('min_sigma = 0.5\nmin_quorum = 2\nmechanisms = ["votes", "sums"]\n')
     asked = plan(mechanism=MOMENTS, classes=2, queries=1, batch_size=1)
     session = guardian.open(asked).session_id
@@ -67,7 +67,7 @@ def add_up(guardian: Calls) -> str:
 
 
 def label(guardian: Calls, batch: int = 1) -> str:
-    """Open a session (the same one again), release a batch of it, and return the session's id."""
+    """Open a session (always the same one), release a batch of it, and return the session's id."""
     session = guardian.open().session_id
     guardian.ticket(session, batch, 20)
     guardian.release(session, batch, guardian.vote(session, batch, unanimous(20)))

@@ -36,7 +36,7 @@ class Querying:
 
     Attributes:
         sums: this party's half of the histogram, (queries, width).
-        evaluations: of the stages that began.
+        evaluations: evaluations of the stages that began.
     """
 
     guardian: Calls
@@ -91,19 +91,19 @@ class Querying:
         return self.evaluations.setdefault(stage, CircuitEvaluation(computation, binding))
 
     def extension(self, stage: common_pb2.Stage, instances: int) -> bytes:
-        """Return what GarbleTally takes, after BeginTally."""
+        """Return the input of GarbleTally, after BeginTally."""
         evaluation = self.begun(stage, instances)
         return evaluation.extension(self.begin(stage, evaluation.point()))
 
     def check(self) -> NDArray[np.bool_]:
-        """Run the whole check: return which answers passed, bool (queries, answers), as both learn it."""
+        """Run the whole check: return which answers passed, bool (queries, answers), as both sides see it."""
         evaluation = self.evaluate(CHECK, self.words(CHECK))
         passed = self.open_check(evaluation.labels_to_return())
         assert (passed.reshape(-1) == evaluation.bits()[:, 0]).all()
         return passed
 
     def answers(self, passed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
-        """Return the labels of what passed, in order."""
+        """Return the labels of the answers that passed, in order."""
         return labels_of(self.evaluate(ANSWERS, self.words(ANSWERS, passed)).bits())
 
     def _messages(self, stage: common_pb2.Stage, data: bytes) -> Iterator[common_pb2.Step]:
@@ -126,7 +126,7 @@ def asked(guardian: Calls, plan: Plan, votes: NDArray[np.integer[Any]], batch: i
 
 
 class Recorded:
-    """Real noise that can be played again."""
+    """Real noise that can be replayed."""
 
     def __init__(self) -> None:
         self._source: NoiseSource = ExactNoise()
@@ -134,7 +134,7 @@ class Recorded:
         self._again = False
 
     def again(self) -> "Recorded":
-        """Play what was drawn, in its order, from now on."""
+        """From now on, replay the recorded draws in order."""
         self._again = True
         return self
 

@@ -31,7 +31,7 @@ class Admin:
         return json.loads(result.stdout)
 
     def text(self, *words: object) -> str:
-        """Return what a command tells people, its words on one line."""
+        """Return the text that a command prints, its words on one line."""
         result = self.run(*words)
         assert result.exit_code == 0, result.exception
         return " ".join(result.stdout.split())
@@ -53,7 +53,7 @@ def federation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Federation:
 def admin(federation: Federation) -> Iterator[Admin]:
     """Yield an administrator of a guardian with which every party registered and has a budget.
 
-    The guardian is in the same process, and what it logs is none of its administrator's output.
+    The guardian runs in the same process, but its logs do not reach the administrator's output.
     """
     site = federation.root / "ops-admin"
     with capture_logs(), federation.guardian() as calls:

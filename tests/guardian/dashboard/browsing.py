@@ -1,4 +1,4 @@
-"""A browser's part in tests of the console: real requests to a real one on loopback."""
+"""A browser for tests of the console: real requests to a real console on loopback."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from tests.guardian.federation import FEDERATION, Calls, Federation
 
 @dataclass
 class Browser:
-    """One browser at one console, as an administrator's hands and eyes."""
+    """One browser at one console, in an administrator's place."""
 
     client: httpx.Client
     urls: list[str] = field(default_factory=list)
@@ -28,7 +28,7 @@ class Browser:
         return str(self.client.base_url).rstrip("/")
 
     def enter(self) -> httpx.Response:
-        """Open the latest URL that the console told."""
+        """Open the latest URL that the console printed."""
         return self.client.get(self.urls[-1], follow_redirects=True)
 
     def text(self, path: str, status: int = 200) -> str:
@@ -54,19 +54,19 @@ class Browser:
         return answer
 
     def change(self, name: str, reason: str, **fields: Any) -> httpx.Response:
-        """Fill in a form, confirm what it shows, and return what comes of it."""
+        """Fill in a form, confirm what it shows, and return the result."""
         shown = self.post(f"/change/{name}", reason=reason, **fields)
         return self.post(f"/change/{name}/apply", 303, **hidden(shown.text))
 
 
 def hidden(page: str) -> dict[str, str]:
-    """Return what a page's hidden fields hold, except the secret of forms."""
+    """Return the content of a page's hidden fields, except the secret of forms."""
     found = re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page)
     return {name: unescape(value) for name, value in found if name != "csrf"}
 
 
 def problem(page: str) -> str:
-    """Return the sentence that a page refuses with."""
+    """Return the message of a page that shows a refusal."""
     found = re.search(r'role="alert">([^<]*)<', page)
     assert found is not None, page
     return unescape(found[1])
@@ -90,7 +90,7 @@ def browsing(
     entered: bool = True,
     ledger_key: Path | None = None,
 ) -> Iterator[Browser]:
-    """Open a browser at a console of its own; `entered` by the first URL unless said otherwise."""
+    """Open a browser at its own console; it enters by the first URL unless `entered` is False."""
     urls: list[str] = []
     shown: dict[str, Any] = {"allow_changes": allow_changes, "clock": clock, "ledger_key": ledger_key}
     with (

@@ -22,7 +22,7 @@ def folder(federation: Federation, guardian: Calls) -> Path:
 
 @pytest.fixture
 def reader(folder: Path) -> Iterator[Browser]:
-    """Yield a browser at a console that changes nothing."""
+    """Yield a browser at a read-only console."""
     with browsing(folder) as browser:
         yield browser
 

@@ -9,7 +9,7 @@ from tests.guardian.ledger.places import Place
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.heavy)])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    """Yield an empty place in either backend."""
+    """Yield an empty place in each backend."""
     on_sqlite = request.param == "sqlite"
     made = Place(tmp_path / "ledger.db" if on_sqlite else request.getfixturevalue("postgres_url"))
     yield made

@@ -1,4 +1,4 @@
-"""A toy version of the ledger after this one, which tests migrate to."""
+"""A toy version of the ledger that follows the current one, for tests of migrations."""
 
 import shutil
 from importlib import import_module
@@ -29,7 +29,7 @@ def upgrade() -> None:
 
 
 def install(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Let the code be the later version until the test is over; `folder` is made for its migrations."""
+    """Make the code the later version for the rest of the test; `folder` is made for its migrations."""
     shutil.copytree(Path(migrations.__file__).parent, folder, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "versions" / f"v{REVISION}_notes.py").write_text(_REVISIONS + _UPGRADE)
     monkeypatch.setattr(migrations, "__file__", str(folder / "__init__.py"))

@@ -1,4 +1,4 @@
-"""Where the ledgers of tests lie: a SQLite file, or a database of a PostgreSQL server."""
+"""Places of tests' ledgers: a SQLite file, or a database of a PostgreSQL server."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +31,7 @@ BEFORE_ENTRIES = (
     "ALTER TABLE unit_events DROP COLUMN entry",
     "ALTER TABLE unit_events DROP COLUMN votes",
 )
-"""What makes tables of schema 4 those of schema 3, beside the version; batches come before publications."""
+"""Turns tables of schema 4 into those of schema 3, except for the version; batches precede publications."""
 
 BEFORE_CHECKPOINTS = (
     "DROP TABLE checkpoints",
@@ -40,12 +40,12 @@ BEFORE_CHECKPOINTS = (
     "DROP INDEX batches_by_check",
     "ALTER TABLE charges DROP COLUMN spent",
 )
-"""What makes tables of schema 3 those of schema 2, beside the version."""
+"""Turns tables of schema 3 into those of schema 2, except for the version."""
 
 
 @dataclass
 class Place:
-    """One ledger, opened as often as asked, by one clock."""
+    """One ledger, opened any number of times, with one clock."""
 
     where: Path | str
     time: ManualClock = field(default_factory=clock)
@@ -61,7 +61,7 @@ class Place:
         return restore(backup, self.where, clock=self.time, cipher=cipher(), sign_head=sign)
 
     def execute(self, statement: str) -> None:
-        """Change the ledger behind its back."""
+        """Change the ledger's database directly."""
         storage = open_storage(self.where)
         with storage.write() as connection:
             connection.execute(text(statement))
@@ -69,7 +69,7 @@ class Place:
 
     @staticmethod
     def forget(ledger: Ledger, owed: dict[str, list[tuple[str, int, UnitKey, int]]]) -> None:
-        """Let the first of the parties find that history was lost, and all of them reconcile."""
+        """Let the first party discover that history was lost, and all parties reconcile."""
         for site, items in owed.items():
             ledger.write(registrations.register, site, b"m", b"signed", kept_head=LOST)
             ledger.write(reconcile.reconcile, site, [Owed(*item) for item in items])

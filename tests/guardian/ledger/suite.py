@@ -53,7 +53,7 @@ SESSIONS = 16
 
 
 def sealed_totals(where: Path | str) -> dict[UnitKey, bytes]:
-    """Every unit's encrypted data-dependent total, as who copies the database has it."""
+    """Return every unit's encrypted data-dependent total, as seen in a copy of the database."""
     storage = open_storage(where)
     try:
         with storage.read() as connection:
@@ -688,7 +688,7 @@ class LedgerSuite(ABC):
 
 
 def race(ledger: Ledger, handles: list[Ledger], cost: int) -> int:
-    """How many of `handles`, each on its own thread, get a ticket that costs `cost`."""
+    """Return how many of `handles`, each on its own thread, get a ticket that costs `cost`."""
 
     def ask(numbered: tuple[int, Ledger]) -> bool:
         batch_id, handle = numbered
@@ -705,9 +705,9 @@ def race(ledger: Ledger, handles: list[Ledger], cost: int) -> int:
 
 
 def race_of_sessions(handles: list[Ledger], cost: int) -> int:
-    """How many batches sessions on threads of their own, one for each of `handles`, got released in all.
+    """Return how many batches are released in total by sessions on separate threads, one per handle.
 
-    Each goes on until nothing is left, and takes the units in an order of its own.
+    Each continues until nothing is left, and takes the units in a different order.
     """
 
     def ask(numbered: tuple[int, Ledger]) -> int:

@@ -50,7 +50,7 @@ def _tag(payload: bytes) -> bytes:
 
 
 SEAL = Seal(lambda payload: common_pb2.Signed(payload=payload, signature=_tag(payload)), _verify)
-"""Signs checkpoints with a tag that nobody makes who does not know KEY."""
+"""Signs checkpoints with a tag that can only be made with KEY."""
 
 
 def cipher() -> Cipher:
@@ -62,7 +62,7 @@ def clock() -> ManualClock:
 
 
 def with_budgets(ledger: Ledger, enforce: str = "worst_case") -> Ledger:
-    """`ledger` with one budget for each of two parties, and an open session "s"."""
+    """Return `ledger` with one budget for each of two parties, and an open session "s"."""
     for unit in (ATHENS, CORINTH):
         ledger.write(budgets.set_budget, unit, BudgetTerms(BUDGET, DELTA, ORDER, enforce))
     open_session(ledger, "s")
@@ -92,7 +92,7 @@ def budget_of(ledger: LedgerReader, unit: UnitKey = ATHENS) -> Budget:
 
 
 def amounts(ledger: LedgerReader, unit: UnitKey = ATHENS) -> tuple[int, int]:
-    """Spent and reserved."""
+    """Return the spent and the reserved amount."""
     budget = budget_of(ledger, unit)
     return budget.spent, budget.reserved
 
@@ -118,7 +118,7 @@ def in_child(work: Callable[[], None]) -> int:
 
 
 def once_at(ledger: Ledger, statement: str, act: Callable[[], object]) -> Event:
-    """Let `act` happen within a transaction of `ledger`, right after its first such statement."""
+    """Call `act` within a transaction of `ledger`, right after its first statement with this beginning."""
     done = Event()
 
     def listen(_c: Any, _cursor: Any, executed: str, *_: Any) -> None:

@@ -9,7 +9,7 @@ from ostraka.common.sharing import FRACTION_BITS
 
 
 class Scripted:
-    """Hands out the given noise (votes), call after call, and uniform values that favour one column."""
+    """Returns the given noise (votes), call after call, and uniform values that favour one column."""
 
     def __init__(self, *draws: ArrayLike, favoured: int = 0) -> None:
         self.asked: list[tuple[float, tuple[int, ...]]] = []

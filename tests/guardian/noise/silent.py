@@ -1,4 +1,4 @@
-"""A noise source for tests whose own sums decide."""
+"""A noise source for tests that need exact sums."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Cohorts, attendances and payers for tests of what a session is made of."""
+"""Cohorts, attendances and payers for tests of the parts of a session."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""A clock that goes by work done, not by time, so that two runs can be compared exactly."""
+"""A clock that measures work instead of time, so that two runs can be compared exactly."""
 
 import gc
 import sys
@@ -20,12 +20,12 @@ STORAGE = tuple(
 
 
 class WorkClock:
-    """Counts what calls of a function do, in all threads that begin within the block and in this one.
+    """Counts the work of calls of a function, in this thread and all threads started within the block.
 
-    A line of `common` or `guardian` costs one and the elements of every array that is at hand there, a call
-    of anything else from such a line as much as the arrays that it is given. Noise and database
-    connections cost one a call: they go by shapes, and what of them is ready by then is a matter of time.
-    Nor is garbage collected meanwhile: what ends then would run lines of its own.
+    A line of `common` or `guardian` costs one plus the elements of every array in its scope; a call of
+    anything else from such a line costs the size of its array arguments. Calls to noise and database
+    connections cost one each: their work depends on shapes, and how much of it is already done is a matter of
+    time. Garbage collection is off, because finalizers would run lines of their own.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -35,7 +35,7 @@ class WorkClock:
         self._on = False
         self._before: Any = None
         self.charged: list[int] = []
-        """What each call cost, in the order of their ends."""
+        """The cost of each call, in the order in which they ended."""
 
     def __enter__(self) -> Self:
         self._on, self._before = True, sys.gettrace()

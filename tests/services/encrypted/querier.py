@@ -1,4 +1,4 @@
-"""A querying party made of the parts of ostraka.common.crypto, which can be made to misbehave."""
+"""A querying party built from the parts of ostraka.common.crypto, which can be made to misbehave."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ def athens(head: str) -> common_pb2.Participant:
 
 @dataclass
 class Encrypted:
-    """One encrypted batch as a querying party asks for it; `keys` and the random words are its own."""
+    """One encrypted batch of a querying party, with its own `keys` and random words."""
 
     caller: Caller
     X: NDArray[np.float32]
@@ -100,7 +100,7 @@ class Encrypted:
         return self.votes.ballots(self.evaluation.shares())
 
     def run(self) -> NDArray[np.float64]:
-        """All steps; what both shares add up to, in votes."""
+        """Run all steps; return the sum of both shares, in votes."""
         tables = self.garble(self.begin())
         return self.total(self.share(tables, self.compare(self.correction(self.evaluate()))))
 

@@ -1,4 +1,4 @@
-"""Factories as a party's configuration would name them."""
+"""Factories that a party's configuration would name."""
 
 import os
 import signal
@@ -73,13 +73,13 @@ def exploding(shape: tuple[int, ...], classes: int) -> nn.Module:
 
 
 def unlucky(shape: tuple[int, ...], classes: int) -> nn.Module:
-    """Explodes where its first draw is large."""
+    """Fails with infinite values if its first draw is large."""
     factor = float("inf") if float(torch.rand(1)) > 0.6 else 1.0
     return Exploding(int(np.prod(shape)), classes, factor)
 
 
 class Mortal(nn.Module):
-    """Kills the process that trains it, once, where the file KILL_ONCE is there."""
+    """Kills the process that trains it, once, if the file KILL_ONCE exists."""
 
     def __init__(self, net: nn.Module) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ def mortal(shape: tuple[int, ...], classes: int) -> nn.Module:
 
 
 def counted(shape: tuple[int, ...], classes: int) -> Any:
-    """Note every call in a file, and at the call asked for end the process as a kill does."""
+    """Record every call in a file, and at the requested call end the process like a kill."""
     with Path(os.environ["CALLS"]).open("a") as calls:
         calls.write(".")
         calls.flush()
@@ -120,22 +120,22 @@ def bayes(shape: tuple[int, ...], classes: int) -> Any:
 
 
 def picky_bayes(shape: tuple[int, ...], classes: int) -> Any:
-    """Cannot be fitted where a record is negative."""
+    """Return a model that cannot be fitted if a record is negative."""
     return MultinomialNB()
 
 
 def picky_constant(shape: tuple[int, ...], classes: int) -> Any:
-    """Cannot be fitted where a record is negative; says the last of three classes."""
+    """Return a model that cannot be fitted if a record is negative; it predicts the last of three classes."""
     return MultinomialNB(class_prior=[1e-99, 1e-99, 1.0])
 
 
 def no_zeros(shape: tuple[int, ...], classes: int) -> Any:
-    """Is fitted to positive records, and can take no others later."""
+    """Return a model that is fitted to positive records, and accepts no others later."""
     return make_pipeline(PowerTransformer("box-cox"), GaussianNB())
 
 
 class Homemade(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """No type of scikit-learn, so not trusted."""
+    """Not a type of scikit-learn, so not trusted."""
 
     def fit(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> "Homemade":
         self.classes_ = np.unique(y)

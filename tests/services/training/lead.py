@@ -1,4 +1,4 @@
-"""The other ends of a party that learns together with others: a guardian that keeps shares, and a lead."""
+"""The peers of a party that learns together with others: a guardian that keeps shares, and a lead."""
 
 import hashlib
 import threading
@@ -56,7 +56,7 @@ def records_folder(folder: Path) -> Path:
 
 @dataclass
 class Sent:
-    """One average as it is sent; what is not given is right."""
+    """One average as it is sent; fields that are not given are correct."""
 
     plan: bytes
     grant: common_pb2.SignedEntry
@@ -92,7 +92,7 @@ def average(seed: int) -> NDArray[np.float32]:
 
 @dataclass
 class Lead:
-    """A party that leads, on its channel to the one under test."""
+    """A party that leads, on its channel to the party under test."""
 
     caller: Caller
     together: str
@@ -148,7 +148,7 @@ class Lead:
             self.stub.Finish(sent.messages(), timeout=HANGS_S)
 
     def update(self, batch: int, **changes: Any) -> NDArray[np.int64]:
-        """Return what both shares of the party's update add up to, in lattice steps (d,)."""
+        """Return the sum of both shares of the party's update, in lattice steps (d,)."""
         reply = self.train(self.round(batch, **changes))
         assert (reply.rows, reply.width) == (1, PARAMETERS)
         made = self.caller.federation

@@ -1,1 +1,1 @@
-"""DP-SGD: a student that may be given away, as its training is private for the records it learned from."""
+"""DP-SGD: a student that may be published, because its training is private for its training records."""

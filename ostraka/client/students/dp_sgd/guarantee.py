@@ -1,4 +1,4 @@
-"""The guarantee of a training by DP-SGD, and the noise that it needs by privacy loss distributions."""
+"""The guarantee of DP-SGD training, and the noise it needs, by privacy loss distributions."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -10,9 +10,10 @@ from ostraka.common.console.texts import number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 GRID = 3e-4
-"""Steps of the accounting in epsilon, as a part of the epsilon that is aimed at."""
+"""Grid of the accounting in epsilon, as a fraction of the target epsilon."""
 _STRIDES = ((2.0, 1e-2), (1.25, 1e-3), (1.06, GRID), (1.015, GRID), (1.004, GRID))
-"""Factors by which noise is made less, with the grid at which that is tried: a coarse one is quick."""
+"""Factors by which the noise is decreased, each with the accounting grid for its trials: coarse grids are
+quick."""
 _ORDERS = (*range(2, 33), 48, 64, 96, 128, 256, 512)
 
 
@@ -21,9 +22,9 @@ class Noise:
     """The noise of one training.
 
     Attributes:
-        multiplier: deviation of the noise on a batch's sum of gradients, in clipping norms.
-        rate: probability of each record to be in a batch.
-        steps: how many batches.
+        multiplier: standard deviation of the noise on a batch's sum of gradients, in clipping norms.
+        rate: probability that a record is in a batch.
+        steps: number of batches.
     """
 
     multiplier: float
@@ -31,10 +32,10 @@ class Noise:
     steps: int
 
     def epsilon(self, delta: float, *, grid: float = 1e-4) -> float:
-        """Return an upper bound of the training's epsilon, by privacy loss distributions in steps of `grid`.
+        """Return an upper bound of the training's epsilon, by privacy loss distributions with this `grid`.
 
-        Neighbours differ in one record that is there or not there. Losses are rounded up ("connect the
-        dots", Doroshenko et al. 2022), in both directions.
+        Neighbours differ in one record that is present or absent. Losses are rounded up ("connect the dots",
+        Doroshenko et al. 2022), in both directions.
         """
         import dp_accounting
         from dp_accounting.pld import PLDAccountant
@@ -43,7 +44,7 @@ class Noise:
         return self._cost(lambda: PLDAccountant(both, value_discretization_interval=grid), delta)
 
     def epsilon_by_moments(self, delta: float) -> float:
-        """Return a larger upper bound by Renyi divergences, which takes no time."""
+        """Return a looser upper bound by Renyi divergences, which is fast."""
         from dp_accounting.rdp import RdpAccountant
 
         return self._cost(lambda: RdpAccountant(_ORDERS), delta)
@@ -57,7 +58,7 @@ class Noise:
 
 @cache
 def calibrate(epsilon: float, delta: float, rate: float, steps: int) -> Noise:
-    """Return the least noise, to half a percent, with which a training stays within epsilon at delta."""
+    """Return the least noise, to half a percent, whose training stays within epsilon at delta."""
     enough = Noise(1.0, rate, steps)
     while enough.epsilon_by_moments(delta) > epsilon or enough.epsilon(delta, grid=GRID * epsilon) > epsilon:
         enough = replace(enough, multiplier=2 * enough.multiplier)
@@ -70,7 +71,7 @@ def calibrate(epsilon: float, delta: float, rate: float, steps: int) -> Noise:
 
 
 def missing() -> OstrakaError:
-    """Return the error that refuses to train without the extra."""
+    """Return the error that is raised if the extra is not installed."""
     return OstrakaError(
         ErrorCode.CONFIG_INVALID,
         "DP-SGD needs Opacus, which is not installed: install it with pip install 'ostraka[dpsgd]'.",
@@ -78,22 +79,22 @@ def missing() -> OstrakaError:
 
 
 _DIGITS = 10_000
-"""Parts of an epsilon to which it is rounded up."""
+"""Epsilons are rounded up to multiples of one over this."""
 
 
 @dataclass(frozen=True)
 class DpSgdGuarantee:
     """(epsilon, delta)-differential privacy of a network for every record that it learned from.
 
-    Neighbours differ in one record, its features and its labels, that is there or left empty; how many
-    records there are is known.
+    Neighbours differ in one record, its features and its labels, that is present or empty; the number of
+    records is public.
 
     Attributes:
-        epsilon: of the whole training, an upper bound.
-        delta: what the epsilon is given at.
-        noise_multiplier: deviation of the noise, in clipping norms.
-        sampling_rate: probability of each record to be in a batch.
-        steps: how many batches there were.
+        epsilon: an upper bound for the whole training.
+        delta: the delta of this epsilon.
+        noise_multiplier: standard deviation of the noise, in clipping norms.
+        sampling_rate: probability that a record is in a batch.
+        steps: number of batches.
         clip: norm to which a record's gradient was clipped.
     """
 
@@ -106,8 +107,8 @@ class DpSgdGuarantee:
 
     @classmethod
     def of(cls, noise: Noise, epsilon: float, delta: float, clip: float) -> Self:
-        """Return the guarantee of noise that was calibrated to `epsilon`; a smaller epsilon if it holds when
-        rounded up."""
+        """Return the guarantee of noise calibrated to `epsilon`; if its rounded epsilon is smaller, that
+        one."""
         spent = noise.epsilon(delta, grid=GRID * epsilon)
         rounded = math.ceil(_DIGITS * spent) / _DIGITS
         return cls(

@@ -25,7 +25,7 @@ from ostraka.common.learning.objective import losses
 from ostraka.common.learning.optimization import MovingAverage
 from ostraka.common.learning.precision import LogitLayer
 
-# A linear layer like any other, but in name.
+# Opacus needs this: LogitLayer is a linear layer, but of another class.
 register_grad_sampler(LogitLayer)(compute_linear_grad_sample)
 
 _BITS = 64
@@ -34,7 +34,7 @@ _BITS = 64
 def gaussian(values: int) -> NDArray[np.float64]:
     """Return independent standard Gaussians (values,), by Box and Muller (1958).
 
-    Each pair takes 128 bits, so that none is larger than 9.5 and about 1e-20 of the mass is cut off.
+    Each pair takes 128 bits, so no value is larger than 9.5, and about 1e-20 of the mass is cut off.
     """
     pairs = (values + 1) // 2
     radii = np.sqrt(-2 * np.log(_uniform(pairs)))
@@ -43,12 +43,12 @@ def gaussian(values: int) -> NDArray[np.float64]:
 
 
 def poisson_sample(records: int, rate: float) -> NDArray[np.int64]:
-    """Return the rows of a batch, rising: each of so many records is in it with this probability."""
+    """Return the rows of a batch, rising: each record is in it with probability `rate`."""
     return np.flatnonzero(_bits(records) < math.floor(rate * 2**_BITS))
 
 
 def _uniform(values: int) -> NDArray[np.float64]:
-    """Return numbers above 0 up to 1, the middles of 2^64 equal parts."""
+    """Return numbers in (0, 1]: the midpoints of 2^64 equal intervals."""
     return np.asarray((_bits(values) + 0.5) / 2.0**_BITS, np.float64)
 
 
@@ -57,18 +57,18 @@ def _bits(values: int) -> NDArray[np.uint64]:
 
 
 _ROUNDING = 1.001
-"""By how much the noise exceeds what is accounted for: sums in single precision are off by less."""
+"""Factor by which the noise exceeds the accounted noise; errors of sums in single precision are smaller."""
 _GRADIENTS = 2**25
-"""Numbers of records' gradients that are in memory at once: 128 MiB in single precision."""
+"""Numbers in the per-record gradients that are in memory at once: 128 MiB in single precision."""
 _REPORTED = 10
-"""Steps between two calls of progress."""
+"""Steps between two calls of `progress`."""
 
 
 class PrivateOptimizer(DPOptimizer):  # type: ignore[misc]
-    """Opacus' clipping of gradients, with noise of the operating system's generator."""
+    """Opacus' clipping of gradients, with noise from the operating system's generator."""
 
     def clip_and_accumulate(self) -> None:
-        """Add up the clipped gradients; what is not a number counts as 0, so that clipping bounds all."""
+        """Add up the clipped gradients; NaN and infinities count as 0, so clipping bounds everything."""
         for p in self.params:
             p.grad_sample = torch.nan_to_num(p.grad_sample, nan=0.0, posinf=0.0, neginf=0.0)
         super().clip_and_accumulate()
@@ -76,12 +76,12 @@ class PrivateOptimizer(DPOptimizer):  # type: ignore[misc]
             p.grad_sample = None
 
     def add_noise(self) -> None:
-        """Set the gradients: the sum, of no records 0, with its noise, by the expected number."""
+        """Set the gradients: the sum (0 without records) plus noise, divided by the expected batch size."""
         deviation = _ROUNDING * self.noise_multiplier * self.max_grad_norm
         for p in self.params:
             noise = torch.from_numpy(deviation * gaussian(p.numel())).view(p.shape)
             summed = torch.zeros_like(p) if p.summed_grad is None else p.summed_grad.view_as(p)
-            # On the host, where the noise comes from: not every card has float64.
+            # On the CPU, where the noise is drawn: some GPUs have no float64.
             noised = (summed.cpu().double() + noise) / self.expected_batch_size
             p.grad = noised.to(p.dtype).to(p.device)
             p.summed_grad = None
@@ -98,23 +98,23 @@ def train_privately(
     multi_label: bool,
     progress: Callable[[int, int], None],
 ) -> nn.Module:
-    """Return the average of a network's weights over the steps of a training, on the CPU.
+    """Train a network; return the average of its weights over the steps, on the CPU.
 
-    Nothing but `noise.steps` noised sums is seen of the records: no loss is looked at, and the weights are
-    those of the last step.
+    The result depends on the records only through `noise.steps` noised sums: no loss is looked at, and the
+    weights are those of the last step.
 
     Args:
-        net: of rows to logits, no layer of which mixes records; it is trained.
+        net: maps rows to logits; none of its layers mixes records. It is trained in place.
         X: records, float32 (N, F).
-        targets: soft targets, float32 (N, outputs); of labels also UNKNOWN.
-        noise: of every step.
+        targets: soft targets, float32 (N, outputs); for labels also UNKNOWN.
+        noise: the noise of every step.
         clip: norm to which a record's gradient is clipped.
-        learning: the rate, the average and the device.
+        learning: learning rate, averaging and device.
         multi_label: whether outputs are labels, not classes.
-        progress: told how many steps are done, and of how many.
+        progress: called with the steps done and their total.
 
     Raises:
-        OstrakaError: `model.diverged` where weights became no numbers.
+        OstrakaError: `model.diverged` if weights are not finite.
     """
     X = X.to(learning.place)
     targets = targets.to(learning.place)
@@ -152,7 +152,7 @@ def _backward(loss: Any) -> None:
 
 
 def _finite(net: nn.Module) -> nn.Module:
-    """Return the network; whether its weights are numbers is a function of noised sums alone."""
+    """Return the network; checking that its weights are finite reveals only noised sums."""
     if all(p.isfinite().all() for p in net.parameters()):
         return net
     raise OstrakaError(
@@ -162,17 +162,17 @@ def _finite(net: nn.Module) -> nn.Module:
 
 
 _RECORDS = 3
-"""Records that are tried: a layer that mixes some shows it with any two, and each costs a pass of its own."""
+"""Number of test records: two suffice to find a layer that mixes records, and each costs one pass."""
 _TOLERANCE = 1e-3
-"""Relative difference of gradients that are the same: float32 sums in another order differ by far less, and a
-layer that mixes records makes them differ by far more."""
+"""Relative tolerance for equal gradients: float32 sums in another order differ by far less, and a layer that
+mixes records makes them differ by far more."""
 
 
 def check_layers(net: nn.Module, features: int) -> None:
-    """Raise `model.invalid`, naming the layer if one is to blame, unless records' gradients can be clipped.
+    """Raise `model.invalid` unless per-record gradients can be clipped; name the layer if one is the cause.
 
-    Opacus knows some layers that mix records. Beyond these, the gradients that it finds for three records
-    at once must be those of each alone, and the network must keep nothing of what it sees but its weights.
+    Opacus knows some layers that mix records. In addition, its gradients for three records at once must be
+    equal to those of each record alone, and the network may keep nothing of its input except in its weights.
     """
     for name, layer in net.named_modules():
         validator = ModuleValidator.VALIDATORS.get(type(layer))
@@ -207,7 +207,7 @@ def _without_chance(net: nn.Module) -> nn.Module:
 
 
 def _alone(net: nn.Module, features: int) -> dict[str, Tensor]:
-    """Return the gradients of each record by itself, (records, ...), by name of the weight."""
+    """Return the gradients of each record alone, (records, ...), by name of the weight."""
     weights = {name: p for name, p in net.named_parameters() if p.requires_grad}
     each = [
         torch.autograd.grad(_loss(net, row[None]), list(weights.values()), allow_unused=True)
@@ -222,20 +222,20 @@ def _alone(net: nn.Module, features: int) -> dict[str, Tensor]:
 
 
 def _together(net: nn.Module, features: int) -> dict[str, Tensor]:
-    """Return the same as Opacus finds them for all records at once."""
+    """Return the same gradients as Opacus computes them for all records at once."""
     by_record = GradSampleModule(net, loss_reduction="sum")
     _loss(by_record, _waves(features).requires_grad_()).backward()  # type: ignore[no-untyped-call]
     return {name: vars(p)["grad_sample"] for name, p in net.named_parameters() if p.requires_grad}
 
 
 def _loss(net: nn.Module, X: Tensor) -> Tensor:
-    """Return a sum over records that depends on every logit, wherever weights begin."""
+    """Return a sum over records that depends on every logit, whatever the initial weights are."""
     logits: Tensor = net(X)
     return (logits.square() / 2 + logits * torch.arange(1, logits.shape[1] + 1)).sum()
 
 
 def _waves(features: int) -> Tensor:
-    """Return records that differ, and are the same every time, (records, features)."""
+    """Return deterministic records that differ, (records, features)."""
     return torch.linspace(-9.0, 9.0, _RECORDS * features).sin().view(_RECORDS, features)
 
 

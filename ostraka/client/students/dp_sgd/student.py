@@ -1,4 +1,4 @@
-"""The student that learns by DP-SGD, whose model may be given away."""
+"""The student that learns by DP-SGD, so its model may be published."""
 
 import math
 from dataclasses import dataclass
@@ -20,39 +20,39 @@ from ostraka.common.learning.shape import Shape
 from ostraka.common.learning.training_run import UNWATCHED, TrainingRun
 
 MIDDLE = 0.5
-"""What is taken from features: public preprocessing maps them onto [0, 1], this and `FACTOR` onto [-1, 1]."""
+"""Subtracted from features: public preprocessing maps them onto [0, 1], this and `FACTOR` onto [-1, 1]."""
 FACTOR = 2.0
-"""By what features are multiplied; see `MIDDLE`."""
+"""Features are multiplied by this; see `MIDDLE`."""
 DELTA = 1e-5
-"""Usual in the field, and below one over the number of records up to 100,000 of them."""
+"""The usual value, and below one over the number of records for up to 100,000 of them."""
 MIN_EPSILON = 0.01
-"""Less leaves nothing to learn."""
+"""With a smaller epsilon nothing can be learned."""
 MAX_EPSILON = 1000.0
-"""More promises nothing."""
+"""A larger epsilon guarantees nothing."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DpSgd(Neural):
-    """A network whose training is private for every record that it learns from, own and of the pool.
+    """A network whose training is private for every record that it learns from, own records and the pool's.
 
-    Whatever the records decide passes through clipped and noised sums of gradients: features keep the scale
-    that public preprocessing gave them, unlabeled records are not used, none is held back, and the weights
-    are averages up to the last step. How many records there are counts as known. Noise and batches come from
-    the operating system's generator, never from a seed.
+    The result depends on records only through clipped and noised sums of gradients: features keep the scale
+    of the public preprocessing, unlabeled records are not used, none is held back, and the weights are
+    averages up to the last step. The number of records is public. Noise and batches come from the operating
+    system's generator, never from a seed.
 
-    `classes` are to be given, since the labels' own would tell of records; of labels None. The `network` is
-    logistic regression, or a factory's whose layers treat each record by itself and whose first weights, by
-    `seed`, know none of them. `learning` gives the number of steps, expected records of a batch, rate,
-    average and device; the rest of it is unused.
+    `classes` is required, because counting the classes in the labels would reveal records; for multi-label
+    tasks it is None. The `network` is logistic regression, or a factory's; its layers must treat each record
+    alone, and its initial weights, by `seed`, must not depend on records. `learning` gives the number of
+    steps, the expected batch size, rate, averaging and device; its other fields are unused.
 
     Attributes:
-        guarantee_: what is promised of the training.
+        guarantee_: the privacy guarantee of the training.
     """
 
     default_learning = Learning(steps=400, batch_size=128, learning_rate=0.03, ema=0.99)
 
     epsilon: float | None = None
-    """Epsilon of the training, to be given."""
+    """Epsilon of the training, required."""
     delta: float = DELTA
     """Delta of the training, below one over the number of records."""
     clip: float = 1.0
@@ -67,9 +67,9 @@ class DpSgd(Neural):
     ) -> Self:
         """Learn from the labelled records alone.
 
-        Raises what every student does but for labels that all say the same, `config.invalid` for a budget
-        that promises nothing, for validation records, checkpoints and logs, which the budget would not cover,
-        and where Opacus is missing; `model.invalid` for a network that mixes records.
+        Raises what every student does, except for labels that are all equal. Raises `config.invalid` for a
+        budget that guarantees nothing; for validation records, checkpoints and logs, which the budget would
+        not cover; and if Opacus is missing. Raises `model.invalid` for a network that mixes records.
         """
         if validation is not None or run.checkpoint is not None or run.log is not None:
             raise _config(
@@ -108,12 +108,12 @@ class DpSgd(Neural):
         )
 
     def make_network(self, shape: Shape, outputs: int) -> nn.Module:
-        """Return logistic regression, or what was chosen instead."""
+        """Return logistic regression, or the network that was chosen instead."""
         kind = "linear" if self.network == "auto" else self.network
         return network(shape, outputs, kind, seed=self.seed)
 
     def _budget(self, records: int) -> float:
-        """Return the epsilon; raise `config.invalid` unless it and delta promise something."""
+        """Return the epsilon; raise `config.invalid` unless it and delta guarantee something."""
         if records == 0:
             raise OstrakaError(
                 ErrorCode.DATA_TOO_FEW, "There are no labelled records to learn from: label some."
@@ -133,7 +133,7 @@ class DpSgd(Neural):
         return self.epsilon
 
     def _check_network(self, shape: Shape, outputs: int) -> nn.Module:
-        """Return the network; raise where it cannot be trained, or Opacus is missing."""
+        """Return the network; raise if it cannot be trained, or Opacus is missing."""
         try:
             from ostraka.client.students.dp_sgd.private_training import check_layers
         except ImportError as exc:
@@ -143,13 +143,13 @@ class DpSgd(Neural):
         return net
 
     def _noise(self, epsilon: float, records: int) -> Noise:
-        """Return the noise; a batch is expected to be one of so many equal parts, all if records are few."""
+        """Return the noise for batches that have the expected size, or all records if there are few."""
         parts = max(1, round(records / self._learning.batch_size))
         return calibrate(epsilon, self.delta, 1 / parts, self._learning.steps)
 
 
 def _public_scaling(features: int) -> Standardization:
-    """Return the same scaling for all records."""
+    """Return the same scaling for any records."""
     mean, factor = (np.full(features, value, np.float32) for value in (MIDDLE, FACTOR))
     return Standardization(mean, factor)
 

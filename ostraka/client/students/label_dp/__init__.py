@@ -1,1 +1,1 @@
-"""Label differential privacy: features are known to all, labels are secret (Tang et al. 2022)."""
+"""Label differential privacy: features are public, labels are secret (Tang et al. 2022)."""

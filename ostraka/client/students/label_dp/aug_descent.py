@@ -1,4 +1,4 @@
-"""The student Aug-Descent, which decides in every round which labels are likely wrong.
+"""The student Aug-Descent, which decides in every round which labels are probably wrong.
 
 Tang et al. 2022, section 4.3.3; DivideMix and Aug-Descent.
 """
@@ -30,18 +30,18 @@ from ostraka.common.learning.training_run import UNWATCHED, TrainingRun
 Floats = NDArray[np.float64]
 
 MIN_VARIANCE = 5e-4
-"""Added to both variances, of losses scaled to [0, 1]; DivideMix's value."""
+"""Added to both variances of losses that are scaled to [0, 1]; DivideMix's value."""
 
 
 def probability_right(losses: Floats, seed: int = 0) -> Floats:
-    """Probability that each label is right, (N,), by a mixture of two Gaussians of the losses.
+    """Return the probability that each label is right, (N,), from a mixture of two Gaussians of the losses.
 
-    A network fits right labels first: the component of the smaller mean is theirs (DivideMix, section 3.1).
-    Where all losses are the same there is nothing to divide: every label counts as right.
+    A network fits right labels first, so they are the component with the smaller mean (DivideMix, section
+    3.1). If all losses are equal, every label counts as right.
 
     Args:
-        losses: of every record with its own label, (N,), N at least 2, finite.
-        seed: of the mixture's start.
+        losses: loss of every record with its own label, (N,), N at least 2, finite.
+        seed: initializes the mixture.
     """
     from sklearn.mixture import GaussianMixture
 
@@ -56,20 +56,20 @@ def probability_right(losses: Floats, seed: int = 0) -> Floats:
 
 
 LIKELY = 0.5
-"""Probability from which a label is taken for right."""
+"""Probability from which a label counts as right."""
 
 
 WARM_UP = 0.25
-"""Part of the steps in which labels are not doubted yet."""
+"""Fraction of the steps before labels are doubted."""
 
 
 @dataclass(frozen=True)
 class CoTrainingTurn:
-    """Some steps of one network while the other rests.
+    """Consecutive steps of one network while the other one waits.
 
     Attributes:
-        number: of the turn, from 0; even ones are the first network's.
-        steps: how many it takes.
+        number: index of the turn, from 0; even turns are the first network's.
+        steps: number of steps.
         done: steps of both networks before it.
         total: steps of both networks in all turns.
     """
@@ -81,11 +81,11 @@ class CoTrainingTurn:
 
     @property
     def round(self) -> int:
-        """Number of times that the labels were divided for this network; 0 in the warm-up."""
+        """How many times the labels were divided for this network; 0 in the warm-up."""
         return self.number // 2
 
     def run_of(self, whole: TrainingRun) -> TrainingRun:
-        """Return how the turn is run as a part of the whole, whose checkpoint is written after each turn."""
+        """Return the turn's share of the whole training; the checkpoint is written after each turn."""
         return TrainingRun(
             progress=lambda done, _: whole.progress(self.done + done, self.total),
             log=None if whole.log is None else whole.log / f"turn-{self.number}",
@@ -93,9 +93,9 @@ class CoTrainingTurn:
 
 
 def turns(steps: int, rounds: int) -> Iterator[CoTrainingTurn]:
-    """Yield a warm-up of both networks and their `rounds`, together about `steps`; at least one step a turn.
+    """Yield a warm-up and `rounds` turns of both networks, with about `steps` in all, one per turn or more.
 
-    Raises `config.invalid` for no rounds.
+    Raises `config.invalid` if `rounds` is below 1.
     """
     if rounds < 1:
         raise OstrakaError(
@@ -109,20 +109,20 @@ def turns(steps: int, rounds: int) -> Iterator[CoTrainingTurn]:
 
 
 class CoTrainingCheckpoint:
-    """Both networks of a training as its checkpoint has them after a turn."""
+    """A checkpoint with both networks, saved after each turn."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
-        """Take the checkpoint where the networks are kept, if anywhere."""
+        """Take the checkpoint, which may be without a file."""
         self._checkpoint = checkpoint
 
     def save(self, turn: CoTrainingTurn, nets: tuple[nn.Module, nn.Module], looks: list[Look]) -> None:
-        """Keep both networks as they stand after a turn."""
+        """Save both networks after a turn."""
         notes = {"turns": turn.number + 1, "looks": [asdict(look) for look in looks]}
         parts = {str(row): net.state_dict() for row, net in enumerate(nets)}
         self._checkpoint.save(State(notes, parts))
 
     def restore(self, nets: tuple[nn.Module, nn.Module]) -> tuple[int, list[Look]]:
-        """Put both networks where the checkpoint says they stood; return the turns made, and looks."""
+        """Restore both networks from the checkpoint; return the number of turns made, and the looks."""
         stood = self._checkpoint.read()
         if stood is None:
             return 0, []
@@ -132,35 +132,35 @@ class CoTrainingCheckpoint:
         return int(stood.notes["turns"]), [Look(**look) for look in stood.notes["looks"]]
 
     def remove(self) -> None:
-        """Remove the checkpoint of a training that is done."""
+        """Remove the checkpoint of a completed training."""
         self._checkpoint.remove()
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AugDescent(Minimizer):
-    """LDP-Aug-Descent: two networks in turn, each told by the other which labels are likely right.
+    """LDP-Aug-Descent: two networks train in turn; each one decides which labels are right for the other.
 
-    A round divides the labels by a mixture of two Gaussians of their losses, and learns the likely ones,
-    refined, and guesses for the rest, sharpened, in mixed strong views. There are two networks, as in
-    DivideMix: one that divides for itself confirms its own mistakes. The first one is kept. Labels that are
-    known to be right (`error` 0) are always likely; how often the others are wrong is not used. Steps of
-    `learning` are those of both networks together.
+    A round divides the labels by a mixture of two Gaussians of their losses. It learns from the probable
+    labels, refined, and from guesses for the others, sharpened, in mixed strong views. There are two
+    networks, as in DivideMix, because a network that divides for itself confirms its own mistakes. The first
+    one is the result. Labels that are known to be right (`error` 0) always count as probable; the error rates
+    of other labels are not used. The steps in `learning` are those of both networks together.
     """
 
     default_learning = Learning(steps=4000, batch_size=64, unlabeled_ratio=1)
 
     rounds: int = 4
-    """How often labels are divided anew for each network."""
+    """How often labels are divided for each network."""
     weight: float = 5.0
-    """Weight of the guessed records' loss in the last round; it grows from round to round."""
+    """Weight of the loss of guesses in the last round; it grows with each round."""
 
     def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
-        """Return what the first steps minimise, while no label is doubted yet."""
+        """Return the loss of the warm-up, in which no label is doubted."""
         require_one_label("aug-descent", multi_label=multi_label)
         return SupervisedObjective(views)
 
     def train(self, net: nn.Module, lesson: Lesson, run: TrainingRun = UNWATCHED) -> TrainingHistory:
-        """As every student; the checkpoint holds both networks after every turn."""
+        """Train as every student does; the checkpoint has both networks after every turn."""
         nets = net, self._second(lesson.labelled)
         training = f"{lesson.fingerprint(net)} {self.rounds} {self.weight}"
         kept = CoTrainingCheckpoint(Checkpoint(run.checkpoint, training))
@@ -176,12 +176,12 @@ class AugDescent(Minimizer):
         return TrainingHistory(tuple(looks), looks[-1].step)
 
     def _second(self, labelled: Labelled) -> nn.Module:
-        """Return the network that starts from other weights than the student's own."""
+        """Return a network with other initial weights than the student's own."""
         shape = self.shape or (labelled.X.shape[1],)
         return network(shape, self._outputs(labelled), self.network, seed=self.seed + 1)
 
     def _lesson_of(self, turn: CoTrainingTurn, whole: Lesson, other: nn.Module) -> Lesson:
-        """Return what a network learns in a turn: of the labels those that the `other` holds for right."""
+        """Return what a network learns in a turn: the labels that the `other` network considers right."""
         labelled = whole.labelled
         lesson = replace(
             whole,
@@ -205,7 +205,7 @@ class AugDescent(Minimizer):
         )
 
     def _descent(self, turn: CoTrainingTurn, labelled: Labelled, other: nn.Module) -> Descent:
-        """Return what a network minimises once labels are doubted."""
+        """Return the loss of turns in which labels are doubted."""
         prior = np.bincount(labelled.y, minlength=self._outputs(labelled)) / len(labelled)
         views = augmentation(self.shape or (labelled.X.shape[1],))
         return Descent(views, other, self.weight * turn.round / self.rounds, tuple(prior.tolist()))
@@ -214,7 +214,7 @@ class AugDescent(Minimizer):
 def _probability_right(
     net: nn.Module, labelled: Labelled, device: torch.device, seed: int
 ) -> NDArray[np.float32]:
-    """How likely each label is right by a network's losses, float32 (N,); 1 where it is known to be."""
+    """Return the probability that each label is right, by losses, float32 (N,); 1 if known to be right."""
     logits = evaluate(net, torch.from_numpy(labelled.X).to(device)).cpu()
     losses = functional.cross_entropy(logits, torch.from_numpy(labelled.y), reduction="none")
     right = probability_right(losses.double().numpy(), seed).astype(np.float32)

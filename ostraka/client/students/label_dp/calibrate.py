@@ -2,7 +2,7 @@
 
 Tang et al. 2022, Theorem 1; Balle and Wang 2018.
 
-A label that changes leaves one count of a cluster and enters another, so the counts move by sqrt(2).
+A changed label moves a record from one count of a cluster to another, so the counts change by sqrt(2).
 """
 
 import math
@@ -13,16 +13,15 @@ from scipy.special import log_ndtr
 from ostraka.common.privacy.inputs import InputError
 
 SENSITIVITY = math.sqrt(2)
-"""Euclidean distance of the counts of two sets of labels that differ in one."""
+"""Euclidean distance between the counts of two label sets that differ in one label."""
 ROUNDING = 1e-15
-"""Relative error of a logarithm, with room to spare; every result is on the safe side of it."""
+"""Upper bound on the relative error of a logarithm; every result is rounded to the safe side by it."""
 
 
 def noise_cluster_delta(sigma: float, epsilon: float) -> float:
-    """Return the least delta at which counts with noise of `sigma` records are epsilon-label-DP, rounded up.
+    """Return the least delta at which counts with noise `sigma` records are epsilon-label-DP, rounded up.
 
-    Tang et al. 2022, Equation 5. Raises InputError for a sigma that is not positive or an epsilon that is
-    negative.
+    Tang et al. 2022, Equation 5. Raises InputError if sigma is not positive or epsilon is negative.
     """
     _check_positive("sigma", sigma)
     if not 0 <= epsilon < math.inf:
@@ -38,7 +37,7 @@ def noise_cluster_delta(sigma: float, epsilon: float) -> float:
 def noise_cluster_sigma(epsilon: float, delta: float) -> float:
     """Return the least sigma, in records, for an (epsilon, delta)-label-DP release of clusters, rounded up.
 
-    Raises InputError for an epsilon that is not positive or a delta outside (0, 1).
+    Raises InputError if epsilon is not positive or delta is outside (0, 1).
     """
     _check_positive("epsilon", epsilon)
     if not 0 < delta < 1:
@@ -47,7 +46,7 @@ def noise_cluster_sigma(epsilon: float, delta: float) -> float:
 
 
 def _least(enough: Callable[[float], bool]) -> float:
-    """Return the least positive value that is enough, by halving; any larger value is enough as well."""
+    """Return the least positive value that is enough, by bisection; `enough` must be monotonic."""
     low = high = 1.0
     while not enough(high):
         low = high

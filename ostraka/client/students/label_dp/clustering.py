@@ -17,7 +17,7 @@ Assignments = NDArray[np.int32]
 SIMCLR = "simclr"
 NAMED = (KMEANS, SIMCLR)
 STARTS = 4
-"""k-means keeps the best of this many."""
+"""Number of k-means starts; the best result is kept."""
 
 
 def cluster(
@@ -28,20 +28,20 @@ def cluster(
     seed: int = 0,
     device: str = AUTO,
 ) -> Assignments:
-    """Return the cluster of every record, int32 (N,), each in 0..k-1; the same for the same arguments.
+    """Return the cluster of every record, int32 (N,), each in 0..k-1; deterministic.
 
     Args:
         features: prepared features, flat float32 (N, F).
-        shape: of one record, (F,) or an image's (h, w) or (c, h, w), which augmentations go by.
+        shape: of one record, (F,) or an image's (h, w) or (c, h, w), which selects the augmentations.
         k: number of clusters; some may stay empty.
         name: "kmeans"; "simclr", k-means of a self-supervised embedding that is trained for it; or
             "module:factory", a callable without arguments that makes a scikit-learn clusterer, whose
-            n_clusters (or n_components) and random_state are set where it has them.
+            n_clusters (or n_components) and random_state are set if it has them.
         seed: of initial centres, weights and augmentations.
         device: where an embedding is trained, by name.
 
     Raises `data.too_few` for fewer records than clusters, `config.invalid` for a clusterer that cannot be
-    found, is none, or makes more clusters than asked for.
+    found, is not one, or makes more clusters than `k`.
     """
     if len(features) < k:
         raise OstrakaError(

@@ -23,18 +23,18 @@ Labels = NDArray[np.int64]
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DenoiseSsl(FixMatch):
-    """DenoiseSSL: FixMatch on the labels that agree with the majority of their cluster, the rest unlabeled.
+    """DenoiseSSL: FixMatch on the labels that agree with their cluster's majority, the rest unlabeled.
 
-    Labels that are known to be right (`error` 0) are kept whatever their cluster says, and nothing is
-    clustered where all are; without an `error` every label is in doubt. Kept labels count as right: how often
-    they are not depends on the clusters (Equation 8), whose accuracy nobody knows.
-    Without `classes` there are as many as the kept labels show.
+    Labels that are known to be right (`error` 0) are always kept; if all are, nothing is clustered. Without
+    an `error`, every label is in doubt. Kept labels count as right: how often they are wrong depends on the
+    accuracy of the clusters (Equation 8), which is unknown. If `classes` is None, the kept labels determine
+    it.
     """
 
     n_clusters: int | None = None
-    """How many clusters; None: one for each class."""
+    """Number of clusters; None: one per class."""
     clusterer: str = KMEANS
-    """One of "kmeans", "simclr" or "module:factory", as `clustering.cluster` takes it."""
+    """"kmeans", "simclr" or "module:factory", as `clustering.cluster` takes it."""
 
     def learn_from(
         self,
@@ -43,7 +43,7 @@ class DenoiseSsl(FixMatch):
         validation: Labelled | None = None,
         run: TrainingRun = UNWATCHED,
     ) -> Self:
-        """As every student; raises what `cluster` and `purify` do as well."""
+        """Learn as every student does; also raises what `cluster` and `purify` raise."""
         require_one_label("denoise-ssl", multi_label=labelled.multi_label)
         if labelled.error is not None and not labelled.error.any():
             return super().learn_from(labelled, unlabeled, validation, run)
@@ -59,16 +59,16 @@ class DenoiseSsl(FixMatch):
 def purify(
     labelled: Labelled, pool: Features, assignments: Assignments, classes: int
 ) -> tuple[Labelled, Features]:
-    """Return the records whose labels are kept, and the features of all others.
+    """Return the records with kept labels, and the features of all other records.
 
     Args:
         labelled: records with labels, N of them.
-        pool: prepared features of all records, the labelled first, float32 (M, F).
+        pool: prepared features of all records, the labelled ones first, float32 (M, F).
         assignments: their clusters, int32 (M,).
-        classes: how many there are.
+        classes: number of classes.
 
     Raises:
-        OstrakaError: `data.too_few` where the labels that are kept are all of one class.
+        OstrakaError: `data.too_few` if the kept labels are all of one class.
     """
     own = assignments[: len(labelled)]
     agrees = pseudo_labels(own, labelled.y, int(assignments.max()) + 1, classes) == labelled.y
@@ -90,8 +90,8 @@ def label_counts(assignments: Assignments, y: Labels, clusters: int, classes: in
     Args:
         assignments: the cluster of each record, (N,).
         y: its class index, (N,).
-        clusters: how many there are.
-        classes: how many there are.
+        clusters: number of clusters.
+        classes: number of classes.
     """
     cells = assignments.astype(np.int64) * classes + y
     flat = np.bincount(cells, minlength=clusters * classes)
@@ -99,10 +99,10 @@ def label_counts(assignments: Assignments, y: Labels, clusters: int, classes: in
 
 
 def pseudo_labels(assignments: Assignments, y: Labels, clusters: int, classes: int) -> Labels:
-    """Each record's label by the majority of its cluster, (N,); the first class where several have most.
+    """Return the majority label of each record's cluster, (N,); the first class if several tie.
 
-    The majority is of the noisy labels, so nothing more is learned of the true ones (Tang et al. 2022,
-    Proposition 4).
+    The majority is taken over the noisy labels, so it reveals nothing more about the true ones (Tang et al.
+    2022, Proposition 4).
     """
     majority: Labels = label_counts(assignments, y, clusters, classes).argmax(axis=1)
     return majority[assignments]

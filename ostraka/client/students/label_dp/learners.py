@@ -1,4 +1,4 @@
-"""Students that learn from differentially private labels as they are.
+"""Students that learn from differentially private labels unchanged.
 
 Tang et al. 2022, section 4.3.1, Algorithm 6.
 """
@@ -9,7 +9,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 class LdpNormal(Supervised):
-    """LDP-Normal: a network trained on the noisy labels as if they were correct, each of several labels
+    """LDP-Normal: a network trained on the noisy labels as if they were right; multi-label, each label
     alone."""
 
 
@@ -18,7 +18,7 @@ class LdpSsl(FixMatch):
 
 
 def require_one_label(student: str, *, multi_label: bool) -> None:
-    """Raise `config.invalid` for records that have any number of labels."""
+    """Raise `config.invalid` for multi-label records."""
     if multi_label:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,

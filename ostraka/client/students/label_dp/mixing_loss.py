@@ -14,28 +14,28 @@ from ostraka.common.learning.augmentation import Augmentation
 from ostraka.common.learning.objective import TrainingStep, probabilities
 
 VIEWS = 2
-"""Weak views that a guess is the mean of, and strong ones that are learned."""
+"""Number of weak views that a guess averages over, and of strong views that are learned."""
 TEMPERATURE = 0.5
-"""To which guesses are sharpened."""
+"""Temperature of sharpening guesses."""
 DRAWS = 7
-"""Of uniform numbers, whose median says how two records are mixed: it is Beta(4, 4) distributed."""
+"""Number of uniform random numbers; their median, which is Beta(4, 4) distributed, is a mixing weight."""
 
 MIN_SHARE = 1e-6
-"""Below which a class counts as predicted no less."""
+"""Lower bound of a class's mean prediction in the loss."""
 
 
 @dataclass(frozen=True)
 class Descent:
-    """Learns likely right labels and guesses, mixed with each other, in strong views.
+    """Learns from probable labels and guesses, mixed with each other, in strong views.
 
-    A labelled record's target is the probability that its label is right, on that label, and anything on the
-    others: the network's own guess takes their place. An unlabeled record is guessed by both networks.
+    A labelled record's target has, on its label, the probability that the label is right; the other entries
+    are unused: the network's own guess replaces them. An unlabeled record is guessed by both networks.
 
     Attributes:
-        views: of the records.
+        views: augmentation of the records.
         other: the second network, in evaluation mode; it does not learn meanwhile.
-        weight: of the guessed records' loss.
-        prior: share of each class that predictions shall have in the mean.
+        weight: weight of the loss of guesses.
+        prior: target fraction of each class in the mean prediction.
     """
 
     views: Augmentation
@@ -46,7 +46,7 @@ class Descent:
     def loss(
         self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: TrainingStep
     ) -> Tensor:
-        """Cross-entropy of the labelled, squared error of the unlabeled, and distance from even classes."""
+        """Return cross-entropy of labelled records, squared error of guesses, and distance from the prior."""
         x, targets = labelled
         with torch.no_grad():
             known = refine(targets, self._guess((net,), x, step))
@@ -62,24 +62,24 @@ class Descent:
         return loss + self.weight * functional.mse_loss(likely, believed[labels:])
 
     def _sharpen_guess(self, net: nn.Module, x: Tensor, step: TrainingStep) -> Tensor:
-        """Return what both networks guess together, sharpened, (n, classes)."""
+        """Return the sharpened guess of both networks, (n, classes)."""
         return sharpen(self._guess((net, self.other), x, step), TEMPERATURE, multi_label=False)
 
     def _guess(self, nets: tuple[nn.Module, ...], x: Tensor, step: TrainingStep) -> Tensor:
-        """Return the mean probabilities that the networks give weak views, (n, classes)."""
+        """Return the networks' mean probabilities on weak views, (n, classes)."""
         views = torch.cat([self.views.weak(x, step.random) for _ in range(VIEWS)])
         likely = torch.stack([probabilities(net(views), multi_label=False) for net in nets]).mean(dim=0)
         return likely.reshape(VIEWS, len(x), -1).mean(dim=0)
 
     def _unevenness(self, logits: Tensor) -> Tensor:
-        """How far mean predictions are from the prior (Kullback-Leibler divergence)."""
+        """Return the Kullback-Leibler divergence of the mean predictions from the prior."""
         prior = torch.tensor(self.prior, device=logits.device)
         mean = probabilities(logits, multi_label=False).mean(dim=0).clamp(min=MIN_SHARE)
         return (torch.xlogy(prior, prior) - torch.xlogy(prior, mean)).sum()
 
 
 def _mix(net: nn.Module, rows: Tensor, believed: Tensor, step: TrainingStep) -> tuple[Tensor, Tensor]:
-    """Logits and targets of records each mixed with another, itself the larger part."""
+    """Mix each record with another, its own part the larger; return logits and targets of the mixtures."""
     draw = torch.rand(DRAWS, generator=step.random, device=rows.device).median()
     share = torch.maximum(draw, 1 - draw)
     others = torch.randperm(len(rows), generator=step.random, device=rows.device)
@@ -87,10 +87,10 @@ def _mix(net: nn.Module, rows: Tensor, believed: Tensor, step: TrainingStep) -> 
 
 
 def refine(targets: Tensor, guesses: Tensor) -> Tensor:
-    """Labels with their part of doubt filled by guesses, sharpened, (n, classes) (DivideMix, Equation 5).
+    """Mix each label with a guess by its probability, and sharpen, (n, classes) (DivideMix, Equation 5).
 
     Args:
-        targets: the probability that a label is right, on its class; the largest of each row.
+        targets: the probability that a label is right, on its class; the maximum of each row.
         guesses: probabilities of the classes.
     """
     right, classes = targets.max(dim=1, keepdim=True)

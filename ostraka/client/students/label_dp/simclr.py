@@ -1,6 +1,6 @@
-"""SimCLR: an embedding learned from features alone, in which two views of a record lie close together.
+"""SimCLR: a self-supervised embedding in which two views of a record are close together.
 
-SimCLR (Chen et al. 2020), by which Tang et al. 2022 find their clusters (section 2.1).
+SimCLR (Chen et al. 2020); Tang et al. 2022 find their clusters by it (section 2.1).
 """
 
 from collections.abc import Iterator
@@ -21,34 +21,34 @@ from ostraka.common.learning.shape import Shape
 Features = NDArray[np.float32]
 
 STEPS = 400
-"""Of training: by them 93% of digits are in a cluster of their class, 78% without."""
+"""Training steps: after them 93% of digits are in a cluster of their class, 78% without training."""
 BATCH = 256
-"""Records of a step, each told from all others of it: the fewest that Chen et al. 2020 train with."""
+"""Records per step, each contrasted with all others: the smallest number that Chen et al. 2020 train with."""
 LEARNING_RATE = 2e-3
-"""As students learn (`Learning`)."""
+"""The same as of students (`Learning`)."""
 WEIGHT_DECAY = 1e-4
-"""Little: so few steps hardly learn records by heart."""
+"""Small: so few steps hardly overfit."""
 TEMPERATURE = 0.5
-"""Divides cosines, as Chen et al. 2020 do on small images (appendix B.9)."""
+"""Divides cosines; the value of Chen et al. 2020 for small images (appendix B.9)."""
 EMBEDDING = 64
-"""Width of what is clustered: the figures of docs/label-dp-measured.md are of so many."""
+"""Dimensions of the embedding that is clustered; the measurements in docs/label-dp-measured.md use it."""
 PROJECTION = 32
-"""Width of what is contrasted: this last layer is thrown away."""
+"""Dimensions of the contrasted layer, which is discarded after training."""
 
 
 def embed(
     features: Features, shape: Shape, *, seed: int = 0, steps: int = STEPS, device: str = AUTO
 ) -> Features:
-    """Embeddings of length 1, float32 (N, EMBEDDING), by a network trained on these records.
+    """Return embeddings of length 1, float32 (N, EMBEDDING), by a network trained on these records.
 
     Args:
         features: prepared features, flat float32 (N, F), at least 2 records.
-        shape: of one record, which network and views go by.
+        shape: of one record, which selects network and views.
         seed: of weights, order and views.
         steps: of training.
-        device: where it is trained, by name.
+        device: where the network is trained, by name.
 
-    Raises `device.missing`, and `device.full` where its memory is short.
+    Raises `device.missing`, and `device.full` if the device runs out of memory.
     """
     chosen = Device(device)
     with device_failures(chosen):
@@ -63,7 +63,7 @@ def embed(
 
 
 def train(net: nn.Module, views: Augmentation, X: Tensor, *, seed: int, steps: int) -> None:
-    """Make two strong views of a record alike among all of a batch."""
+    """Train a network to make two strong views of a record similar, among all records of a batch."""
     random = torch.Generator(X.device).manual_seed(seed)
     optimizer = torch.optim.AdamW(net.parameters(), LEARNING_RATE, weight_decay=WEIGHT_DECAY)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
@@ -80,7 +80,7 @@ def train(net: nn.Module, views: Augmentation, X: Tensor, *, seed: int, steps: i
 def contrast(first: Tensor, second: Tensor, temperature: float = TEMPERATURE) -> Tensor:
     """Return the normalised, temperature-scaled cross-entropy of pairs (n, d), a scalar (SimCLR, Equation 1).
 
-    Each of the 2n rows shall be told its partner from the 2n - 2 others by their cosines.
+    Each of the 2n rows is classified: its partner against 2n - 2 others, by their cosines.
     """
     both = functional.normalize(torch.cat([first, second]))
     cosines = both @ both.T / temperature
@@ -90,7 +90,7 @@ def contrast(first: Tensor, second: Tensor, temperature: float = TEMPERATURE) ->
 
 
 def _batches(records: int, steps: int, random: torch.Generator) -> Iterator[Tensor]:
-    """Rows of every step: the records in a new random order whenever they have all been seen."""
+    """Yield the rows of every step: the records in random order, shuffled again once all were seen."""
     size = min(BATCH, records)
     waiting = torch.empty(0, dtype=torch.int64, device=random.device)
     for _ in range(steps):

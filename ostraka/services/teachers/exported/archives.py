@@ -1,8 +1,8 @@
-"""Files of torch.export and TorchScript, read so that nothing in them is a pickle or runs but its model.
+"""Files of torch.export and TorchScript, read so that no pickle is loaded and no code runs except the model.
 
-`torch.export.load` unpickles, evaluates text as Python and calls whatever function of torch a file names, so
-it is given another archive, made of what was found harmless here. This filter is no sandbox: what is left is
-a program of torch's operations, and whoever made the file decides what it computes.
+`torch.export.load` unpickles, evaluates text as Python and calls any torch function that a file names, so it
+gets a new archive, made of the parts that were found harmless here. This filter is not a sandbox: what
+remains is a program of torch operations, and the file's author decides what it computes.
 """
 
 import json
@@ -26,27 +26,27 @@ _TARGET = re.compile(
     r"torch\.ops\.aten\.(?!__|save\b|from_file\b)\w+\.[a-zA-Z]\w*"
     rf"|_operator\.({_ARITHMETIC})|math\.[a-z]\w*|torch\.sym_\w+"
 )
-"""Functions that a program calls."""
+"""Functions that a program may call."""
 _FUNCTIONS = ("target", "as_operator")
 _NAME = re.compile(r"[\w.\-]*")
 _SYMBOL = r"Symbol\('[su]\d+'(?:, (?:positive|integer|nonnegative)=True)*\)"
 _FUNCTION = "Add|Mul|Pow|Mod|FloorDiv|CleanDiv|Max|Min|Integer|Rational"
 _SIZE = re.compile(rf"(?:{_SYMBOL}|(?:{_FUNCTION})\(|-?\d+(?!\d)|[,) ])*")
-"""Sizes, as torch reads them by evaluating Python: numbers, symbols, and sums and products of these."""
+"""Sizes, which torch parses by evaluating Python: numbers, symbols, and their sums and products."""
 _SPEC_TYPES = (None, "builtins.tuple", "builtins.list", "builtins.dict")
 _SPECS = ("in_spec", "out_spec")
 _DROPPED = {"guards_code": [], "torch_version": ""}
-"""Python that torch would execute, and what it does not need."""
+"""Python code that torch would execute, and parts that it does not need."""
 
 
 class HarmfulError(Exception):
-    """A file is not loaded; says why."""
+    """A file is refused; the message says why."""
 
 
 def harmless_program(members: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the members of an archive that loading needs, without pickles or text that would be run.
+    """Return the members of an archive that loading needs, without pickles or executable text.
 
-    Raises HarmfulError for what is neither, and KeyError or ValueError where parts are missing or broken.
+    Raises HarmfulError for anything else in them, and KeyError or ValueError if parts are missing or broken.
     """
     model = _without_metadata(json.loads(members[MODEL])) | _DROPPED
     _require_harmless(model, "")
@@ -58,7 +58,7 @@ def harmless_program(members: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def _without_metadata(value: Any) -> Any:
-    """Return the same JSON, with nothing in what torch keeps for people."""
+    """Return the same JSON, with torch's informative metadata emptied."""
     if isinstance(value, list):
         return [_without_metadata(part) for part in value]
     if isinstance(value, dict):
@@ -89,7 +89,7 @@ def _require_harmless_text(text: str, key: str) -> None:
 
 
 def _require_harmless_spec(value: Any) -> None:
-    """Raise HarmfulError unless a program takes and gives nothing but tuples, lists and dicts."""
+    """Raise HarmfulError unless a program's inputs and outputs are only tuples, lists and dicts."""
     if isinstance(value, list):
         for part in value:
             _require_harmless_spec(part)
@@ -99,7 +99,7 @@ def _require_harmless_spec(value: Any) -> None:
 
 
 def _payloads(config: Any) -> Iterator[str]:
-    """Names of the tensors' members."""
+    """Yield the names of the tensors' members."""
     for payload in config["config"].values():
         if payload["use_pickle"]:
             raise HarmfulError("holds pickles")
@@ -114,16 +114,17 @@ def _require(found: object) -> None:
 
 ROOT = "archive"
 _SCRIPT = re.compile(r"code/.+\.py|data\.pkl|constants\.pkl|(data|constants)/\d+|(\.data/)?version|byteorder")
-"""Members of a TorchScript archive that loading needs; its data.pkl is no pickle that Python would run."""
+"""Members of a TorchScript archive that loading needs; Python does not unpickle its data.pkl."""
 _BLANKS = rb"(?:\s|\\|#[^\n]*\n)*"
 _REACHES_OUT = re.compile(
     rb"\b(save|from_file|rpc_\w+)\b|\bops\b(?!\.(aten|prim|prims)\.)"
     rb"|getattr(?!\([\w.]+, \"[^\"'\\]+\"\))"
     rb"|(?<!\Wself)\." + _BLANKS + rb"classes\b|\btorch\nclasses\b|\"classes\"|\bself" + _BLANKS + rb"=(?!=)"
 )
-"""What in a TorchScript archive writes or reads files, calls other machines or is not a plain operation; and
-names put together from parts, which would not be found. `torch.classes` holds what others registered: blanks
-and comments may stand before the name, and no other object than a module itself may have such an attribute.
+"""What a TorchScript archive must not contain: reading or writing files, calls to other machines, operations
+that are not plain; and names composed at run time, which a search would not find. `torch.classes` contains
+third-party registrations: blanks and comments may precede the name, and only a module itself may have such an
+attribute.
 """
 _CODE = re.compile(r"[^/]+/code/")
 _DAMAGE = (OSError, BadZipFile, ValueError, KeyError, TypeError, IndexError, RuntimeError, MemoryError)
@@ -142,7 +143,7 @@ class Archive:
 
     @classmethod
     def read(cls, path: Path) -> "Archive":
-        """Read what is harmless in a file; raise HarmfulError, in words that name no path."""
+        """Read the harmless parts of a file; raise HarmfulError, with a message that contains no path."""
         try:
             members = _members(path)
             if MODEL in members:
@@ -154,7 +155,7 @@ class Archive:
             raise HarmfulError("is not a file of torch.export or TorchScript") from exc
 
     def repack(self) -> BytesIO:
-        """Return a new archive of the members, as torch reads it."""
+        """Return a new archive of the members, in torch's format."""
         packed = BytesIO()
         with ZipFile(packed, "w", ZIP_STORED) as archive:
             for name, content in self._members.items():
@@ -164,7 +165,7 @@ class Archive:
 
 
 def _members(path: Path) -> dict[str, bytes]:
-    """Contents by name below the archive's one folder."""
+    """Return the contents by name below the archive's single folder."""
     with ZipFile(path) as archive:
         packed = (member.filename for member in archive.infolist() if member.compress_type != ZIP_STORED)
         if not all(_CODE.match(name) for name in packed):

@@ -1,4 +1,4 @@
-"""Teachers trained elsewhere: one file of torch.export or TorchScript for each."""
+"""Teachers trained elsewhere: one file of torch.export or TorchScript per teacher."""
 
 import hashlib
 import shutil
@@ -36,22 +36,22 @@ from ostraka.services.teachers.preparation import (
 from ostraka.services.teachers.tuning import require_others, tune
 
 TRIED = (1, 2, 3)
-"""Records that a model must take at a time: one size alone would tell nothing of others."""
+"""Batch sizes that a model must support: a single size would say nothing about others."""
 ROUNDING = 0.05
-"""Part of the largest logit by which a record's may differ with how many are asked together."""
+"""Allowed difference of logits between batch sizes, as a fraction of the largest logit."""
 _Model = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
 class _Placed:
-    """A model, and where and how many records at a time it takes."""
+    """A model, its device, and its batch size."""
 
     model: _Model
     micro: MicroBatches
 
 
 class Exported:
-    """Exported networks of records (Q, *shape) to logits (Q, classes); not for several threads at once.
+    """Exported networks of records (Q, *shape) to logits (Q, classes); not thread-safe.
 
     Attributes:
         digests: SHA-256 of every model's file, hexadecimal.
@@ -63,8 +63,8 @@ class Exported:
         """Read the models in the order of their teachers, and put each on one of the device's places.
 
         Raises:
-            OstrakaError: `model.invalid` for a file that is none, that may not be loaded, or whose model does
-                not turn any number of records into logits, each by itself.
+            OstrakaError: `model.invalid` for a file that is not a model, that may not be loaded, or whose
+                model does not map any number of records to logits, each record alone.
         """
         self._files = files
         self._shape = shape
@@ -79,7 +79,7 @@ class Exported:
 
     @torch.inference_mode()
     def predict(self, X: NDArray[np.float32], guard: VoteGuard, rows: slice = ALL) -> Votes:
-        """Votes (rows, Q), or scores (rows, Q, labels), of these models on flat records (Q, F)."""
+        """Return votes (rows, Q), or scores (rows, Q, labels), of these models on flat records (Q, F)."""
         read = scores if guard.multi_label else winners
         votes = [guard.votes(partial(self._votes, placed, read), X, 1) for placed in self._models[rows]]
         return np.concatenate(votes)
@@ -90,12 +90,12 @@ class Exported:
         return torch.cat(parts)[None].cpu().numpy()
 
     def memory_bytes(self) -> int:
-        """Bytes of the files, which is what cards hold but for their programs."""
+        """Return the bytes of the files, which is the GPU memory without the programs."""
         on_cards = any(placed.micro.place.type != CPU for placed in self._models)
         return sum(file.stat().st_size for file in self._files) if on_cards else 0
 
     def unload(self) -> None:
-        """Keep them: their programs stay where they were loaded."""
+        """Do nothing: the programs stay where they were loaded."""
 
     def save(self, folder: Path) -> None:
         """Copy the files."""
@@ -104,7 +104,7 @@ class Exported:
 
     @classmethod
     def load(cls, folder: Path, manifest: TeachersManifest, device: Device = HOST) -> "Exported":
-        """Read them; raise `model.invalid` where a file is missing, or another than the manifest says."""
+        """Read the models; raise `model.invalid` if a file is missing or differs from the manifest."""
         files = [_place(folder, row) for row in range(manifest.teachers)]
         for file, digest in zip(files, manifest.files, strict=True):
             if _digest(file) != digest:
@@ -112,7 +112,7 @@ class Exported:
         return cls(files, manifest.shape, manifest.classes, device)
 
     def _try(self, file: Path, model: "_Placed", classes: int) -> None:
-        """Asks about a record of zeros, alone and beside others: a vote may not depend on these."""
+        """Test a record of zeros, alone and with others: a vote must not depend on the other records."""
         alone, *beside = [self._first_logits(file, model, classes, records) for records in TRIED]
         allowed = ROUNDING * alone.abs().max()
         if any(bool(((logits - alone).abs() > allowed).any()) for logits in beside):
@@ -120,7 +120,7 @@ class Exported:
 
     @torch.inference_mode()
     def _first_logits(self, file: Path, placed: "_Placed", classes: int, records: int) -> Tensor:
-        """Logits (classes,) of zeros, asked before ones, zeros, ... until they are so many records."""
+        """Return the logits (classes,) of zeros, in a batch of `records` alternating zeros and ones."""
         values = torch.arange(records, device=placed.micro.place) % 2
         asked = values.float().reshape(-1, *[1] * len(self._shape)).expand(-1, *self._shape).contiguous()
         try:
@@ -135,7 +135,7 @@ class Exported:
 
 
 def not_hosted(file: Path, problem: str) -> OstrakaError:
-    """Return the refusal of a file of an exported model."""
+    """Return the error for the file of an exported model."""
     return OstrakaError(
         ErrorCode.MODEL_INVALID,
         f"{file} {problem}: export it with torch.export.save or torch.jit.save, in evaluation mode, with a "
@@ -154,7 +154,7 @@ def _read(file: Path, device: torch.device) -> _Model:
 
 def _load_archive(archive: Archive, device: torch.device) -> _Model:
     with warnings.catch_warnings():
-        # Loading TorchScript is deprecated in torch, and still what many have files of.
+        # Loading TorchScript is deprecated in torch, but many still have such files.
         warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)
         if archive.script:
             script: _Model = torch.jit.load(archive.repack(), map_location=device).eval()  # type: ignore[no-untyped-call]
@@ -179,7 +179,7 @@ def _place(folder: Path, row: int) -> Path:
 
 
 MEANT = {"teachers", "model", "encoder", "thresholds", "abstains", "consent"}
-"""Settings that say something of models that are not trained here."""
+"""Settings that also apply to models trained elsewhere."""
 
 
 def host(
@@ -193,22 +193,23 @@ def host(
 ) -> Ensemble:
     """Host the exported models that `config.model` names, one teacher per file, in the order of their names.
 
-    The party vouches for what nobody can see here: that they were trained on these records, and each record
-    went into one model. Otherwise its `max_votes_per_person` must be as many as a record went into.
+    The party vouches for what cannot be checked here: that the models were trained on these records, each
+    record for one model. Otherwise `max_votes_per_person` must be the number of models that a record was used
+    for.
 
     Args:
         dataset: the labelled records that the models were trained on.
-        task: what is classified.
+        task: the task.
         config: where the models are, and whether thresholds are tuned.
-        folder: that a relative path of theirs is in.
-        public: labelled records of nobody's, on which thresholds are tuned.
-        device: where models and encoder are tried.
+        folder: base of a relative path.
+        public: labelled public records, on which thresholds are tuned.
+        device: where models and encoder are tested.
 
     Raises:
-        OstrakaError: `task.mismatch` or `data.*` for records that are not the task's, `data.too_few` for
+        OstrakaError: `task.mismatch` or `data.*` for records that do not fit the task, `data.too_few` for
             fewer records than models, `model.invalid` for files that are missing or cannot be hosted,
             `config.invalid` for settings of training, for thresholds without public records or on own ones,
-            and as `abstentions` says.
+            and as `abstentions` does.
     """
     _require_no_training(config, public)
     assert config.model is not None  # noqa: S101 - the caller found a file named there

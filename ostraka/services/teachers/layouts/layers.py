@@ -1,4 +1,4 @@
-"""Networks whose same layers are one operation: batched matrix products and grouped convolutions."""
+"""Networks whose corresponding layers are one operation: batched matrix products and grouped convolutions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,13 +19,13 @@ class Weights:
     bias: Tensor
 
     def __init__(self, layers: Sequence[nn.Linear | nn.Conv2d]) -> None:
-        """Take the layers, which keep their own weights until `unstack`; they have biases."""
+        """Take the layers, which keep their own weights until `unstack`; they must have biases."""
         self._layers = layers
         self._networks = len(layers)
 
     @torch.no_grad()
     def unstack(self) -> None:
-        """Give every layer its weights back."""
+        """Copy the weights back to every layer."""
         weights = self.weight.chunk(self._networks)
         biases = self.bias.chunk(self._networks)
         for layer, weight, bias in zip(self._layers, weights, biases, strict=True):
@@ -45,7 +45,7 @@ class Linears(Weights):
         self._last = isinstance(layers[0], LogitLayer)
 
     def __call__(self, values: Tensor) -> Tensor:
-        """Return outputs (networks, N, outputs) for values (networks, N, inputs); logits are of float32."""
+        """Return outputs (networks, N, outputs) for values (networks, N, inputs); logits are float32."""
         if not self._last:
             return torch.baddbmm(self.bias[:, None], values, self.weight.mT)
         with whole_precision(values.device):
@@ -53,7 +53,7 @@ class Linears(Weights):
 
 
 class Convolutions(Weights):
-    """Convolutions: one of as many groups of channels as there are networks."""
+    """Convolutions: one convolution with a group of channels per network."""
 
     def __init__(self, layers: Sequence[nn.Conv2d], place: torch.device | None = None) -> None:
         """Take the layers; weights (networks * outputs, inputs, height, width), channels last."""
@@ -64,7 +64,7 @@ class Convolutions(Weights):
         self.bias.requires_grad_()
 
     def __call__(self, values: Tensor) -> Tensor:
-        """Images (N, networks * outputs, ...) for images (N, networks * inputs, ...)."""
+        """Return images (N, networks * outputs, ...) for images (N, networks * inputs, ...)."""
         like = self._layers[0]
         assert isinstance(like, nn.Conv2d)  # noqa: S101 - the constructor took it
         return functional.conv2d(
@@ -73,14 +73,14 @@ class Convolutions(Weights):
 
 
 class Chain:
-    """What several networks do, step after step; a `Stack` once it has `each` and `all`."""
+    """A sequence of steps of several networks; a `Stack` once it has `each` and `all`."""
 
     def __init__(self, steps: Sequence[Any]) -> None:
         self._steps = steps
 
     @property
     def weights(self) -> list[Weights]:
-        """The steps that learn."""
+        """The steps with weights."""
         return [step for step in self._steps if isinstance(step, Weights)]
 
     def parameters(self) -> list[Tensor]:
@@ -88,35 +88,35 @@ class Chain:
         return [tensor for step in self.weights for tensor in (step.weight, step.bias)]
 
     def unstack(self) -> None:
-        """Give every network its weights back."""
+        """Copy the weights back to every network."""
         for step in self.weights:
             step.unstack()
 
     def run(self, values: Tensor, done: int = 0) -> Tensor:
-        """Return what the steps make of values, after the first `done` of them."""
+        """Apply the steps to values, skipping the first `done` of them."""
         for step in self._steps[done:]:
             values = step(values)
         return values
 
 
 def leaves(net: nn.Module) -> list[Any]:
-    """Return what a chain of modules does, in order."""
+    """Return the basic modules of a network, in order."""
     return [module for module in net.modules() if not isinstance(module, nn.Sequential)]
 
 
 KNOWN = (nn.Linear, nn.ReLU, Square)
-"""Layers, and what has no weights and works value by value."""
+"""Linear layers, and element-wise modules without weights."""
 MIN_ROWS = 32
-"""Records from which oneDNN's matrix product was faster than torch's own on a CPU."""
+"""Number of records from which oneDNN's matrix product was faster than torch's own on a CPU."""
 
 
 class Products(Chain):
-    """Networks of a scaler, linear layers and what works value by value between them."""
+    """Networks of a scaler, linear layers and element-wise modules between them."""
 
     def __init__(self, nets: Sequence[nn.Module], place: torch.device | None = None) -> None:
         """Take networks of one architecture; they keep their own weights until `unstack`.
 
-        Given a place, for evaluation only, the stack is there.
+        If a place is given, the stack is there, for evaluation only.
         """
         self._networks = len(nets)
         scalers, first, *others = zip(*(_flat(net) for net in nets), strict=True)
@@ -127,18 +127,18 @@ class Products(Chain):
         if place is not None:
             low = bool(others) and has_bfloat16(place) and ends_in_logits(nets[0])
             self._folded = self._fold(place, torch.bfloat16 if low else torch.float32)
-            # What is folded is not kept twice.
+            # Folded weights are not stored twice.
             self._steps = [None, *self._steps[1:]]
 
     def each(self, X: Tensor) -> Tensor:
-        """Logits (networks, N, classes) of every network on records of its own, (networks, N, *shape)."""
+        """Return logits (networks, N, classes) of every network on its own records, (networks, N, *shape)."""
         return self.run((X.flatten(2) - self._mean) * self._factor)
 
     def all(self, X: Tensor) -> Tensor:
-        """Logits (networks, N, classes) of every network on the same records (N, *shape).
+        """Return logits (networks, N, classes) of every network on the same records (N, *shape).
 
-        The first layers of all networks, their scalers within, are one product; for evaluation only, since
-        weights are taken at the first call.
+        The first layers of all networks, with their scalers, are one product. For evaluation only, because
+        the weights are fixed at the first call.
         """
         self._folded = self._folded or self._fold(X.device, torch.float32)
         weight, bias = self._folded
@@ -148,9 +148,10 @@ class Products(Chain):
 
     @torch.no_grad()
     def _fold(self, place: torch.device, kind: torch.dtype) -> tuple[Tensor, Tensor]:
-        """Weights (networks * outputs, features) and biases of the first layers on records as they come."""
+        """Return weights (networks * outputs, features) and biases of the first layers for unscaled
+        records."""
         first = self.weights[0]
-        # On the host: not every card has float64.
+        # On the CPU: some GPUs have no float64.
         weight = first.weight.cpu().double() * self._factor.cpu()
         bias = first.bias.cpu().double() - (weight * self._mean.cpu()).sum(dim=2)
         return weight.float().flatten(0, 1).to(place, kind), bias.float().flatten().to(place, kind)
@@ -164,12 +165,12 @@ def are_products(net: nn.Module) -> bool:
 
 
 def _flat(net: nn.Module) -> list[Any]:
-    """Return what the network does to records that are flat from the start."""
+    """Return the network's basic modules without flattening, for flat records."""
     return [leaf for leaf in leaves(net) if not isinstance(leaf, nn.Flatten)]
 
 
 def _step(same: Sequence[nn.Module], place: torch.device | None) -> object:
-    """Return what the same layer of all networks does to values (networks, N, ...)."""
+    """Return the step of the same layer of all networks on values (networks, N, ...)."""
     if isinstance(same[0], nn.Linear):
         return Linears(same, place)  # type: ignore[arg-type]
     return same[0]
@@ -183,14 +184,14 @@ def _product(X: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 PLACE_BY_PLACE = (nn.ReLU, nn.MaxPool2d, nn.AvgPool2d, Square)
-"""What has no weights and mixes no channels."""
+"""Modules without weights that do not mix channels."""
 
 
 class Grouped(Chain):
     """Networks of a scaler, convolutions, one flattening and linear layers.
 
-    Images are (N, networks * channels, height, width), their channels last in memory, which oneDNN is much
-    faster at; after the flattening values are (networks, N, features).
+    Images are (N, networks * channels, height, width), channels last in memory, which is much faster with
+    oneDNN; after the flattening, values are (networks, N, features).
     """
 
     def __init__(self, nets: Sequence[nn.Module], place: torch.device | None = None) -> None:
@@ -204,14 +205,14 @@ class Grouped(Chain):
         self._images: AsImages = images[0]
 
     def each(self, X: Tensor) -> Tensor:
-        """Logits (networks, N, classes) of every network on records of its own, (networks, N, *shape)."""
+        """Return logits (networks, N, classes) of every network on its own records, (networks, N, *shape)."""
         scaled = (X - self._mean) * self._factor
         images = self._images(scaled.transpose(0, 1).flatten(0, 1))
         images = images.reshape(X.shape[1], -1, *images.shape[2:])
         return self.run(images.contiguous(memory_format=torch.channels_last))
 
     def all(self, X: Tensor) -> Tensor:
-        """Logits (networks, N, classes) of every network on the same records (N, *shape)."""
+        """Return logits (networks, N, classes) of every network on the same records (N, *shape)."""
         return self.each(X.expand(self._networks, *X.shape))
 
     def _step(self, same: Sequence[nn.Module]) -> object:
@@ -237,7 +238,7 @@ def are_grouped(net: nn.Module) -> bool:
 
 
 def _is_plain(layer: nn.Module) -> bool:
-    """Whether a layer is a convolution over all channels of images with a border of zeros."""
+    """Whether a layer is an ungrouped convolution with a bias and zero padding."""
     return (
         isinstance(layer, nn.Conv2d)
         and layer.groups == 1

@@ -25,20 +25,20 @@ U = TypeVar("U")
 
 @cache
 def threads() -> int:
-    """Cores to use, OMP_NUM_THREADS of them where that is set when this is asked for the first time."""
+    """Return the number of cores to use: OMP_NUM_THREADS if set at the first call."""
     return torch.get_num_threads()
 
 
 def groups(networks: int, parts: int) -> list[list[int]]:
-    """Split indices 0..networks-1 into at most `parts` runs of nearly equal length."""
+    """Split indices 0..networks-1 into at most `parts` ranges of nearly equal length."""
     return [part.tolist() for part in np.array_split(np.arange(networks), min(parts, networks))]
 
 
 def run_each(work: Callable[[T], U], items: Sequence[T], workers: int) -> list[U]:
-    """`work` of every item, in order, by at most `workers` threads.
+    """Apply `work` to every item, in order, in at most `workers` threads.
 
-    Several workers share the cores evenly: small networks gain nothing from sharing an operation, and lose
-    much where cores are busy. That setting is the process's, so only one call runs at a time.
+    The workers share the cores evenly: splitting an operation of a small network gains nothing, and costs
+    much if cores are busy. That setting is global to the process, so only one call runs at a time.
     """
     workers = min(workers, len(items))
     if workers == 1:
@@ -57,17 +57,17 @@ def _threads_each(share: int) -> Iterator[None]:
 
 
 class StepCounter:
-    """Tells how many steps are done; safe from several threads."""
+    """Reports how many steps are done; thread-safe."""
 
     def __init__(self, progress: Progress, total: int) -> None:
         self._progress = progress
         self._total = total
         self._done = 0
-        # Guards both counts, and is held while they are told: who listens hears them in rising order.
+        # Guards both counts, and is held during the callback, so reported counts never decrease.
         self._lock = threading.Lock()
 
     def expect(self, more: int) -> None:
-        """Says that so many more will be done."""
+        """Increase the total by `more` steps."""
         with self._lock:
             self._total += more
 
@@ -79,10 +79,10 @@ class StepCounter:
 
 
 class PartOfSteps:
-    """Counts the steps of one part of a training besides telling of them.
+    """Counts the steps of one part of a training, and reports them.
 
     Attributes:
-        taken: how many of the part's steps are done.
+        taken: number of the part's steps that are done.
     """
 
     def __init__(self, steps: StepCounter) -> None:
@@ -96,30 +96,30 @@ class PartOfSteps:
 
 
 class Stack(Protocol):
-    """Networks as one; what one computes depends on its own weights and records alone."""
+    """Several networks as one; each result depends only on that network's weights and records."""
 
     def parameters(self) -> list[Tensor]:
         """Return the tensors that an optimizer changes."""
         ...
 
     def each(self, X: Tensor) -> Tensor:
-        """Logits (networks, N, classes) of every network on records of its own, (networks, N, *shape)."""
+        """Return logits (networks, N, classes) of every network on its own records, (networks, N, *shape)."""
         ...
 
     def all(self, X: Tensor) -> Tensor:
-        """Logits (networks, N, classes) of every network on the same records (N, *shape)."""
+        """Return logits (networks, N, classes) of every network on the same records (N, *shape)."""
         ...
 
     def unstack(self) -> None:
-        """Give every network its weights back."""
+        """Copy the weights back to every network."""
         ...
 
 
 class Alone:
-    """One network as it is."""
+    """A single network, unchanged."""
 
     def __init__(self, net: nn.Module, place: torch.device | None = None) -> None:
-        """Take a network, or make a copy of it at another place."""
+        """Take a network, or copy it to another place."""
         there = place is None or place.type == CPU
         self._net = net if there else copy.deepcopy(net).to(place)
 
@@ -128,20 +128,20 @@ class Alone:
         return list(self._net.parameters())
 
     def each(self, X: Tensor) -> Tensor:
-        """Logits (1, N, classes) on records (1, N, *shape)."""
+        """Return logits (1, N, classes) on records (1, N, *shape)."""
         return self.all(X[0])
 
     def all(self, X: Tensor) -> Tensor:
-        """Logits (1, N, classes) on records (N, *shape)."""
+        """Return logits (1, N, classes) on records (N, *shape)."""
         logits: Tensor = self._net(X)
         return logits[None]
 
     def unstack(self) -> None:
-        """Nothing: the network has its weights."""
+        """Do nothing: the network has its weights."""
 
 
 class Mapped:
-    """Networks mapped by torch.func over shared weight tensors, whose first axis counts networks."""
+    """Networks mapped by torch.func over stacked weight tensors, whose first axis is the network."""
 
     def __init__(self, nets: Sequence[nn.Module], place: torch.device | None = None) -> None:
         """Take networks of one architecture; they keep their own weights until `unstack`."""
@@ -156,15 +156,15 @@ class Mapped:
         return list(self._weights.values())
 
     def each(self, X: Tensor) -> Tensor:
-        """Logits (networks, N, classes) of every network on records of its own, (networks, N, *shape)."""
+        """Return logits (networks, N, classes) of every network on its own records, (networks, N, *shape)."""
         return torch.vmap(self._call, in_dims=(0, 0, 0))(self._weights, self._buffers, X)
 
     def all(self, X: Tensor) -> Tensor:
-        """Logits (networks, N, classes) of every network on the same records (N, *shape)."""
+        """Return logits (networks, N, classes) of every network on the same records (N, *shape)."""
         return torch.vmap(self._call, in_dims=(0, 0, None))(self._weights, self._buffers, X)
 
     def unstack(self) -> None:
-        """Give every network its weights back."""
+        """Copy the weights back to every network."""
         with torch.no_grad():
             for row, net in enumerate(self._nets):
                 for name, weight in net.named_parameters():
@@ -176,11 +176,12 @@ class Mapped:
 
 
 Layout = Literal["loop", "workers", "stacked", "products", "grouped"]
-"""One network after another; one a thread; several by torch.func, batched products or convolution groups."""
+"""One network after another; one per thread; several by torch.func, batched products or convolution
+groups."""
 Kind = Literal["cpu", "gpu"]
 Work = Literal["training", "prediction"]
 TOGETHER = 8
-"""Networks in one stack on a CPU, at most: more of them, with what an optimizer keeps, leave its cache."""
+"""Maximum networks in a stack on a CPU: more of them, with the optimizer's state, exceed its cache."""
 LINEAR = ("logistic", "mlp", "square-mlp")
 CONVOLUTIONAL = ("cnn", "square-cnn")
 ON_GPU: Mapping[str, Layout] = {
@@ -201,25 +202,25 @@ FASTEST: Mapping[tuple[Kind, Work], Mapping[str, Layout]] = {
     ("gpu", "training"): ON_GPU,
     ("gpu", "prediction"): ON_GPU,
 }
-"""What was found fastest, docs/teachers.md has the figures; on GPUs as yet unmeasured."""
+"""The fastest layouts that were measured, see docs/teachers.md; GPUs were not measured yet."""
 UNKNOWN: Mapping[Work, Layout] = {"training": "loop", "prediction": "workers"}
-"""Layouts that any module bears: in training a factory's may draw from torch's one generator of a process."""
+"""Layouts for any module: in training, a factory's module may use torch's global random generator."""
 
 
 def fastest(model: str, device: Device, work: Work) -> Layout:
-    """Return the layout that is fastest for networks of this model; `UNKNOWN` where it was not measured."""
+    """Return the fastest layout for networks of this model; `UNKNOWN` if it was not measured."""
     return FASTEST["cpu" if device.is_cpu else "gpu", work].get(model, UNKNOWN[work])
 
 
 @dataclass(frozen=True)
 class Arrangement:
-    """Which networks are together.
+    """Partition of networks into stacks.
 
     Attributes:
-        layout: how those together are evaluated.
-        parts: rows of networks, each part a stack.
-        places: where each part is evaluated.
-        workers: parts that are evaluated at a time, each by a thread of its own.
+        layout: how the networks of a stack are evaluated.
+        parts: indices of networks, one part per stack.
+        places: the device of each part.
+        workers: number of parts that are evaluated in parallel, one thread each.
     """
 
     layout: Layout
@@ -229,9 +230,9 @@ class Arrangement:
 
     @classmethod
     def of(cls, layout: Layout, networks: int, device: Device) -> "Arrangement":
-        """Stacks of nearly equal size, several for each core of a CPU and one for each card."""
+        """Return stacks of nearly equal size, several per core of a CPU and one per GPU."""
         cards = len(device.places)
-        # In a loop networks may draw from torch's one generator of a process: none runs beside another.
+        # In a loop, networks may draw from torch's global generator, so they run one at a time.
         workers = 1 if layout == "loop" else threads() if device.is_cpu else cards
         if layout in ("loop", "workers"):
             parts = groups(networks, networks)
@@ -242,11 +243,11 @@ class Arrangement:
 
 
 def make_stack(layout: Layout, nets: Sequence[nn.Module], place: torch.device | None = None) -> Stack:
-    """Networks of one part as they are evaluated; by torch.func where the layout does not know their layers.
+    """Return the stack of one part's networks; with torch.func if the layout does not support their layers.
 
-    Given a place, only the stack is there, for evaluation, and the networks stay where they are; none: the
-    stack is where they are. One a thread, convolutions have their channels last, which oneDNN is much faster
-    at; torch.func cannot normalise groups of channels then.
+    If a place is given, only the stack is moved there, for evaluation; otherwise the stack is where the
+    networks are. Networks in one thread each store their convolutions channels last, which is much faster
+    with oneDNN; torch.func cannot do group normalisation in that format.
     """
     if layout == "products" and are_products(nets[0]):
         return Products(nets, place)
@@ -262,5 +263,5 @@ def make_stack(layout: Layout, nets: Sequence[nn.Module], place: torch.device | 
 
 
 def _order(net: nn.Module, order: torch.memory_format) -> None:
-    """Put the weights of convolutions in this order in memory."""
+    """Store the weights of convolutions in this memory format."""
     net.to(memory_format=order)  # type: ignore[call-overload]

@@ -1,4 +1,4 @@
-"""An encoder for tests: it turns the first feature around."""
+"""An encoder for tests: it inverts the first feature."""
 
 import torch
 from torch import nn

@@ -46,7 +46,7 @@ def normalised_without_weights(shape: tuple[int, ...], classes: int) -> nn.Modul
 
 
 class Centred(nn.Module):
-    """Subtracts the mean of the batch, in training alone."""
+    """Subtracts the mean of the batch, during training only."""
 
     def forward(self, X: Tensor) -> Tensor:
         return X - X.mean(dim=0) if self.training else X
@@ -75,7 +75,7 @@ def remembering(shape: tuple[int, ...], classes: int) -> nn.Module:
 
 
 class Idle(nn.Module):
-    """Has a weight of which it makes no use."""
+    """Has a weight that it does not use."""
 
     def __init__(self, features: int, classes: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Factories of clusterers that are named as users name theirs."""
+"""Factories of clusterers, named the way users name theirs."""
 
 from sklearn.cluster import DBSCAN, KMeans
 
@@ -12,7 +12,7 @@ def none() -> object:
 
 
 class Stubborn(KMeans):  # type: ignore[misc]  # scikit-learn has no types
-    """Makes five clusters whatever it is told."""
+    """Always makes five clusters."""
 
     def fit_predict(self, X: object, y: None = None, sample_weight: None = None) -> object:
         return KMeans(5, n_init=1).fit_predict(X)

@@ -64,7 +64,7 @@ def with_buffers(shape: tuple[int, ...], classes: int) -> nn.Module:
 
 
 class Picky(nn.Module):
-    """A linear layer that raises for a record that holds its forbidden value."""
+    """A linear layer that raises an error for a record with its forbidden value."""
 
     FORBIDDEN = 7777.0
 
@@ -78,7 +78,7 @@ class Picky(nn.Module):
 
 
 class _Checked(torch.autograd.Function):
-    """Looks at values, where torch.vmap hides them, too."""
+    """Checks values even where torch.vmap hides them."""
 
     @staticmethod
     def forward(x: torch.Tensor) -> torch.Tensor:
@@ -88,7 +88,7 @@ class _Checked(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        """Nothing is kept."""
+        """Keep nothing."""
 
     @staticmethod
     def backward(ctx: Any, slope: torch.Tensor) -> torch.Tensor:
@@ -104,7 +104,7 @@ def picky(shape: tuple[int, ...], classes: int) -> nn.Module:
 
 
 class Curious(nn.Module):
-    """Takes another way for some records, of which no gradients by record are known."""
+    """Branches on the values of a record, so gradients by record cannot be computed."""
 
     def __init__(self, features: int, classes: int) -> None:
         super().__init__()
