@@ -9,7 +9,7 @@ from benchmarks.reproduce.cell import Figure, Outcome
 NEAR = 0.2
 """Relative tolerance for numbers of a single run: noise and weights are drawn anew."""
 NEAR_POINTS = 15.0
-"""Tolerance in percentage points for accuracies of a single run: a student of few labels may have 52 or 63%."""
+"""Tolerance in percentage points for accuracies of a single run: few labels may give 52 or 63%."""
 DEVIATIONS = 5.0
 """Tolerance in deviations of the difference of two means of as many runs; three runs estimate a deviation
 badly."""
