@@ -8,12 +8,9 @@ from benchmarks.reproduce.cell import Figure, Outcome
 
 NEAR = 0.2
 """Relative tolerance for numbers of a single run: noise and weights are drawn anew."""
-NEAR_POINTS = 15.0
-"""Tolerance in percentage points for accuracies of a single run: few labels may give 52 or 63%."""
 DEVIATIONS = 5.0
 """Tolerance in deviations of the difference of two means of as many runs; three runs estimate a deviation
 badly."""
-_ACCURACY = re.compile(r"\bright, %$")
 _TIME = re.compile(r"\b(milli)?seconds?\b|: times that$")
 
 
@@ -30,5 +27,4 @@ def disagreements(before: Outcome, after: Outcome) -> Iterator[str]:
 
 def _are_alike(old: Figure, new: Figure) -> bool:
     spread = math.hypot(old.deviation or 0.0, new.deviation or 0.0)
-    near = max(NEAR * abs(old.mean), NEAR_POINTS if _ACCURACY.search(old.name) else 0.0)
-    return abs(old.mean - new.mean) <= max(near, old.close, DEVIATIONS * spread)
+    return abs(old.mean - new.mean) <= max(NEAR * abs(old.mean), old.close, DEVIATIONS * spread)
