@@ -115,7 +115,7 @@ PHASES = {
         Phase("docs", "make docs", INSTALL),
         Phase("fuzz", "make fuzz SECONDS=40", INSTALL),
         Phase("mutants", "make mutants MUTANTS='--sample 10'", INSTALL),
-        Phase("reproduce", "make reproduce-older SECONDS=60", INSTALL),
+        Phase("reproduce", "make reproduce-older SECONDS=300", INSTALL),
         Phase("gpu", "make gpu", INSTALL),
         Phase("roles", "make roles", INSTALL, pytest="make roles"),
         Phase("release", "make release pip-audit", INSTALL),
