@@ -15,7 +15,7 @@ from ostraka.common.relay.agent import Agent, attach
 from ostraka.common.relay.messages import ATTACH, Challenge, Dial, Hello, Open
 from ostraka.common.relay.proofs import new_nonce
 from ostraka.common.relay.splice import Side
-from ostraka.common.relay.web_socket import MAX_FRAME_BYTES, MAX_TEXTS, WebSocket
+from ostraka.common.relay.web_socket import MAX_BACKLOG_BYTES, MAX_FRAME_BYTES, MAX_TEXTS, WebSocket
 from ostraka.common.rpc.http_connect import MAX_ANSWER_BYTES
 from ostraka.relay import attachments, server
 from ostraka.relay import relay as relays
@@ -23,6 +23,13 @@ from tests.common.federation import GUARDIAN, NAME, PARTY, QUERIER, Federation
 from tests.fair_clock import HANGS_S
 from tests.relay.relaying import Proxy, make_relay, make_site, proxying
 from tests.relay.test_relay import CLOCK, ask, attached, greeting, refused, way, ways
+
+MAX_PING_BYTES = 125
+"""Content of a control frame (RFC 6455, 5.5)."""
+UPGRADE = (
+    f"GET {ATTACH} HTTP/1.1\r\nHost: hub\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+).encode()
 
 
 @pytest.fixture
@@ -199,6 +206,28 @@ def test_texts_wait_in_no_endless_row() -> None:
                 opened._take_text("{}")
             assert not opened.ended.done()
             opened._take_text("{}")
+            await opened.ended
+
+    asyncio.run(asyncio.wait_for(work(), 60))
+
+
+@pytest.mark.parametrize("answered", ["pings", "calls"])
+def test_an_end_that_asks_for_answers_and_reads_none_is_cut_off(answered: str) -> None:
+    ping = bytes([0x89, 0x80 | MAX_PING_BYTES]) + bytes(4 + MAX_PING_BYTES)
+
+    async def work() -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            _, opened = await asyncio.get_running_loop().create_connection(WebSocket.server, sock=ours)
+            opened.data_received(UPGRADE)
+            request = await opened.opened
+            assert request is not None
+            opened.accept(request)
+            for _ in range(2 * MAX_BACKLOG_BYTES // MAX_PING_BYTES):
+                if answered == "pings":
+                    opened.data_received(ping)
+                else:
+                    opened.send_text("x" * MAX_PING_BYTES)
             await opened.ended
 
     asyncio.run(asyncio.wait_for(work(), 60))

@@ -20,6 +20,9 @@ CLOSE_S = 2.0
 """Time limit for the closing handshakes of a WebSocket and of its TLS."""
 MAX_TEXTS = 256
 """Maximum number of unread control messages; an end that sends more is cut off."""
+MAX_BACKLOG_BYTES = 1_048_576
+"""Maximum size of what an end has not taken yet; it is cut off beyond. A splice stops reading long before, but
+nothing else stops an end that never reads and asks for answers: by pings, or by calls that are refused."""
 EOF = "eof"
 """The text on a spliced connection by which an end says that it sends no more."""
 
@@ -184,6 +187,8 @@ class WebSocket(Side):
             else:
                 # The protocol has ended its sending; over TLS a connection ends as a whole.
                 transport.close()
+        if transport.get_write_buffer_size() > MAX_BACKLOG_BYTES:
+            self.abort()
 
     @staticmethod
     def _now() -> float:
