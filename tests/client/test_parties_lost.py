@@ -214,11 +214,27 @@ def test_a_restarted_party_votes_under_a_new_batch_id(federation: Federation) ->
 
 
 @pytest.mark.heavy
+def test_a_party_that_restarts_again_later_ends_no_other_batch(federation: Federation) -> None:
+    """Others may have paid for what they evaluated in vain."""
+
+    def restarted(ticket: common_pb2.Ticket) -> None:
+        if ticket.batch_id in (1, 4):
+            raise refuse(ErrorCode.BATCH_RESTARTED)
+
+    federation.parties["b"].on_vote = restarted
+    run(federation, options(batch_size=2))
+    assert rows(federation) == right(10)
+    assert ("s0", 1) in federation.guardian.dead
+    assert ("s0", 4) not in federation.guardian.dead
+    assert federation.guardian.frozen[("s0", 4)] == ["a", "c"]
+
+
+@pytest.mark.heavy
 def test_a_party_that_keeps_restarting_is_left_out(federation: Federation) -> None:
     federation.parties["b"].on_vote = refusing(ErrorCode.BATCH_RESTARTED)
     run(federation)
     assert rows(federation) == right(10)
-    assert unavailable(federation) == [[], [], [], ["b"], ["b"]]
+    assert unavailable(federation) == [[], [], ["b"], ["b"]]
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ class Availability:
         self._quorum = quorum
         self._unreachable = unreachable
         self._failures: dict[str, _Failure] = {}
+        self._restarts: dict[str, int] = {}
         self._batch = 0
 
     @property
@@ -49,6 +50,14 @@ class Availability:
     def leave_out(self, site: str, error: OstrakaError) -> None:
         """Leave a party out from now on."""
         self._failures[site] = _Failure(error, self._batch)
+
+    def excuses_restart(self, site: str) -> bool:
+        """Whether a party's restart may end the batches that are open now: only once in a session.
+
+        A party that says in every batch that it restarted would else end most of them, and other parties pay
+        for encrypted queries that they evaluated in vain.
+        """
+        return self._restarts.setdefault(site, self._batch) == self._batch
 
     def unavailable(self) -> list[str]:
         """Return the parties to leave out of the next batch; raise `quorum.lost` if too few are left.

@@ -62,11 +62,12 @@ class BatchRound(Generic[Q, A]):
     def accept(self, votes: CollectedShares, *, patient: bool) -> CollectedShares:
         """Return the votes, and leave out parties that failed, if the quorum allows it.
 
-        If `patient`, a party that was restarted ends the batch with `batch.restarted`, so it can vote on the
+        If `patient`, a party's first restart ends the batch with `batch.restarted`, so it can vote on the
         next one.
         """
         for site, error in votes.failures.items():
-            if patient and error.code is ErrorCode.BATCH_RESTARTED:
+            restarted = error.code is ErrorCode.BATCH_RESTARTED
+            if patient and restarted and self.availability.excuses_restart(site):
                 raise error
             self.availability.leave_out(site, error)
         self._require_quorum(votes)
