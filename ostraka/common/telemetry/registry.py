@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 import structlog
-from prometheus_client import CollectorRegistry, ProcessCollector, start_http_server
+from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.core import Metric
 
 from ostraka.common.config import Address, load_section, split_address
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.telemetry.scraping import start_scraping
 from ostraka.common.validation import FrozenModel
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
@@ -58,7 +59,7 @@ def serving_metrics(folder: Path, registry: CollectorRegistry | None = None) -> 
         return
     host, port = split_address(where)
     try:
-        server, thread = start_http_server(port, host, registry)
+        server, thread = start_scraping(host, port, registry)
     except OSError as error:
         raise _refusal(where, error) from error
     structlog.get_logger().info("metrics.serving", address=f"{host}:{server.server_port}")

@@ -1,4 +1,5 @@
 import socket
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -10,10 +11,13 @@ from prometheus_client import CollectorRegistry, Counter
 from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity, Role
+from ostraka.common.telemetry import scraping
 from ostraka.common.telemetry.registry import FRESH_S, Fresh, serving_metrics
 from ostraka.common.telemetry.site import DAY_S, observing
 from tests.addresses import free_ports
 from tests.common.federation import NAME, Federation
+from tests.fair_clock import HANGS_S
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -35,12 +39,42 @@ def scrape(port: int) -> str:
         return str(reply.read().decode())
 
 
+def connect(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=60)
+
+
+def is_scraped(port: int) -> bool:
+    try:
+        return bool(scrape(port))
+    except OSError:
+        return False
+
+
 def test_metrics_are_served_within_the_block(tmp_path: Path, port: int) -> None:
     with serving_metrics(site(tmp_path, f'metrics = "127.0.0.1:{port}"')) as registry:
         Counter("ostraka_test", "A test.", registry=registry).inc(3)
         assert "ostraka_test_total 3.0" in scrape(port)
     with pytest.raises(URLError):
         scrape(port)
+
+
+def test_no_more_connections_are_served_at_a_time_than_may(
+    tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scraping._SilentHandler, "timeout", HANGS_S)
+    with serving_metrics(site(tmp_path, f'metrics = "127.0.0.1:{port}"')), ExitStack() as held:
+        for _ in range(scraping.MAX_SCRAPES):
+            held.enter_context(connect(port))
+        with connect(port) as refused:
+            assert refused.recv(1) == b""
+        held.close()
+        until(lambda: is_scraped(port))
+
+
+def test_a_silent_connection_is_given_up(tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scraping._SilentHandler, "timeout", 0.01)
+    with serving_metrics(site(tmp_path, f'metrics = "127.0.0.1:{port}"')), connect(port) as silent:
+        assert silent.recv(1) == b""
 
 
 def test_nothing_is_served_without_being_asked_for(tmp_path: Path) -> None:
