@@ -21,8 +21,8 @@ CLOSE_S = 2.0
 MAX_TEXTS = 256
 """Maximum number of unread control messages; an end that sends more is cut off."""
 MAX_BACKLOG_BYTES = 1_048_576
-"""Maximum size of what an end has not taken yet; it is cut off beyond. A splice stops reading long before, but
-nothing else stops an end that never reads and asks for answers: by pings, or by calls that are refused."""
+"""Maximum size of what an end has not taken yet; it is cut off beyond. A splice stops reading long before,
+but nothing else stops an end that reads nothing and asks for answers: by pings, or by refused calls."""
 EOF = "eof"
 """The text on a spliced connection by which an end says that it sends no more."""
 

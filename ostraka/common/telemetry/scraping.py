@@ -29,7 +29,7 @@ class _SilentHandler(WSGIRequestHandler):
 
     timeout = SCRAPE_S
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+    def log_message(self, format: str, *args: Any) -> None:
         pass
 
 
