@@ -395,6 +395,11 @@ def framed_sum(
     return header, data
 
 
+def voters(ticket: common_pb2.Ticket) -> list[str]:
+    """Return the parties of a ticket."""
+    return [schedule.participant.site for schedule in ticket.schedule]
+
+
 def unanimous(queries: int, label: int = 1, sites: int = 3) -> np.ndarray:
     """Return ballots (sites, queries, 4) in which every teacher votes for `label`."""
     votes = np.zeros((sites, queries, 4), dtype=np.int64)

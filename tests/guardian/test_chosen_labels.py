@@ -155,7 +155,7 @@ def test_other_labels_are_another_manifest(guardian: Calls) -> None:
     grant = guardian.open(chosen(Binary(sigma=5.0), ALL))
     assert [list(party.abstains) for party in grant.participants] == list(LEFT_OUT.values())
     guardian.register("a", abstains=[1])
-    assert refusal(lambda: guardian.ticket(grant.session_id, 1, QUERIES)) == "manifest.changed"
+    assert refusal(lambda: guardian.ticket(grant.session_id, 1, QUERIES)) == "quorum.lost"
 
 
 @pytest.mark.heavy

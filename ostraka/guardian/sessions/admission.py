@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cryptography.x509 import load_der_x509_certificate
@@ -99,15 +99,27 @@ def require_registered(stored: Mapping[str, StoredManifest], plan: Plan) -> dict
     return dict(stored)
 
 
-def check_unchanged(granted: Iterable[common_pb2.Participant], current: Mapping[str, StoredManifest]) -> None:
-    """Raise `manifest.changed` if a party registered other records or teachers since the grant."""
-    for participant in granted:
-        if digest_of(current[participant.site]) != participant.manifest_sha256:
-            raise OstrakaError(
-                ErrorCode.MANIFEST_CHANGED,
-                f"Party {participant.site} registered other records or teachers since this session was"
-                " opened; open a new session.",
-            )
+def require_unchanged(
+    granted: Iterable[common_pb2.Participant], current: Mapping[str, StoredManifest], quorum: int
+) -> list[common_pb2.Participant]:
+    """Return the participants that registered nothing else since the grant: others would end its session.
+
+    Raises `manifest.changed` if they are fewer than the quorum.
+    """
+    parties = {party.site: party for party in granted}
+    changed = {site for site, party in parties.items() if digest_of(current[site]) != party.manifest_sha256}
+    if len(parties) - len(changed) < quorum:
+        raise manifest_changed(changed)
+    return [party for site, party in parties.items() if site not in changed]
+
+
+def manifest_changed(sites: Collection[str]) -> OstrakaError:
+    """Return the error for a session that cannot go on without these parties."""
+    return OstrakaError(
+        ErrorCode.MANIFEST_CHANGED,
+        f"{', '.join(sorted(sites))} registered other records or teachers since this session was opened, which"
+        " has too few parties without; open a new session.",
+    )
 
 
 def all_cohorts(

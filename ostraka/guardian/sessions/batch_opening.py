@@ -18,7 +18,13 @@ from ostraka.guardian.ledger.store.values import StoredParty
 from ostraka.guardian.ledger.units import balances
 from ostraka.guardian.ledger.units import budgets as unit_budgets
 from ostraka.guardian.policy import Policies, Policy
-from ostraka.guardian.sessions.admission import all_cohorts, check_unchanged, find_revoked, parse_manifest
+from ostraka.guardian.sessions.admission import (
+    all_cohorts,
+    find_revoked,
+    manifest_changed,
+    parse_manifest,
+    require_unchanged,
+)
 from ostraka.guardian.sessions.cohorts import Attendance, Cohort
 from ostraka.guardian.sessions.payers import budgets_of, most_answers, payers, reservation, worst_cost
 from ostraka.guardian.sessions.planned_voters import check_planned_quorum, check_quorum, plan_voters
@@ -154,13 +160,14 @@ class Opening:
         check_size(plan, asked.size)
         declared = self._ledger.read(manifests.count_declared, plan.parties)
         stored = self._ledger.read(manifests.latest, plan.parties)
-        cohorts = _cohorts(asked.session, stored)
+        participants = require_unchanged(asked.session.grant.participants, stored, plan.quorum)
+        cohorts = _cohorts(plan, participants, stored)
         unavailable = {*asked.unavailable, *find_revoked(stored, self._credentials.revocations)}
         for attempt in range(1, ATTEMPTS + 1):
             budgets = self._budgets(asked.session, cohorts, policy)
             attendance = self._attendance(asked, cohorts, budgets, unavailable, policy)
             held = {p.budget.key: reservation(plan, p) for p in payers(plan, attendance, budgets)}
-            ticket = self._ticket(asked, attendance, policy)
+            ticket = self._ticket(asked, attendance.schedule(participants), policy)
             try:
                 kept = self._ledger.write_session(
                     asked.session.session_id,
@@ -169,9 +176,7 @@ class Opening:
                     asked.size,
                     ticket.SerializeToString(),
                     held,
-                    votes={
-                        party.site: party.max_votes_per_person for party in asked.session.grant.participants
-                    },
+                    votes=_votes(asked.session),
                     declared=declared,
                     unbudgeted=_find_without_budget(plan, attendance, budgets),
                     daily_limit=policy.max_queries_per_day,
@@ -238,25 +243,29 @@ class Opening:
         self._ledger.write_session(session.session_id, endings.end)
         return session_ended()
 
-    def _ticket(self, asked: Asked, attendance: Attendance, policy: Policy) -> common_pb2.SignedList:
+    def _ticket(
+        self, asked: Asked, schedule: list[common_pb2.Schedule], policy: Policy
+    ) -> common_pb2.SignedList:
         now = self._clock.now()
         return sign_ticket(
             self._credentials,
             session_id=asked.session.session_id,
             batch_id=asked.batch_id,
             size=asked.size,
-            schedule=attendance.schedule(asked.session.grant.participants),
+            schedule=schedule,
             freeze_at=now + policy.freeze_s(asked.session.plan),
             expires_at=min(now + policy.ticket_life_s(asked.session.plan), asked.session.ends_at),
         )
 
 
-def _cohorts(session: Session, stored: Mapping[str, StoredManifest]) -> tuple[Cohort, ...]:
-    check_unchanged(session.grant.participants, stored)
+def _cohorts(
+    plan: Plan, participants: Collection[common_pb2.Participant], stored: Mapping[str, StoredManifest]
+) -> tuple[Cohort, ...]:
     declared = {site: parse_manifest(manifest) for site, manifest in stored.items()}
-    for site, manifest in declared.items():
-        check_protected(session.plan, site, shared_features=manifest.shared_features)
-    return all_cohorts(session.plan, session.grant.participants, declared)
+    for participant in participants:
+        site = participant.site
+        check_protected(plan, site, shared_features=declared[site].shared_features)
+    return all_cohorts(plan, participants, declared)
 
 
 def _votes(session: Session) -> dict[str, int]:
@@ -282,9 +291,15 @@ def _was_spent_meanwhile(error: OstrakaError, policy: Policy) -> bool:
 def _read_opened(
     plan: Plan, stored: bytes, cohorts: tuple[Cohort, ...], budgets: dict[UnitKey, Budget]
 ) -> Opened:
-    """Return the stored ticket's contents; it may be from an earlier request with other parties."""
+    """Return the stored ticket's contents; it may be from an earlier request with other parties.
+
+    Raises `manifest.changed` if one of them registered something else since.
+    """
     signed = common_pb2.SignedList.FromString(stored)
     ticket = read_ticket(stored)
+    unknown = {one.participant.site for one in ticket.schedule} - {cohort.site for cohort in cohorts}
+    if unknown:
+        raise manifest_changed(unknown)
     attendance = Attendance.of_ticket(ticket, cohorts)
     units = frozenset(payer.budget.key for payer in payers(plan, attendance, budgets))
     return Opened(signed, ticket, attendance, units)

@@ -32,6 +32,7 @@ from tests.guardian.federation import (
     plan,
     refusal,
     unanimous,
+    voters,
 )
 
 
@@ -336,19 +337,22 @@ def test_a_used_up_budget_ends_later_sessions_before_anyone_votes(tmp_path: Path
         assert refusal(lambda: guardian.ticket(again, 3, 1, unavailable=["a"])) == "session.ended"
 
 
-def test_a_new_manifest_needs_a_new_session(guardian: Calls) -> None:
+def test_a_party_with_a_new_manifest_needs_a_new_session(guardian: Calls) -> None:
+    """The session goes on without it, so that nobody ends those of others by registering again."""
     mechanism = Confident(sigma1=8.0, sigma2=4.0, threshold=15.0)
     session = guardian.open(plan(mechanism=mechanism)).session_id
     guardian.ticket(session, 1, 20)
     guardian.register("a", max_votes_per_person=5)
-    assert refusal(lambda: guardian.ticket(session, 2, 20)) == "manifest.changed"
+    assert voters(guardian.ticket(session, 2, 20)) == ["b", "c"]
+    guardian.register("b", max_votes_per_person=5)
+    assert refusal(lambda: guardian.ticket(session, 3, 20)) == "manifest.changed"
     assert len(guardian.release(session, 1, guardian.vote(session, 1, unanimous(20)))) == 20
-    before = {site: guardian.spent(site) for site in ("a", "b")}
+    before = {site: guardian.spent(site) for site in ("a", "c")}
     renewed = guardian.open(plan(mechanism=mechanism, nonce=b"m" * 16)).session_id
     guardian.ticket(renewed, 1, 20)
     guardian.release(renewed, 1, guardian.vote(renewed, 1, unanimous(20)))
     cost = {site: guardian.spent(site) - spent for site, spent in before.items()}
-    assert cost["a"] > 10 * cost["b"]
+    assert cost["a"] > 10 * cost["c"]
 
 
 def test_a_record_charge_debits_the_label_budget(guardian: Calls) -> None:
