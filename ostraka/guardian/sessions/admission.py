@@ -117,8 +117,8 @@ def manifest_changed(sites: Collection[str]) -> OstrakaError:
     """Return the error for a session that cannot go on without these parties."""
     return OstrakaError(
         ErrorCode.MANIFEST_CHANGED,
-        f"{', '.join(sorted(sites))} registered other records or teachers since this session was opened, which"
-        " has too few parties without; open a new session.",
+        f"{', '.join(sorted(sites))} registered other records or teachers since this session was opened,"
+        " which has too few parties without; open a new session.",
     )
 
 
