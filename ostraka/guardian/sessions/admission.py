@@ -102,9 +102,11 @@ def require_registered(stored: Mapping[str, StoredManifest], plan: Plan) -> dict
 def require_unchanged(
     granted: Iterable[common_pb2.Participant], current: Mapping[str, StoredManifest], quorum: int
 ) -> list[common_pb2.Participant]:
-    """Return the participants that registered nothing else since the grant: others would end its session.
+    """Return the participants that registered nothing else since the grant.
 
-    Raises `manifest.changed` if they are fewer than the quorum.
+    The session goes on without the others: one party must not be able to end it for all.
+
+    Raises `manifest.changed` if fewer than the quorum are left.
     """
     parties = {party.site: party for party in granted}
     changed = {site for site, party in parties.items() if digest_of(current[site]) != party.manifest_sha256}
@@ -117,8 +119,8 @@ def manifest_changed(sites: Collection[str]) -> OstrakaError:
     """Return the error for a session that cannot go on without these parties."""
     return OstrakaError(
         ErrorCode.MANIFEST_CHANGED,
-        f"{', '.join(sorted(sites))} registered other records or teachers since this session was opened,"
-        " which has too few parties without; open a new session.",
+        f"{', '.join(sorted(sites))} registered other records or teachers since this session was opened, and"
+        " it cannot go on without them; open a new session.",
     )
 
 
