@@ -150,7 +150,7 @@ class Federation:
         with running(
             self.guardian_folder,
             clock=self.clock,
-            # Its self-test has cases of its own, and would take a quarter of the time of each start.
+            # Its self-test, a quarter of each start, has cases of its own: test_server.py.
             noise=noise or ExactNoise(),
             sleep=_at_once,
             votes_may_tell=self.votes_may_tell or "data_dependent" in self.policy,

@@ -14,6 +14,7 @@ from ostraka.common.noise.random_words import system_bytes
 from ostraka.guardian.ledger.site import LEDGER_FILE
 from ostraka.guardian.noise import choice
 from ostraka.guardian.noise.opendp_noise import OpenDpNoise
+from ostraka.guardian.serving.server import running
 from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.guardian.federation import PARTIES, Calls, Federation, refusal, unanimous
 from tests.guardian.verified_batch import Batch, verified
@@ -73,7 +74,7 @@ def test_a_sampler_that_fails_its_self_test_serves_nobody(
     federation: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(self_test, "_KNOWN", "")
-    with pytest.raises(OstrakaError, match="self-test") as refused, federation.guardian():
+    with pytest.raises(OstrakaError, match="self-test") as refused, running(federation.guardian_folder):
         raise AssertionError("it serves")
     assert refused.value.code == ErrorCode.NOISE_SELF_TEST
     assert not (federation.guardian_folder / LEDGER_FILE).exists()
@@ -86,7 +87,7 @@ def test_noise_is_drawn_by_what_site_toml_names(
     monkeypatch.setattr(choice, "check_source", tested.append)
     site = federation.guardian_folder / "site.toml"
     site.write_text('noise = "opendp"\n' + site.read_text())
-    with federation.guardian():
+    with running(federation.guardian_folder):
         assert [type(source) for source in tested] == [OpenDpNoise]
 
 
