@@ -194,6 +194,7 @@ def column_mismatch(
         first = missing[0]
         meant = did_you_mean(first, extra)
         what = f"lack columns of the task: add the missing {_list(missing)}{meant}"
+        what += f"; they have the {_list(extra)} instead" if extra and not meant else ""
     elif extra:
         first = extra[0]
         what = f"have columns that the task neither has nor ignores: drop the {_list(extra)}"
