@@ -5,7 +5,8 @@ SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"PK\x03\x04", "it is a workbook or a zip archive; name it .xlsx, or unpack it"),
     (
         b"\xd0\xcf\x11\xe0",
-        "it is a workbook of an old Excel (.xls), or has a password; save it as .csv, or as .xlsx without one",
+        "it is a workbook of an old Excel (.xls), or has a password; save it as .csv, or as .xlsx without"
+        " a password",
     ),
     (b"PAR1", "it is a Parquet file; name it .parquet"),
     (b"$FL2", "it is a file of SPSS; export it as .csv"),

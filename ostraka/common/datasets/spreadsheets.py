@@ -147,8 +147,8 @@ def _find_formulas(file: Path, cells: bytes) -> Iterator[str]:
     count = len(_FORMULA.findall(cells)) - len(_UNCOMPUTED.findall(cells))
     if count and _COMPUTED_ON_OPENING.search(workbook):
         yield (
-            f"{count} formulas whose values may not be computed yet, and be 0: open it in a spreadsheet program,"
-            " and save it"
+            f"{count} formulas whose values may not be computed yet, and be 0: open it in a spreadsheet"
+            " program, and save it"
         )
 
 

@@ -148,7 +148,7 @@ def find_words(words: pa.ChunkedArray, known: Sequence[str]) -> pa.ChunkedArray:
 
     A column of only numbers is also matched without ".0", because missing values may have turned it into
     floats. A column of only true and false is also matched in any case, because programs write these in three
-    ways. Raises `TwoReadingsError` for a word that is one known number with decimals, and another in thousands.
+    ways. Raises `TwoReadingsError` for a word that is a known number with decimals, and another in thousands.
     """
     found = pc.index_in(words, pa.array(known, pa.string()))
     unknown = pc.drop_null(

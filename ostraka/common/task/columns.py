@@ -278,8 +278,8 @@ class DateColumn(NamedColumn):
             raise ValueError(f"column '{self.name}' has missing = {self.missing}: name a day in its range")
         if self.format is not None and not _YEAR.search(self.format):
             raise ValueError(
-                f"column '{self.name}' has format '{self.format}', which states no year: write one of strptime,"
-                " such as %d.%m.%Y"
+                f"column '{self.name}' has format '{self.format}', which states no year: write one of"
+                " strptime, such as %d.%m.%Y"
             )
         return self
 

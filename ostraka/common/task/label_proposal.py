@@ -96,9 +96,7 @@ def propose_labels(
     if target == "number" or (target is None and _is_quantity(table, labels)):
         numbers = _target_numbers(table, labels, origin, reading, asked=target)
         ends = {"min": float(numbers.min()), "max": float(numbers.max())}
-        return LabelProposal(
-            {"target": {"kind": "number"}}, {labels[0]: ends}, note=note_missing(numbers)
-        )
+        return LabelProposal({"target": {"kind": "number"}}, {labels[0]: ends}, note=note_missing(numbers))
     classes, rare = _classes(table, labels, origin)
     left_out = () if public else rare
     fields: dict[str, Any] = {"classes": [name for name in classes if name not in left_out]}

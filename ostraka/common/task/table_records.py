@@ -34,6 +34,7 @@ from ostraka.common.task.columns import Codes
 from ostraka.common.task.input import TableInput, TensorInput
 from ostraka.common.task.target import NumberTarget
 
+
 class _Task(Protocol):
     """The part of a task (`ostraka.common.task.task.Task`) that is needed to read its tables."""
 

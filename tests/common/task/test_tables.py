@@ -357,5 +357,5 @@ def test_values_beyond_ranges_are_told_of_every_column_beside_unknown_categories
 def test_a_category_that_may_be_another_in_thousands_is_refused() -> None:
     column = CategoryColumn(name="dose", values=("1", "10", "1000"), other=True)
     assert column.read(pa.chunked_array([["1.0", "10.0"]])).codes.tolist() == [0, 1]
-    with pytest.raises(UnreadableValuesError, match="'1.000' in 1 row from row 1 on, which has two readings"):
+    with pytest.raises(UnreadableValuesError, match=r"'1\.000' in 1 row from row 1 on, which has two"):
         column.read(pa.chunked_array([["10", "1.000"]]))
