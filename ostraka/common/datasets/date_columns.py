@@ -73,8 +73,8 @@ def _refuse_cut_decimals(written: pa.ChunkedArray) -> None:
         row = int(cut[0])
         text = written[row].as_py()
         raise TwoReadingsError(
-            f"which has two readings: {text}, or {text}0 without its last zero? Write it as text, with all its"
-            " digits",
+            f"which has two readings: {text}, or {text}0 without its last zero? Write it as text, with all"
+            " its digits",
             shown=repr(text),
             rows=len(cut),
             first=row,

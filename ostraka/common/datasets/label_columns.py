@@ -44,7 +44,7 @@ def find_thousands(known: Collection[str]) -> tuple[str, ...]:
     1.000 is 1 or 1000 if both are known.
     """
     small = (name for name in known if re.fullmatch(r"[1-9]\d{0,2}", name, re.ASCII))
-    return tuple(f"{name}.000" for name in small if f"{name}000" in known and f"{name}.000" not in known)
+    return tuple(f"{name}.000" for name in small if str(1000 * int(name)) in known and f"{name}.000" not in known)
 
 
 def default_names(labels: int) -> tuple[str, ...]:
@@ -237,10 +237,11 @@ def _refuse_thousands(
     row = int(np.argmax(np.isin(position, both)))
     label = words[position[row]]
     least = label.removesuffix(".000")
+    most = label.replace(".", "")
     raise OstrakaError(
         ErrorCode.DATA_AMBIGUOUS,
         f"{source} has label {label!r} in {place(source, row)}, which has two readings: {least} or"
-        f" {least}000? Write it as its class is written.",
+        f" {most}? Write it as its class is written.",
         row=str(row),
     )
 

@@ -170,8 +170,9 @@ def _refuse_thousands(words: pa.ChunkedArray, known: Sequence[str]) -> None:
     if len(rows):
         word = words[int(rows[0])].as_py()
         least = word.removesuffix(".000")
+        most = word.replace(".", "")
         raise TwoReadingsError(
-            f"which has two readings: {least} or {least}000? Write it as the task's value is written",
+            f"which has two readings: {least} or {most}? Write it as the task's value is written",
             shown=repr(word),
             rows=len(rows),
             first=int(rows[0]),
