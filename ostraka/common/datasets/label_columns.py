@@ -44,7 +44,8 @@ def find_thousands(known: Collection[str]) -> tuple[str, ...]:
     1.000 is 1 or 1000 if both are known.
     """
     small = (name for name in known if re.fullmatch(r"[1-9]\d{0,2}", name, re.ASCII))
-    return tuple(f"{name}.000" for name in small if str(1000 * int(name)) in known and f"{name}.000" not in known)
+    both = (name for name in small if str(1000 * int(name)) in known)
+    return tuple(f"{name}.000" for name in both if f"{name}.000" not in known)
 
 
 def default_names(labels: int) -> tuple[str, ...]:
