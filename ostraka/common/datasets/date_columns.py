@@ -25,6 +25,8 @@ _UNPARTED = re.compile(r"%[A-Za-z]%")
 """Adjacent parts of a format without a separator: 2021111 may be two different days."""
 _RECKONED = re.compile(r"%[aAwujUWVG]")
 """Weekdays, days of the year, and weeks: strptime does not check them against the rest of the date."""
+_SHORT_YEAR = re.compile(r"%[yx]")
+"""Parts of a format that state a year of two digits."""
 _ZEROS = re.compile(r"(?<!\d)0+(?=\d)|\s+")
 """What people leave out when they write a format's numbers."""
 _NUMBER = re.compile(r"\d+(\.\d+)?")
@@ -39,8 +41,9 @@ def read_days(
     A year of two digits gets the century that puts the day into the range `within`. Without a range it gets
     strptime's century, 1969 to 2068.
 
-    Raises `UnreadableValuesError` for values that are not days, for days that do not exist, and for years of
-    two digits if two centuries fit the range, or if no century fits and `clips` is true.
+    Raises `UnreadableValuesError` for values that are not days, for days that do not exist, for numbers that
+    may lack a last zero (2021.1), and for years of two digits if two centuries fit the range, or if no
+    century fits and `clips` is true.
     """
     kind = values.type
     types = pa.types
@@ -50,6 +53,8 @@ def read_days(
         if format is not None and "." not in format:
             # Missing values turn a column of 20211231 into floats.
             written = pc.replace_substring_regex(written, r"^(\d+)\.0$", r"\1")
+        elif format is not None:
+            _refuse_cut_decimals(written)
         return _read_texts(written, format, within, clips=clips)
     if types.is_timestamp(kind):
         return _as_floats(_local_days(values))
@@ -57,6 +62,23 @@ def read_days(
         return _as_floats(values.cast(pa.date32()))
     counted = f": {_COUNTED}" if numbers or types.is_decimal(kind) else ""
     raise UnreadableValuesError(f"holds values of type {kind}, which are not dates{counted}")
+
+
+def _refuse_cut_decimals(written: pa.ChunkedArray) -> None:
+    """Refuse 2021.1 in a column of numbers from which the last zero of 2021.10 may be gone."""
+    decimals = pc.all(pc.match_substring_regex(written, r"^\d+\.\d{1,2}$")).as_py()
+    zeros = pc.any(pc.match_substring_regex(written, r"\.[1-9]0$")).as_py()
+    cut = np.flatnonzero(pc.fill_null(pc.match_substring_regex(written, r"\.[1-3]$"), False).to_numpy())
+    if decimals is True and not zeros and len(cut):
+        row = int(cut[0])
+        text = written[row].as_py()
+        raise TwoReadingsError(
+            f"which has two readings: {text}, or {text}0 without its last zero? Write it as text, with all"
+            " its digits",
+            shown=repr(text),
+            rows=len(cut),
+            first=row,
+        )
 
 
 def _local_days(values: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -90,7 +112,7 @@ def _read_texts(
         if all(map(_NUMBER.fullmatch, wrong)):
             shape += f": {_COUNTED}"
         refuse(words, pc.is_in(words, pa.array(wrong, pa.string())), f"no dates {shape}")
-    if format is not None and "%y" in format and within is not None:
+    if format is not None and _SHORT_YEAR.search(format) and within is not None:
         days = {text: _of_century(text, day, within, clips=clips) for text, day in days.items()}
     numbers = [None if text is None else (days[text] - EPOCH).days for text in different.to_pylist()]
     found = pc.take(pa.array(numbers, pa.float64()), pc.index_in(words, different))

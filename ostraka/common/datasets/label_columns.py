@@ -34,6 +34,18 @@ _CANONICAL = re.compile(r"0|-?[1-9]\d*", re.ASCII)
 FLOAT = r"^[+-]?\d+([.,]\d+)?$"
 WHOLE_AS_FLOAT = r"^([+-]?\d+)(\.0+|,00?)$"
 """A whole number in a column that missing values turned into floats; 1,000 may be another number."""
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}\.000", re.ASCII)
+"""A whole number with decimals, or another one with a separator of thousands."""
+
+
+def find_thousands(known: Collection[str]) -> tuple[str, ...]:
+    """Return texts that are one of the known numbers with decimals, or another one in thousands.
+
+    1.000 is 1 or 1000 if both are known.
+    """
+    small = (name for name in known if re.fullmatch(r"[1-9]\d{0,2}", name, re.ASCII))
+    both = (name for name in small if str(1000 * int(name)) in known)
+    return tuple(f"{name}.000" for name in both if f"{name}.000" not in known)
 
 
 def default_names(labels: int) -> tuple[str, ...]:
@@ -129,6 +141,7 @@ def index_labels(
         words = _tidy(words)
         classes = _name_classes(words, position, source)
     _refuse_places(words, position, classes, source)
+    _refuse_thousands(words, position, classes, source)
     found = np.array(_find_classes(words, classes), dtype=np.int64)[position]
     if (found < 0).any():
         row = int(np.argmin(found))
@@ -142,10 +155,16 @@ def _tidy(words: list[str]) -> list[str]:
     """Return a column's distinct labels, numbers without ".0" and truth values in lower case.
 
     Missing values turn whole numbers into floats, and programs write truth values in three ways. Columns that
-    contain other words as well stay unchanged.
+    contain other words as well stay unchanged, and so does 1.000 beside whole numbers: it may be 1000.
     """
     if all(re.match(FLOAT, word, re.ASCII) for word in words):
-        return [re.sub(WHOLE_AS_FLOAT, r"\1", word, flags=re.ASCII) for word in words]
+        beside = any(map(_INTEGER.fullmatch, words))
+        return [
+            word
+            if beside and _THOUSANDS.fullmatch(word)
+            else re.sub(WHOLE_AS_FLOAT, r"\1", word, flags=re.ASCII)
+            for word in words
+        ]
     small = [word.lower() for word in words]
     return small if set(small) <= set(TRUTH) else words
 
@@ -204,6 +223,26 @@ def _refuse_places(
         f"{source} has label {index} in {place(source, row)}, which has two readings: '{classes[index]}'"
         f" if classes are counted from 0, or '{classes[index - 1 if index else 1]}' by its meaning or if they"
         " are counted from 1? Write the classes' names.",
+        row=str(row),
+    )
+
+
+def _refuse_thousands(
+    words: Sequence[str], position: NDArray[np.intp], classes: tuple[str, ...], source: Origin | str
+) -> None:
+    """Refuse a label that is a class with decimals, and another class with a separator of thousands."""
+    known = find_thousands(classes)
+    both = [index for index, word in enumerate(words) if word in known]
+    if not both:
+        return
+    row = int(np.argmax(np.isin(position, both)))
+    label = words[position[row]]
+    least = label.removesuffix(".000")
+    most = label.replace(".", "")
+    raise OstrakaError(
+        ErrorCode.DATA_AMBIGUOUS,
+        f"{source} has label {label!r} in {place(source, row)}, which has two readings: {least} or"
+        f" {most}? Write it as its class is written.",
         row=str(row),
     )
 

@@ -71,7 +71,7 @@ def dataset_of(
     one axis. Labels in `ignored` are set to 0. If `incomplete` is true, NaN in X means a missing value. If
     `numeric` is true, y contains a number for each record, with NaN where it is missing.
     """
-    ids = _strings(arrays, f"{IDS}{suffix}")
+    ids = _ids(arrays, f"{IDS}{suffix}", source)
     columns = _strings(arrays, "columns") or _strings(arrays, "feature_names")
     y = arrays.get(f"y{suffix}")
     names = _strings(arrays, "classes")
@@ -149,6 +149,27 @@ def _require(arrays: Arrays, name: str, source: str) -> NDArray[Any]:
         ErrorCode.DATA_MISSING,
         f"{source} has no array {name}, only {', '.join(sorted(arrays)) or 'none'}: add it.",
     )
+
+
+def _ids(arrays: Arrays, name: str, source: str) -> tuple[str, ...] | None:
+    """Return the ids in an array as a table's column of the same values would give them."""
+    if name not in arrays:
+        return None
+    import pyarrow as pa
+
+    from ostraka.common.datasets.table_columns import record_ids
+
+    stored = arrays[name].ravel()
+    try:
+        # Arrow takes bytes for no words, and NaN for a number.
+        words = np.char.decode(stored, "utf-8") if stored.dtype.kind == "S" else stored
+        column = pa.array(words)
+    except (UnicodeDecodeError, pa.ArrowException) as exc:
+        raise OstrakaError(
+            ErrorCode.DATA_UNREADABLE,
+            f"{source} has {name} of type {stored.dtype} that cannot be read: write them as text.",
+        ) from exc
+    return record_ids(pa.table({name: column}), name, source)
 
 
 def _strings(arrays: Arrays, name: str) -> tuple[str, ...] | None:

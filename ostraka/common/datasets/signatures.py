@@ -3,7 +3,11 @@
 SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\x1f\x8b", "it is packed by gzip; name it so, as records.csv.gz"),
     (b"PK\x03\x04", "it is a workbook or a zip archive; name it .xlsx, or unpack it"),
-    (b"\xd0\xcf\x11\xe0", "it is a workbook of an old Excel (.xls); save it as .xlsx or .csv"),
+    (
+        b"\xd0\xcf\x11\xe0",
+        "it is a workbook of an old Excel (.xls), or has a password; save it as .csv, or as .xlsx without"
+        " a password",
+    ),
     (b"PAR1", "it is a Parquet file; name it .parquet"),
     (b"$FL2", "it is a file of SPSS; export it as .csv"),
     (b"HEADER RECORD", "it is a file of SAS; export it as .csv"),

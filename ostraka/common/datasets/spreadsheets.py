@@ -32,6 +32,9 @@ _UNCOMPUTED = re.compile(
     rb"\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
 )
 """A formula cell without the value that a program stores after computing it; text may be empty."""
+_FORMULA = re.compile(rb"<(?:\w+:)?f\b")
+_COMPUTED_ON_OPENING = re.compile(r'<(?:\w+:)?calcPr\b[^>]*\bfullCalcOnLoad="(?:1|true)"')
+"""What programs write that compute no formula; a spreadsheet program computes them, and takes it out."""
 _ERROR = re.compile(rb'<(?:\w+:)?c\b[^>]*\bt="e"')
 _HIDDEN_ROW = re.compile(rb'<(?:\w+:)?row\b[^>]*\bhidden="(?:1|true)"[^>]*(?<!/)>')
 """A hidden row with cells."""
@@ -103,7 +106,7 @@ def read_xlsx(file: Path) -> tuple[pa.Table, Origin, Reading]:
         left_out = (*left_out, f"the workbook's other sheets, {', '.join(others)}")
     cells = _first_sheet(file)
     left_out = (*left_out, *_empty_cells(cells))
-    read_too = tuple(_find_hidden(cells, start[1] + len(header)))
+    read_too = (*_find_formulas(file, cells), *_find_hidden(cells, start[1] + len(header)))
     if merged:
         read_too = (f"{merged} cells that are merged with one above them, as its value", *read_too)
     first = start[0] + 2  # rows of a sheet are counted from 1, and the header is the first
@@ -135,6 +138,18 @@ def _empty_cells(cells: bytes) -> Iterator[str]:
         count = len(pattern.findall(cells))
         if count:
             yield f"{count} cells, which count as missing, of {what}"
+
+
+def _find_formulas(file: Path, cells: bytes) -> Iterator[str]:
+    """Yield a phrase if formulas have values that no spreadsheet program computed; they may all be 0."""
+    with zipfile.ZipFile(file) as parts:
+        workbook = parts.read("xl/workbook.xml").decode()
+    count = len(_FORMULA.findall(cells)) - len(_UNCOMPUTED.findall(cells))
+    if count and _COMPUTED_ON_OPENING.search(workbook):
+        yield (
+            f"{count} formulas whose values may not be computed yet, and be 0: open it in a spreadsheet"
+            " program, and save it"
+        )
 
 
 def _find_hidden(cells: bytes, width: int) -> Iterator[str]:

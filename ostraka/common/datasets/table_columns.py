@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from ostraka.common.datasets.unreadable import UnreadableValuesError
 
 Read = TypeVar("Read")
+_CUT_ID = r"^\d([.,]\d+)?[eE]\+\d+$"
+"""A long number as spreadsheets show it: 1.23457E+11."""
+_FLOAT_ID = r"^\d+(\.0)?$"
+"""Whole numbers, which a missing value turns into floats in one table but not in another."""
 
 
 def require_records(table: Table) -> None:
@@ -173,6 +177,32 @@ def levels(table: pa.Table, source: Origin | str) -> NDArray[Any]:
     return np.array(
         ["" if level is None else level for level in column_texts(table, COLUMN, source).to_pylist()]
     )
+
+
+def record_ids(table: pa.Table, name: str, source: Origin | str) -> tuple[str, ...]:
+    """Return the ids in a column (N,), empty where missing; whole floats lose their ".0".
+
+    Raises `data.unreadable` naming the first row whose id has lost digits in a spreadsheet, and
+    `data.not_numeric` for ids that are not words, or that have lost digits as floats.
+    """
+    import pyarrow.compute as pc
+
+    from ostraka.common.datasets.word_columns import without_missing
+
+    ids = without_missing(column_texts(table, name, source))
+    if pc.all(pc.match_substring_regex(ids, _FLOAT_ID)).as_py():
+        ids = pc.replace_substring_regex(ids, r"\.0$", "")
+    cut = np.flatnonzero(pc.fill_null(pc.match_substring_regex(ids, _CUT_ID), False).to_numpy())
+    if len(cut):
+        row = int(cut[0])
+        raise OstrakaError(
+            ErrorCode.DATA_UNREADABLE,
+            f"{source} has '{name}' {ids[row].as_py()} in {place(source, row)}, of which a spreadsheet"
+            " left out digits: export the column as text.",
+            column=name,
+            row=str(row),
+        )
+    return tuple("" if value is None else value for value in ids.to_pylist())
 
 
 def dataset_of(

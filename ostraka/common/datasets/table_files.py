@@ -115,10 +115,16 @@ def read_table(path: Path | str) -> Table:
         ) from exc
 
 
+_SIGNS = {".parquet": b"PAR1", ".xlsx": b"PK\x03\x04", ".gz": b"\x1f\x8b"}
+"""The first bytes of files that have the name of their content."""
+
+
 def _content_of(file: Path) -> str:
-    """Return what a misnamed file contains, and advice; empty if its content is not recognized."""
+    """Return what is wrong with a misnamed or damaged file, and advice; empty if it is not recognized."""
     with suppress(OSError), file.open("rb") as stream:
         head = stream.read(HEAD)
+        if head.startswith(_SIGNS.get(file.suffix.lower(), b"\0")):
+            return "it is damaged, or cut off; copy it again, or write it again"
         return tell_content(head) or ("it is text; name it .csv" if head.isascii() and head else "")
     return ""
 

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ostraka.common.console.texts import list_words
-from ostraka.common.datasets.label_columns import FLOAT, MISSING, TRUTH, WHOLE_AS_FLOAT
-from ostraka.common.datasets.unreadable import UnreadableValuesError, as_numpy, refuse
+from ostraka.common.datasets.label_columns import FLOAT, MISSING, TRUTH, WHOLE_AS_FLOAT, find_thousands
+from ostraka.common.datasets.unreadable import TwoReadingsError, UnreadableValuesError, as_numpy, refuse
 
 FAMILIES = (
     (("true", "t"), ("false", "f")),
@@ -148,7 +148,7 @@ def find_words(words: pa.ChunkedArray, known: Sequence[str]) -> pa.ChunkedArray:
 
     A column of only numbers is also matched without ".0", because missing values may have turned it into
     floats. A column of only true and false is also matched in any case, because programs write these in three
-    ways.
+    ways. Raises `TwoReadingsError` for a word that is a known number with decimals, and another in thousands.
     """
     found = pc.index_in(words, pa.array(known, pa.string()))
     unknown = pc.drop_null(
@@ -156,12 +156,27 @@ def find_words(words: pa.ChunkedArray, known: Sequence[str]) -> pa.ChunkedArray:
     )
     if not len(unknown):
         return found
+    _refuse_thousands(words, known)
     for told in (_without_zeros, _in_small_letters):
         same = told(words)
         known_so = None if same is None else told(pa.chunked_array([known], pa.string()))
         if known_so is not None and len(known_so.unique()) == len(known):
             found = pc.coalesce(found, pc.index_in(same, pa.array(known_so.to_pylist(), pa.string())))
     return found
+
+
+def _refuse_thousands(words: pa.ChunkedArray, known: Sequence[str]) -> None:
+    rows = np.flatnonzero(as_numpy(pc.is_in(words, pa.array(find_thousands(known), pa.string()))))
+    if len(rows):
+        word = words[int(rows[0])].as_py()
+        least = word.removesuffix(".000")
+        most = word.replace(".", "")
+        raise TwoReadingsError(
+            f"which has two readings: {least} or {most}? Write it as the task's value is written",
+            shown=repr(word),
+            rows=len(rows),
+            first=int(rows[0]),
+        )
 
 
 def _without_zeros(words: pa.ChunkedArray) -> pa.ChunkedArray | None:

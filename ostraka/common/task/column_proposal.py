@@ -28,7 +28,7 @@ from ostraka.common.task.id_columns import (
     is_row_number,
     may_be_id,
 )
-from ostraka.common.task.sentinels import LAST_DAY, find_sentinels, note_sentinels
+from ostraka.common.task.sentinels import LAST_DAY, note_missing, note_sentinels
 from ostraka.common.validation import problem_text
 
 COMPACT = "%Y%m%d"
@@ -221,7 +221,7 @@ def _number(found: NDArray[np.float64], note: str = "") -> ColumnProposal:
     if len(known) < len(found):
         told["missing"] = INDICATOR
     told |= {"min": low, "max": high}
-    note = note or note_sentinels([f"{number:g}" for number in find_sentinels(known)])
+    note = note or note_missing(known)
     return ColumnProposal("feature", found=told, note=note or _constant(low == high))
 
 

@@ -9,6 +9,7 @@ public, so preprocessing costs no privacy.
 from __future__ import annotations
 
 import datetime
+import re
 import unicodedata
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -244,6 +245,10 @@ class CategoryColumn(NamedColumn):
         return self.missing == INDICATOR
 
 
+_YEAR = re.compile(r"%[YyGcx]")
+"""The parts of strptime's formats that state a year; without one, every day is in 1900."""
+
+
 class DateColumn(NamedColumn):
     """A day, which becomes the number of days since the first allowed one.
 
@@ -271,6 +276,11 @@ class DateColumn(NamedColumn):
             raise ValueError(f"column '{self.name}' ranges from {self.min} to {self.max}: swap them")
         if isinstance(self.missing, datetime.date) and not self.min <= self.missing <= self.max:
             raise ValueError(f"column '{self.name}' has missing = {self.missing}: name a day in its range")
+        if self.format is not None and not _YEAR.search(self.format):
+            raise ValueError(
+                f"column '{self.name}' has format '{self.format}', which states no year: write one of"
+                " strptime, such as %d.%m.%Y"
+            )
         return self
 
     def read(self, values: pa.ChunkedArray, *, point_is_decimal: bool = True) -> ReadColumn:

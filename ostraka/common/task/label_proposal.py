@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
 from ostraka.common.console.texts import list_words
+from ostraka.common.datasets.label_columns import NUMBER
 from ostraka.common.datasets.number_columns import infer_numbers
 from ostraka.common.datasets.number_format import NumberFormat
 from ostraka.common.datasets.reading import Origin, Reading
@@ -24,6 +25,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task.column_proposal import MIN_HOLDERS
 from ostraka.common.task.columns import MAX_NAME, Name
 from ostraka.common.task.id_columns import are_given, has_ids
+from ostraka.common.task.sentinels import find_sentinels, note_missing
 from ostraka.common.validation import MAX_SHOWN, did_you_mean
 
 TargetKind = Literal["number", "class"]
@@ -50,10 +52,11 @@ NOTHING_KNOWN = frozenset(
             "unknown",
             "missing",
         ),
+        *("#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"),
         *("not known", "not available", "unbekannt", "keine angabe", "inconnu", "desconocido", "sconosciuto"),
     )
 )
-"""Words, in lower case, that often mean an unknown class, but may be a class."""
+"""Words, in lower case, that often mean an unknown class, but may be a class; errors of spreadsheets."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +68,14 @@ class LabelProposal:
         found: the range of a target by its column; single records decide it.
         classes: all classes, including those that `fields` leaves out; empty for a number.
         left_out: classes with too few records to be shown to other sites.
+        note: which numbers seem to mean that nobody knows; empty if there are none.
     """
 
     fields: Mapping[str, Any]
     found: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     classes: Sequence[str] = ()
     left_out: Collection[str] = ()
+    note: str = ""
 
     @property
     def numeric(self) -> bool:
@@ -91,7 +96,7 @@ def propose_labels(
     if target == "number" or (target is None and _is_quantity(table, labels)):
         numbers = _target_numbers(table, labels, origin, reading, asked=target)
         ends = {"min": float(numbers.min()), "max": float(numbers.max())}
-        return LabelProposal({"target": {"kind": "number"}}, {labels[0]: ends})
+        return LabelProposal({"target": {"kind": "number"}}, {labels[0]: ends}, note=note_missing(numbers))
     classes, rare = _classes(table, labels, origin)
     left_out = () if public else rare
     fields: dict[str, Any] = {"classes": [name for name in classes if name not in left_out]}
@@ -101,12 +106,17 @@ def propose_labels(
 
 
 def note_classes(table: pa.Table, labels: Sequence[str], proposed: LabelProposal) -> Iterator[str]:
-    """Yield notes: which classes are left out, which have only one record, and which may mean unknown."""
+    """Yield notes: which classes are left out, which have only one record, and which may mean unknown.
+
+    The numbers of a target may mean unknown as well.
+    """
     if proposed.left_out:
         yield (
             f"Classes that fewer than {MIN_HOLDERS} records have are left out: add to classes what can"
             " occur, known from what is diagnosed and not from these records."
         )
+    if proposed.note:
+        yield f"Column '{labels[0]}' {proposed.note}."
     if len(labels) > 1 or proposed.numeric:
         return
     if not proposed.left_out:
@@ -114,12 +124,21 @@ def note_classes(table: pa.Table, labels: Sequence[str], proposed: LabelProposal
         single = [str(one["values"]) for one in counted if one["counts"] == 1]
         if single:
             yield f"Only one record has the class {', '.join(single)}."
+    codes = _missing_codes(proposed.classes)
     for one in pc.value_counts(texts(table[labels[0]])).to_pylist():
-        if one["values"].lower() in NOTHING_KNOWN:
+        if one["values"].lower() in NOTHING_KNOWN or one["values"] in codes:
             yield (
                 f"The class {one['values']!r} of {one['counts']} records may say that nobody knows:"
                 " leave it empty there, and they are left out."
             )
+
+
+def _missing_codes(classes: Sequence[str]) -> tuple[str, ...]:
+    """Return labels, such as -9 or -9.0, that seem to mean an unknown class where all classes are numbers."""
+    if not all(map(NUMBER.fullmatch, classes)):
+        return ()
+    numbers = find_sentinels(np.array(classes, float))
+    return tuple(f"{number:g}{decimals}" for number in numbers for decimals in ("", ".0"))
 
 
 def require_column(table: pa.Table, label: str, source: str) -> None:

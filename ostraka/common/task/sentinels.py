@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.console.texts import list_words
-from ostraka.common.task.columns import Codes, DateColumn, NamedColumn, NumberColumn
+from ostraka.common.task.columns import Codes, DateColumn, NumberColumn
 from ostraka.common.task.input import TableInput
 
 NUMBERS = (-9.0, -99.0, -999.0, -9999.0, 999.0, 9999.0)
@@ -37,6 +37,11 @@ def note_sentinels(words: Sequence[str]) -> str:
     return f"has {list_words(words)}, which may stand for a missing value: leave it empty there"
 
 
+def note_missing(numbers: NDArray[np.floating]) -> str:
+    """Return a phrase about the numbers (N,) that seem to mean a missing value; empty if there are none."""
+    return note_sentinels([f"{number:g}" for number in find_sentinels(numbers)])
+
+
 def note_codes(expected: TableInput, codes: Codes) -> dict[str, str]:
     """Return, by column, a note on the codes (N, C) as they stand in a table.
 
@@ -50,15 +55,16 @@ def note_codes(expected: TableInput, codes: Codes) -> dict[str, str]:
         told = []
         if column.clips and beyond[index]:
             told.append(f"values beyond its range that count as its end: {beyond[index]} of {len(codes)}")
-        if isinstance(column, DateColumn) or (isinstance(column, NumberColumn) and suspect[index]):
-            told.append(note_sentinels(_sentinel_words(column, codes[:, index])))
+        if isinstance(column, DateColumn):
+            told.append(_note_last_day(column, codes[:, index]))
+        elif isinstance(column, NumberColumn) and suspect[index]:
+            told.append(note_missing(codes[:, index]))
         phrase = "; ".join(filter(None, told))
         if phrase:
             notes[column.name] = phrase
     return notes
 
 
-def _sentinel_words(column: NamedColumn, codes: Codes) -> list[str]:
-    if isinstance(column, DateColumn):
-        return [str(LAST_DAY)] if (codes == (LAST_DAY - column.min).days).any() else []
-    return [f"{number:g}" for number in find_sentinels(codes)]
+def _note_last_day(column: DateColumn, codes: Codes) -> str:
+    held = (codes == (LAST_DAY - column.min).days).any()
+    return note_sentinels([str(LAST_DAY)] if held else [])

@@ -14,30 +14,25 @@ from numpy.typing import NDArray
 from ostraka.common.console.texts import list_words
 from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.datasets.consent import COLUMN
-from ostraka.common.datasets.reading import Origin, place
+from ostraka.common.datasets.reading import Origin
 from ostraka.common.datasets.table_columns import (
     class_labels,
     column_texts,
     label_columns,
     levels,
+    record_ids,
     require_records,
     target_numbers,
     unreadable,
 )
 from ostraka.common.datasets.table_files import Table
 from ostraka.common.datasets.unreadable import UnreadableValuesError
-from ostraka.common.datasets.word_columns import is_missing, without_missing
+from ostraka.common.datasets.word_columns import is_missing
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task.checks import column_mismatch, find_beyond
 from ostraka.common.task.columns import Codes
 from ostraka.common.task.input import TableInput, TensorInput
 from ostraka.common.task.target import NumberTarget
-
-_CUT_ID = r"^\d([.,]\d+)?[eE]\+\d+$"
-"""A long number as spreadsheets show it: 1.23457E+11."""
-
-_FLOAT_ID = r"^\d+(\.0)?$"
-"""Whole numbers, which a missing value turns into floats in one table but not in another."""
 
 
 class _Task(Protocol):
@@ -179,17 +174,4 @@ def _ids(table: pa.Table, name: str, origin: Origin) -> tuple[str, ...]:
             f"{origin} has no column '{name}', the task's id: add it, or take id out of the task.",
             column=name,
         )
-    ids = without_missing(column_texts(table, name, origin))
-    if pc.all(pc.match_substring_regex(ids, _FLOAT_ID)).as_py():
-        ids = pc.replace_substring_regex(ids, r"\.0$", "")
-    cut = np.flatnonzero(pc.fill_null(pc.match_substring_regex(ids, _CUT_ID), False).to_numpy())
-    if len(cut):
-        row = int(cut[0])
-        raise OstrakaError(
-            ErrorCode.DATA_UNREADABLE,
-            f"{origin} has '{name}' {ids[row].as_py()} in {place(origin, row)}, of which a spreadsheet"
-            " left out digits: export the column as text.",
-            column=name,
-            row=str(row),
-        )
-    return tuple("" if value is None else value for value in ids.to_pylist())
+    return record_ids(table, name, origin)

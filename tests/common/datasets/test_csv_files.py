@@ -132,7 +132,7 @@ def test_a_row_is_found_by_its_line(tmp_path: Path) -> None:
             "delete the lines above the column names, such as 'Report of 2024'",
         ),
         ("a,b\n1,2\nSource: registry\n", "or delete the line if it is not a record"),
-        (b"\xd0\xcf\x11\xe0" + bytes(9), "an old Excel (.xls); save it as .xlsx or .csv"),
+        (b"\xd0\xcf\x11\xe0" + bytes(9), "an old Excel (.xls), or has a password; save it as .csv"),
         (b"PAR1\x00", "it is a Parquet file; name it .parquet"),
         ('\n[{"a": 1}]', "it is JSON; write a table as .csv"),
         ("\ufeff<HTML><table>", "it is a web page; save the table as .csv"),
@@ -163,6 +163,8 @@ def test_damaged_archives_are_refused(tmp_path: Path) -> None:
     packed = gzip.compress(PLAIN.encode())
     assert "it is cut off" in refusal(tmp_path, packed[:-9], "r.csv.gz").message
     assert "cannot be read as csv" in refusal(tmp_path, b"no archive", "r.csv.gz").message
+    for start, name in ((b"\x1f\x8b", "r.csv.gz"), (b"PAR1", "r.parquet"), (b"PK\x03\x04", "r.xlsx")):
+        assert "it is damaged, or cut off" in refusal(tmp_path, start + b"abcdefgh", name).message
 
 
 @pytest.mark.heavy

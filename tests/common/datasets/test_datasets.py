@@ -108,6 +108,29 @@ def test_npz_labels_are_words_where_a_class_is_a_number(tmp_path: Path) -> None:
     fails(path, ErrorCode.DATA_LABEL_RANGE, "label '0' in row 1", classes=("1", "2"))
 
 
+@pytest.mark.parametrize(
+    ("ids", "read"),
+    [
+        (["p", "007", "NA", ""], ("p", "007", "", "")),
+        ([7.0, 8.0, np.nan, 9.0], ("7", "8", "", "9")),
+        ([b"p", b"q", b"r", b""], ("p", "q", "r", "")),
+        ([10**17 + 1, 2, 3, 4], (str(10**17 + 1), "2", "3", "4")),
+    ],
+)
+def test_npz_ids_are_those_of_a_table_with_the_same_values(
+    tmp_path: Path, ids: list[Any], read: tuple[str, ...]
+) -> None:
+    assert load(npz(tmp_path, X=np.ones((4, 1)), ids=np.array(ids))).ids == read
+
+
+@pytest.mark.parametrize(
+    ("ids", "said"), [([1e17, 2.0], "lose the last digits"), ([b"\xff", b"q"], "write them as text")]
+)
+def test_npz_ids_that_tell_nobody_apart_are_refused(tmp_path: Path, ids: list[Any], said: str) -> None:
+    with pytest.raises(OstrakaError, match=said):
+        load(npz(tmp_path, X=np.ones((2, 1)), ids=np.array(ids)))
+
+
 def test_npz_labels_are_indices_into_the_classes_beside_them(tmp_path: Path) -> None:
     path = npz(tmp_path, X=X, y=Y, classes=["a", "b", "c"])
     assert load(path).classes == ("a", "b", "c")

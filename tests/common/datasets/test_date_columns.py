@@ -84,9 +84,22 @@ def test_a_year_of_two_digits_is_of_the_century_of_the_range() -> None:
     narrow = (datetime.date(1940, 1, 1), datetime.date(2030, 1, 1))
     found = read_days(values, "%d.%m.%y", narrow)
     assert found.tolist() == [(datetime.date(year, 1, 7) - EPOCH).days for year in (1945, 2021)]
+    locale = pa.chunked_array([["01/07/45", "01/07/21"]])
+    assert read_days(locale, "%x", narrow).tolist() == found.tolist()
     with pytest.raises(TwoReadingsError, match="1921-01-07 or 2021-01-07"):
         read_days(values, "%d.%m.%y", (datetime.date(1900, 1, 1), RANGE[1]))
     recent = (datetime.date(2010, 1, 1), datetime.date(2030, 1, 1))
     assert read_days(values, "%d.%m.%y", recent)[0] == (datetime.date(2045, 1, 7) - EPOCH).days
     with pytest.raises(TwoReadingsError, match="1945-01-07 or 2045-01-07 or 2145-01-07"):
         read_days(values, "%d.%m.%y", recent, clips=True)
+
+
+@pytest.mark.parametrize("cells", [[2021.1, 2021.02], ["2021.1", "2021.02", ""], [2021.1, None]])
+def test_a_month_that_may_lack_its_zero_is_refused(cells: list[object]) -> None:
+    with pytest.raises(TwoReadingsError, match=r"'2021\.1' in 1 row from row 0 on, .* or 2021\.10 without"):
+        days(pa.array(cells), "%Y.%m")
+
+
+def test_months_that_lack_no_zero_are_read() -> None:
+    assert days(pa.array([2021.02, 2021.11]), "%Y.%m") == ["2021-02-01", "2021-11-01"]
+    assert days(pa.array(["2021.1", "2021.10"]), "%Y.%m") == ["2021-01-01", "2021-10-01"]

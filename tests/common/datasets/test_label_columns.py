@@ -104,6 +104,20 @@ def test_numbers_are_refused_where_classes_are_words(
     assert caught.value.code is ErrorCode.DATA_AMBIGUOUS
 
 
+def test_a_label_of_two_readings_is_refused() -> None:
+    assert indices(("1", "2"), "1.000", "2.000") == [0, 1]
+    assert indices(("1", "1000", "1.000"), "1", "1.000") == [0, 2]
+    with pytest.raises(OstrakaError, match=r"'1\.000' in row 1, which has two readings: 1 or 1000") as caught:
+        indices(("1", "10", "100", "1000"), "10", "1.000")
+    assert caught.value.code is ErrorCode.DATA_AMBIGUOUS
+
+
+def test_thousands_are_not_made_classes_of_ones() -> None:
+    assert class_labels(pa.table({"y": ["1.000", "2.000"]}), "y", None, "it")[1] == ("1", "2")
+    with pytest.raises(OstrakaError, match=r"1\.000 in row 2, but labels are whole numbers"):
+        class_labels(pa.table({"y": ["10", "100", "1.000"]}), "y", None, "it")
+
+
 def test_gaps_are_counted() -> None:
     with pytest.raises(OstrakaError, match="no label in row 1, column 'y', nor in 1 more rows") as caught:
         indices(("a", "b"), "a", "n/a", None)

@@ -2,6 +2,7 @@
 
 import datetime
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -171,3 +172,16 @@ def test_formulas_without_values_and_errors_are_counted(tmp_path: Path) -> None:
     uncomputed, errors = table.reading.left_out
     assert "2 cells, which count as missing, of formulas whose values are not stored" in uncomputed
     assert "1 cells, which count as missing, of errors such as #DIV/0!" in errors
+    computed = "2 formulas whose values may not be computed yet, and be 0"
+    assert [told for told in table.reading.read_too if computed in told]
+
+
+def test_formulas_that_a_spreadsheet_program_computed_are_not_told(tmp_path: Path) -> None:
+    path = workbook(tmp_path, [["a"], ["=1+1"]])
+    assert read_table(path).reading.read_too
+    with zipfile.ZipFile(path) as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    with zipfile.ZipFile(path, "w") as book:
+        for name, part in parts.items():
+            book.writestr(name, part.replace(b' fullCalcOnLoad="1"', b""))
+    assert read_table(path).reading.read_too == ()

@@ -433,6 +433,27 @@ def test_classes_that_may_say_nothing_are_told() -> None:
     assert [note.split("'")[1] for note in told] == ["n.a.", "Unknown"]
 
 
+@pytest.mark.parametrize(
+    ("labels", "unknown"),
+    [
+        ([0, 1, -9], "-9"),
+        ([0.0, 1.0, 999.0], "999"),
+        (["0.0", "1.0", "-9.0"], "-9.0"),
+        (["a", "b", "#DIV/0!"], "#DIV/0!"),
+        ([-9, -1, 1], ""),
+    ],
+)
+def test_codes_and_errors_among_classes_are_told(labels: list[Any], unknown: str) -> None:
+    table = pa.table({"w": list(range(60)), "y": labels * 20})
+    told = [note for note in proposed(table, "y").notes if "may say that nobody knows" in note]
+    assert [note.split("'")[1] for note in told] == [unknown] * bool(unknown)
+
+
+def test_numbers_of_a_target_that_may_say_nothing_are_told() -> None:
+    table = pa.table({"w": list(range(60)), "y": [-999.0, *(row + 0.5 for row in range(59))]})
+    assert "has -999, which may stand for a missing value" in " ".join(proposed(table, "y").notes)
+
+
 def test_a_footer_without_a_class_says_nothing_of_columns() -> None:
     table = pa.table(
         {"w": [*map(str, range(40)), "Source: registry"], "y": ["a", "b"] * 20 + [""], "z": [1, 2] * 20 + [3]}

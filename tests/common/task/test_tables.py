@@ -13,6 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from ostraka.common.datasets import Dataset, save
+from ostraka.common.datasets.unreadable import UnreadableValuesError
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import TableInput, Task, load_task, write_task
 from ostraka.common.task.columns import MAX_CATEGORIES, CategoryColumn
@@ -273,6 +274,8 @@ def test_the_task_comes_back_from_its_file(tmp_path: Path) -> None:
         (2, {"missing": "q"}, "missing = 'q': name one of its values"),
         (4, {"min": "2021-01-01"}, "swap them"),
         (4, {"missing": "2019-01-01"}, "name a day in its range"),
+        (4, {"format": "%H:%M"}, "has format '%H:%M', which states no year"),
+        (4, {"format": "dd.mm.yyyy"}, "states no year: write one of strptime"),
         (0, {"name": "sex=f"}, "two columns make a feature 'sex=f'"),
         (0, {"name": "notes"}, "column 'notes' is used and is the id, or one to ignore"),
     ],
@@ -349,3 +352,10 @@ def test_values_beyond_ranges_are_told_of_every_column_beside_unknown_categories
     ) as e:
         task.read(table.set_column(2, "sex", pa.array(["x", "m"])))
     assert e.value.code is ErrorCode.DATA_NOT_NUMERIC
+
+
+def test_a_category_that_may_be_another_in_thousands_is_refused() -> None:
+    column = CategoryColumn(name="dose", values=("1", "10", "1000"), other=True)
+    assert column.read(pa.chunked_array([["1.0", "10.0"]])).codes.tolist() == [0, 1]
+    with pytest.raises(UnreadableValuesError, match=r"'1\.000' in 1 row from row 1 on, which has two"):
+        column.read(pa.chunked_array([["10", "1.000"]]))

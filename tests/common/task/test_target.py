@@ -114,6 +114,16 @@ def test_a_number_outside_its_range_is_refused_or_clipped(wage: float) -> None:
     assert "count as its end: 1 of 2" in data.reading.columns["wage"]
 
 
+@pytest.mark.parametrize("kind", [".csv", ".npz", ""])
+def test_numbers_that_may_stand_for_missing_ones_are_told(tmp_path: Path, kind: str) -> None:
+    frame = pd.DataFrame({"age": [20.0, 30, 40], "wage": [12.5, -999, 14]})
+    source = write(frame, tmp_path / f"records{kind}") if kind else frame
+    for task in (wages(min=-1000), wages(clip=True)):
+        reading = task.records(source).reading
+        assert reading is not None
+        assert "has -999, which may stand for a missing value" in reading.columns["wage"]
+
+
 def test_an_end_of_the_range_is_inside_however_exactly_it_is_stored() -> None:
     frame = pd.DataFrame({"age": [20, 30], "wage": np.array([0.1, 0.3], np.float32)})
     assert len(wages(min=0.1, max=0.3).records(frame)) == 2

@@ -68,6 +68,7 @@ def test_columns_in_another_order_are_told() -> None:
         (("age", "hours"), "lack columns of the task: add the missing column 'year'."),
         (("age", "hours", "Year"), "add the missing column 'year' (did you mean Year?)."),
         (("hours",), "add the missing columns 'age', 'year'."),
+        (("age^hours^year",), "'age', 'hours', 'year'; they have the column 'age^hours^year' instead."),
         (("id", "age", "hours", "year"), "neither has nor ignores: drop the column 'id'."),
         (("age", "hours", "year", "id", "x"), "drop the columns 'id', 'x'."),
     ],
