@@ -114,7 +114,7 @@ def _without(plan: Plan, attendance: Attendance, out: Collection[Cohort]) -> Att
 
 
 ATTEMPTS = 3
-"""How often a batch is put together if other sessions take the budgets that it counted on."""
+"""How often a batch is put together if budgets or manifests that it counted on change meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -158,12 +158,12 @@ class Opening:
         plan = asked.session.plan
         check_still_allowed(plan, asked.session.grant, policy)
         check_size(plan, asked.size)
-        declared = self._ledger.read(manifests.count_declared, plan.parties)
-        stored = self._ledger.read(manifests.latest, plan.parties)
-        participants = require_unchanged(asked.session.grant.participants, stored, plan.quorum)
-        cohorts = _cohorts(plan, participants, stored)
-        unavailable = {*asked.unavailable, *find_revoked(stored, self._credentials.revocations)}
         for attempt in range(1, ATTEMPTS + 1):
+            declared = self._ledger.read(manifests.count_declared, plan.parties)
+            stored = self._ledger.read(manifests.latest, plan.parties)
+            participants = require_unchanged(asked.session.grant.participants, stored, plan.quorum)
+            cohorts = _cohorts(plan, participants, stored)
+            unavailable = {*asked.unavailable, *find_revoked(stored, self._credentials.revocations)}
             budgets = self._budgets(asked.session, cohorts, policy)
             attendance = self._attendance(asked, cohorts, budgets, unavailable, policy)
             held = {p.budget.key: reservation(plan, p) for p in payers(plan, attendance, budgets)}
@@ -185,7 +185,7 @@ class Opening:
             except batches.BudgetedMeanwhileError:
                 continue
             except OstrakaError as exc:
-                if attempt < ATTEMPTS and _was_spent_meanwhile(exc, policy):
+                if attempt < ATTEMPTS and _has_changed_meanwhile(exc, policy):
                     continue
                 raise without_smaller(exc, plan) from exc
             return _read_opened(plan, kept, cohorts, budgets)
@@ -282,10 +282,14 @@ def _find_without_budget(
     return {key for key in units - budgets.keys() if key.party in voting}
 
 
-def _was_spent_meanwhile(error: OstrakaError, policy: Policy) -> bool:
-    """Whether a unit was used up after it was checked, so its cohort must now be left out."""
+def _has_changed_meanwhile(error: OstrakaError, policy: Policy) -> bool:
+    """Whether the batch can be put together anew, without a cohort that can vote no more.
+
+    It belongs to a party that registered anew, or its unit was used up, after they were looked up.
+    """
     nothing = error.code is ErrorCode.BUDGET_TOO_SMALL and error.details.get("fits") == "0"
-    return nothing and policy.on_exhaustion == "vanish"
+    used_up = nothing and policy.on_exhaustion == "vanish"
+    return used_up or error.code is ErrorCode.MANIFEST_CHANGED
 
 
 def _read_opened(

@@ -1,4 +1,4 @@
-"""Tickets that are made while budgets are set."""
+"""Tickets that are made while budgets are set and parties register."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -10,12 +10,14 @@ import pytest
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
 from ostraka.common.identity import Role
+from ostraka.common.plan.signed_lists import read_ticket
 from ostraka.guardian.ledger import BudgetTerms, Ledger, UnitKey, registrations
 from ostraka.guardian.ledger.units import balances, budgets
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions import Coordinator
 from ostraka.guardian.sessions.batch_opening import ATTEMPTS
 from ostraka.guardian.sessions.cohorts import Attendance
+from ostraka.protos.ostraka.v1 import common_pb2
 from tests.chaos.guardians import CIPHER
 from tests.chaos.members import DELTA, GROUPS, ORDER, PARTIES, START, CheapNoise, FixedPolicy, members, plan
 from tests.guardian.ledger.support import SEAL, refused, sign
@@ -57,7 +59,7 @@ def promise(ledger: Ledger, unit: UnitKey) -> None:
     ledger.write(budgets.set_budget, unit, BudgetTerms(100.0, DELTA, ORDER, "worst_case"))
 
 
-def opened(ledger: Ledger, act: Callable[[], object]) -> Callable[[], object]:
+def opened(ledger: Ledger, act: Callable[[], object]) -> Callable[[], common_pb2.SignedList]:
     """Return what opens a batch while `act` happens, once its session is open."""
     meanwhile, noise, figures = Meanwhile(ledger), cast(Any, CheapNoise(0)), cast(Any, None)
     coordinator = Coordinator(
@@ -84,6 +86,20 @@ def test_a_batch_is_refused_whose_labels_get_a_budget_at_every_attempt(ledger: L
     call = opened(ledger, lambda: promise(ledger, waiting.pop()))
     refused(ErrorCode.LEDGER_LOCKED, call)
     assert not any(budget.reserved for budget in ledger.read(balances.all_budgets))
+
+
+def test_a_party_that_registers_while_a_batch_is_opened_is_left_out_of_it(ledger: Ledger) -> None:
+    stored = members().manifests[PARTIES[0]]
+    changed = common_pb2.Manifest.FromString(stored.payload)
+    changed.training = "another"
+    waiting = [changed.SerializeToString()]
+
+    def register() -> None:
+        if waiting:
+            ledger.write(registrations.register, PARTIES[0], waiting.pop(), stored.SerializeToString())
+
+    ticket = read_ticket(opened(ledger, register)().SerializeToString())
+    assert [one.participant.site for one in ticket.schedule] == list(PARTIES[1:])
 
 
 def test_who_votes_is_looked_up_once_a_ticket_and_not_for_each_unit(
