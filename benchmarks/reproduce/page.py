@@ -38,7 +38,8 @@ these rows again and fails where the numbers no longer agree.
 - **nothing to measure**: drawings, and lists of what the paper does.
 
 Numbers are means, ± the deviation over seeds where there are several; the paper's are in brackets. The
-command of a row is `python -m benchmarks.reproduce --only` and its name. Pictures are drawn from the same
+command of a row is `python -m benchmarks.reproduce --only` and its name. Its time is of the last run, which
+reads teachers and numbers that earlier runs kept: the first takes longer. Pictures are drawn from the same
 numbers; hollow marks are what the paper prints as a number. The last section holds Ostraka against what
 others give (`--only world`); numbers in brackets are theirs there, measured in the same run.
 """
