@@ -1,4 +1,4 @@
-"""The experiment of docs/threat-model.md: votes are found as its figures say."""
+"""The experiment of docs/threat-labels.md: votes are found as its figures say."""
 
 import pytest
 

@@ -1,7 +1,7 @@
 """Own labelled records, asked of small groups of parties: sessions in sub-folders of one folder.
 
 Every record is asked of a single group. A guardian that tallied a query over two sets of parties could
-subtract one histogram from the other (docs/threat-model.md).
+subtract one histogram from the other (docs/threat-labels.md).
 """
 
 from collections.abc import Callable
