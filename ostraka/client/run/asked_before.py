@@ -191,10 +191,10 @@ def _file(question: Question) -> Path:
 def _load_kept(file: Path, *, settled: bool) -> frozenset[str]:
     """Return the digests in a file, without a killed process's intentions if these are settled."""
     earlier = _read(file)
-    return frozenset() if earlier is None else _known(earlier, settled=settled)
+    return frozenset() if earlier is None else _digests_of(earlier, settled=settled)
 
 
-def _known(earlier: AskedRecords, *, settled: bool) -> frozenset[str]:
+def _digests_of(earlier: AskedRecords, *, settled: bool) -> frozenset[str]:
     return frozenset(earlier.records if settled else earlier.records + earlier.meant)
 
 
@@ -259,7 +259,7 @@ def _require_new(
     own = _file(question)
     for file, earlier in _earlier(question.site):
         same = earlier.task_digest == question.task_digest and set(earlier.labels) & set(question.labels)
-        known = _known(earlier, settled=settled and file == own) if same else frozenset()
+        known = _digests_of(earlier, settled=settled and file == own) if same else frozenset()
         repeated = sum(digest in known for digest in digests)
         if repeated > most:
             most = repeated

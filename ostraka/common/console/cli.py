@@ -115,7 +115,7 @@ def write_file(path: Path, data: bytes) -> None:
     """Write a file that the user named, a new one whole or not at all; raises as `write_json` does."""
     try:
         with room_in(path.parent):
-            # What is there may be a device, a link, or a file with rights of its own: it stays, and is filled.
+            # A device, a link, or a file with rights of its own is filled, never replaced.
             if path.exists():
                 path.write_bytes(data)
             else:
