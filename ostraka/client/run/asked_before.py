@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from ostraka.client.run.combined import is_combined
 from ostraka.client.run.pool import pool_digest
 from ostraka.client.run.rounds_state import load_rounds, runs_of
+from ostraka.client.run.run_folder import LOCK_FILE
 from ostraka.client.session.run_state import STATE_FILE, RunState
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -110,13 +111,15 @@ def remembering(
     """
     digests = [_digest(record) for record in question.features]
     asked = digests[: question.queries]
+    # A run settles what a killed process meant to ask. Without a run, the process has asked nobody.
+    settled = begun or _is_unbegun(question.run)
     if not begun and not again:
-        _require_new(question, asked, paid)
+        _require_new(question, asked, paid, settled=settled)
     if begun and rows() is None:
         yield
         return
     file = _file(question)
-    kept = _load_kept(file, begun=begun)
+    kept = _load_kept(file, settled=settled)
     # Before any party is asked: a killed process cannot write later.
     _write(file, question, kept, meant=asked)
     try:
@@ -165,6 +168,15 @@ def is_begun(run: Path) -> bool:
     return (run / STATE_FILE).exists() or is_combined(run)
 
 
+def _is_unbegun(run: Path) -> bool:
+    """Whether a process locked a folder and was killed before it wrote a run, hence before it asked."""
+    try:
+        names = {entry.name for entry in run.iterdir()}
+    except OSError:
+        return False
+    return LOCK_FILE in names and all(name == LOCK_FILE or name.endswith(".tmp") for name in names)
+
+
 def _digest(record: NDArray[np.float32]) -> str:
     # Adding 0 turns -0.0 into 0.0.
     return hashlib.sha256((record + np.float32(0)).tobytes()).digest()[:_DIGEST_BYTES].hex()
@@ -176,12 +188,14 @@ def _file(question: Question) -> Path:
     return question.site / FOLDER / f"{name}.json"
 
 
-def _load_kept(file: Path, *, begun: bool) -> frozenset[str]:
-    """Return the digests in a file, without a killed process's intentions if its run is resumed."""
+def _load_kept(file: Path, *, settled: bool) -> frozenset[str]:
+    """Return the digests in a file, without a killed process's intentions if these are settled."""
     earlier = _read(file)
-    if earlier is None:
-        return frozenset()
-    return frozenset(earlier.records if begun else earlier.records + earlier.meant)
+    return frozenset() if earlier is None else _digests_of(earlier, settled=settled)
+
+
+def _digests_of(earlier: AskedRecords, *, settled: bool) -> frozenset[str]:
+    return frozenset(earlier.records if settled else earlier.records + earlier.meant)
 
 
 def _write(file: Path, question: Question, records: Collection[str], meant: Sequence[str] = ()) -> None:
@@ -206,12 +220,12 @@ def _write(file: Path, question: Question, records: Collection[str], meant: Sequ
         structlog.get_logger().warning("query.not_remembered", folder=str(file.parent))
 
 
-def _earlier(site: Path) -> Iterator[AskedRecords]:
-    """Yield all entries; raise as `_read` does."""
+def _earlier(site: Path) -> Iterator[tuple[Path, AskedRecords]]:
+    """Yield all files and their entries; raise as `_read` does."""
     for file in sorted((site / FOLDER).glob("*.json")):
         earlier = _read(file)
         if earlier is not None:
-            yield earlier
+            yield file, earlier
 
 
 def _read(file: Path) -> AskedRecords | None:
@@ -233,13 +247,19 @@ def _read(file: Path) -> AskedRecords | None:
         ) from exc
 
 
-def _require_new(question: Question, digests: Sequence[str], paid: Callable[[Path], str]) -> None:
-    """Raise `run.asked_before` with the run that asked about most of these records, and its cost."""
+def _require_new(
+    question: Question, digests: Sequence[str], paid: Callable[[Path], str], *, settled: bool
+) -> None:
+    """Raise `run.asked_before` with the run that asked about most of these records, and its cost.
+
+    `settled` says whether nothing that a killed process meant to ask by this run counts.
+    """
     most = 0
     found = None
-    for earlier in _earlier(question.site):
+    own = _file(question)
+    for file, earlier in _earlier(question.site):
         same = earlier.task_digest == question.task_digest and set(earlier.labels) & set(question.labels)
-        known = frozenset(earlier.records + earlier.meant) if same else frozenset()
+        known = _digests_of(earlier, settled=settled and file == own) if same else frozenset()
         repeated = sum(digest in known for digest in digests)
         if repeated > most:
             most = repeated
@@ -247,9 +267,9 @@ def _require_new(question: Question, digests: Sequence[str], paid: Callable[[Pat
     if found is None:
         return
     run = Path(found.run)
+    how = "restore that folder" if run == question.run.resolve() else f"repeat --out {run}"
     raise OstrakaError(
         ErrorCode.RUN_ASKED_BEFORE,
-        f"{most} of these {len(digests)} records were asked about before, in {run}, {paid(run)}: repeat"
-        f" --out {run} to go on with that run or take its labels, ask about other records, or pay again with"
-        " --again.",
+        f"{most} of these {len(digests)} records were asked about before, in {run}, {paid(run)}: {how}"
+        " to go on with that run or take its labels, ask about other records, or pay again with --again.",
     )

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import typer
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files.durable import is_full, room_in, storage_full
+from ostraka.common.files.durable import is_full, replace_durably, room_in, storage_full
 
 
 class ExitStatus(IntEnum):
@@ -112,10 +112,14 @@ def write_json(obj: Any, target: str | None) -> None:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file that the user named; raises as `write_json` does."""
+    """Write a file that the user named, a new one whole or not at all; raises as `write_json` does."""
     try:
         with room_in(path.parent):
-            path.write_bytes(data)
+            # A device, a link, or a file with rights of its own is filled, never replaced.
+            if path.exists():
+                path.write_bytes(data)
+            else:
+                replace_durably(path, data)
     except OSError as error:
         raise unwritable(path, error) from error
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ostraka.common.console.cli import write_json
+from ostraka.common.console.cli import write_file, write_json
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy.guarantees import NOTIONS
 from ostraka.common.wire.contexts import AGREEMENT_CONTEXT
@@ -76,12 +76,7 @@ def _sign(site: Path, agreed: common_pb2.Agreement, out: Path) -> None:
     signed = Credentials.of(load_site(site)).sign(
         AGREEMENT_CONTEXT, agreed.SerializeToString(deterministic=True)
     )
-    try:
-        out.write_bytes(signed.SerializeToString())
-    except OSError as exc:
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID, f"Cannot write {out}: {exc.strerror}; name a writable file."
-        ) from exc
+    write_file(out, signed.SerializeToString())
 
 
 def _tell(agreed: common_pb2.Agreement, what: str, out: Path, json: str | None) -> None:

@@ -69,6 +69,34 @@ def test_what_a_killed_process_meant_to_ask_a_run_that_goes_on_settles(tmp_path:
     assert "2 of these 6 records" in refusal(question(tmp_path, "other"))
 
 
+@pytest.mark.parametrize("left", [("session.lock",), ("session.lock", "session.json.tmp")])
+def test_a_process_killed_before_it_began_its_run_has_asked_nobody(
+    tmp_path: Path, left: tuple[str, ...]
+) -> None:
+    """So the same command goes on; another run of these records is refused, as this one may be under way."""
+    killed = remembering(question(tmp_path), lambda: (), begun=False, again=False, paid=str)
+    killed.__enter__()
+    (tmp_path / "run").mkdir()
+    for name in left:
+        (tmp_path / "run" / name).touch()
+    assert "6 of these 6 records" in refusal(question(tmp_path, "other"))
+    ask(question(tmp_path), settled=(0, 1))
+    assert "2 of these 6 records" in refusal(question(tmp_path, "other"))
+
+
+@pytest.mark.parametrize("left", [(), ("labels.csv",), ("session.lock", "labels.csv")])
+def test_a_run_whose_state_was_removed_may_have_asked(tmp_path: Path, left: tuple[str, ...]) -> None:
+    killed = remembering(question(tmp_path), lambda: (), begun=False, again=False, paid=str)
+    killed.__enter__()
+    (tmp_path / "run").mkdir()
+    for name in left:
+        (tmp_path / "run" / name).touch()
+    said = refusal(question(tmp_path))
+    assert "6 of these 6 records" in said
+    assert "restore that folder to go on" in said
+    assert "repeat --out" not in said
+
+
 def test_another_pool_by_mistake_leaves_what_is_remembered(tmp_path: Path) -> None:
     """The run of the first three is refused to others, of which there may be fewer."""
     ask(question(tmp_path, rows=(0, 1, 2)), range(3))

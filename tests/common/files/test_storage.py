@@ -43,6 +43,7 @@ def test_a_file_on_a_full_disk_is_the_old_one(tmp_path: Path) -> None:
         assert not (disk / "file.tmp").exists()
         with pytest.raises(OstrakaError, match=f"no room on the disk of {disk}"):
             write_json({"a": "b" * 5000}, str(disk / "result.json"))
+        assert not (disk / "result.json").exists()
         free(disk)
         replace_durably(disk / "file", b"new")
         assert (disk / "file").read_bytes() == b"new"
