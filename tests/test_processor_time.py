@@ -11,7 +11,7 @@ from tests.processor_time import ProcessorTime
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "heavy: slow")
-    config.pluginmanager.register(ProcessorTime(5, lambda: LOOP_S))
+    config.pluginmanager.register(ProcessorTime(4, lambda: LOOP_S))
 
 def busy(seconds=0.1):
     until = used_s() + seconds
@@ -41,7 +41,7 @@ def test_heavy(): busy()
 
 
 def test_slow_cases_fail_unless_they_are_heavy(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest(CONFTEST.replace("LOOP_S", "0.01"))
+    pytester.makeconftest(CONFTEST.replace("LOOP_S", "0.02"))
     pytester.makepyfile(CASES)
     result = pytester.runpytest("-p", "no:cacheprovider", "-p", "no:xdist")
     result.assert_outcomes(passed=3, failed=2)
