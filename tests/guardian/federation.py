@@ -3,8 +3,10 @@
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import grpc
@@ -105,17 +107,13 @@ class Federation:
     """Whether the test changes the ledger itself, so that it does not verify at the end."""
 
     def __post_init__(self) -> None:
-        (self.root / "ca").mkdir()
-        self.ca = CertificateAuthority.create(FEDERATION, SystemClock()).save(self.root / "ca")
+        members = _members()
+        self.ca = replace(members.ca, folder=self.root / "ca")
         self.credentials: dict[tuple[str, Role], Credentials] = {}
-        for site, role in (
-            *((s, Role.PARTY) for s in PARTIES),
-            ("q", Role.QUERY),
-            ("other", Role.QUERY),
-            ("ops", Role.ADMIN),
-            ("guardian", Role.GUARDIAN),
-        ):
-            self.issue(site, role, self.root / f"{site}-{role}")
+        for (site, role), credentials in members.credentials.items():
+            folder = self.root / f"{site}-{role}"
+            self.credentials[site, role] = replace(credentials, folder=folder, lists=(folder,))
+        members.write(self.root)
         self.guardian_folder = self.root / "guardian-guardian"
         write_site(
             SiteConfig(
@@ -171,6 +169,46 @@ class Federation:
         """
         ca_pem = self.credentials["guardian", Role.GUARDIAN].ca_pem
         verify(ledger_location(self.guardian_folder), ca_pem=ca_pem, federation=FEDERATION)
+
+
+@dataclass(frozen=True)
+class _Members:
+    """Keys and certificates that every federation of this process begins with."""
+
+    ca: CertificateAuthority
+    credentials: dict[tuple[str, Role], Credentials]
+    files: dict[Path, bytes]
+    """The content of every file, by its path in the federation's folder."""
+
+    def write(self, root: Path) -> None:
+        """Write the files as their issuer wrote them: readable by their owner alone."""
+        for folder in sorted({path.parent for path in self.files}):
+            (root / folder).mkdir()
+        for path, content in self.files.items():
+            (root / path).touch(0o600)
+            (root / path).write_bytes(content)
+
+
+@cache
+def _members() -> _Members:
+    """Issue the members' certificates, once for all cases of a process: none changes them in place."""
+    with TemporaryDirectory() as name:
+        root = Path(name)
+        (root / "ca").mkdir()
+        ca = CertificateAuthority.create(FEDERATION, SystemClock()).save(root / "ca")
+        credentials: dict[tuple[str, Role], Credentials] = {}
+        for site, role in (
+            *((s, Role.PARTY) for s in PARTIES),
+            ("q", Role.QUERY),
+            ("other", Role.QUERY),
+            ("ops", Role.ADMIN),
+            ("guardian", Role.GUARDIAN),
+        ):
+            folder = root / f"{site}-{role}"
+            folder.mkdir()
+            credentials[site, role] = ca.issue(Identity(FEDERATION, site, role), folder, SystemClock())
+        files = {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+        return _Members(ca, credentials, files)
 
 
 class Calls:

@@ -69,11 +69,9 @@ def test_an_agreement_is_used_once(guardian: Calls, federation: Federation) -> N
         {"action": "consent"},
     ],
 )
-def test_an_agreement_that_does_not_fit(
-    guardian: Calls, federation: Federation, fields: dict[str, Any]
-) -> None:
-    assert refusal(lambda: grant(guardian, agree(federation, **fields))) == "agreement.invalid"
-    assert (budget(guardian).epsilon, budget(guardian).agreements) == (1000, 0)
+def test_an_agreement_that_does_not_fit(refusing: Calls, lasting: Federation, fields: dict[str, Any]) -> None:
+    assert refusal(lambda: grant(refusing, agree(lasting, **fields))) == "agreement.invalid"
+    assert (budget(refusing).epsilon, budget(refusing).agreements) == (1000, 0)
 
 
 def test_nobody_else_signs_for_a_party(guardian: Calls, federation: Federation) -> None:
@@ -162,9 +160,9 @@ def test_history_of_a_unit_without_a_budget(guardian: Calls) -> None:
         {"epsilon": 1, "order": float("nan")},
     ],
 )
-def test_budgets_out_of_range(guardian: Calls, changes: dict[str, Any]) -> None:
+def test_budgets_out_of_range(refusing: Calls, changes: dict[str, Any]) -> None:
     request = admin_pb2.SetBudgetRequest(**UNIT | {"delta": 1e-5} | changes)
-    assert refusal(lambda: guardian.admin.SetBudget(request)) == "message.invalid"
+    assert refusal(lambda: refusing.admin.SetBudget(request)) == "message.invalid"
 
 
 def test_a_gaussian_filter_is_named_and_stays(guardian: Calls) -> None:

@@ -81,10 +81,10 @@ BEYOND = ("grant_ttl_s = 1e300", "x = " + "[" * 5000, "x = " + "9" * 5000)
 @pytest.mark.parametrize(
     "toml", ["min_sigma = ", "min_sigma = -1", "unknown = 1", "[consent]\nLOW = 1", *BEYOND]
 )
-def test_a_policy_that_is_off_names_its_key(guardian: Calls, toml: str) -> None:
-    error = refused(lambda: apply(guardian, toml))
+def test_a_policy_that_is_off_names_its_key(refusing: Calls, toml: str) -> None:
+    error = refused(lambda: apply(refusing, toml))
     assert error.code == "policy.invalid"
-    assert show(guardian).version == 0
+    assert show(refusing).version == 0
 
 
 def test_applying_needs_a_reason(guardian: Calls) -> None:

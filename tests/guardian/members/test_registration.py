@@ -109,6 +109,13 @@ def test_a_head_of_this_log_is_welcome(federation: Federation) -> None:
         assert reply.epoch == 0
 
 
+@pytest.fixture(scope="module")
+def reconciling(refusing: Calls, lasting: Federation) -> Calls:
+    """Return calls of a guardian that lost what party a knows, for cases that change nothing."""
+    lose(refusing, lasting)
+    return refusing
+
+
 @pytest.mark.parametrize(
     ("changes", "code"),
     [
@@ -124,14 +131,11 @@ def test_a_head_of_this_log_is_welcome(federation: Federation) -> None:
     ],
 )
 def test_receipts_that_say_no_cost_are_refused_whole(
-    federation: Federation, changes: dict[str, Any], code: str
+    reconciling: Calls, changes: dict[str, Any], code: str
 ) -> None:
-    with federation.guardian() as calls:
-        calls.prepare_all()
-        lose(calls, federation)
-        assert refusal(lambda: calls.reconcile("a", [lost(), lost(**changes)])) == code
-        assert calls.spent("a") == 0
-        assert calls.register("a").reconcile
+    assert refusal(lambda: reconciling.reconcile("a", [lost(), lost(**changes)])) == code
+    assert reconciling.spent("a") == 0
+    assert reconciling.register("a").reconcile
 
 
 def test_a_receipt_without_a_known_cost_leaves_nothing_of_a_gaussian_budget(federation: Federation) -> None:

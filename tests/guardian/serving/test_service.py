@@ -498,8 +498,8 @@ def test_an_expired_grant_asks_nothing_more(tmp_path: Path) -> None:
         {"encoder": "x:y", "encoder_sha256": bytes(31)},
     ],
 )
-def test_refused_manifests(guardian: Calls, changes: dict[str, Any]) -> None:
-    assert refusal(lambda: guardian.register("a", **changes)) == "manifest.invalid"
+def test_refused_manifests(refusing: Calls, changes: dict[str, Any]) -> None:
+    assert refusal(lambda: refusing.register("a", **changes)) == "manifest.invalid"
 
 
 def test_budgets_are_set_once_or_lowered(guardian: Calls) -> None:
