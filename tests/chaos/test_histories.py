@@ -6,7 +6,7 @@ from tests.chaos.histories.faults import SHOWN_BY, found
 from tests.chaos.histories.history import histories
 from tests.chaos.mutants import Mutant
 
-HISTORIES = 60
+HISTORIES = 30
 """Enough to notice a mistake before `make chaos`, which runs thousands, at a tenth of a second each."""
 AT_ONCE = 5
 LONGEST = 10
