@@ -131,8 +131,9 @@ def open_training(
     assert isinstance(stored.mechanism, JointTraining)  # noqa: S101 - this wrote it
     recipe = stored.mechanism.recipe
     mechanism = options.mechanism(recipe.model, recipe.parameters)
-    sites = set(parties) - set(found.progress.left_out)
-    asked = options.plan(mechanism, task, sorted(sites), len(parties), encoder, stored.nonce)
+    left_out = found.progress.left_out
+    listed = len(stored.parties) + len(left_out)
+    asked = options.plan(mechanism, task, sorted(set(parties) - set(left_out)), listed, encoder, stored.nonce)
     if asked != stored:
         names = [name for name in Plan.model_fields if getattr(asked, name) != getattr(stored, name)]
         raise OstrakaError(

@@ -33,7 +33,7 @@ def challenge(now: str) -> Challenge:
     return asyncio.run(receive_only(cast(WebSocket, Told(text)), Challenge))
 
 
-@pytest.mark.parametrize("now", ["NaN", "Infinity", "-Infinity", "1e999", "-1", "253370764800", "null", '"x"'])
+@pytest.mark.parametrize("now", ["NaN", "Infinity", "1e999", "-1", "253370764800", "null", '"x"'])
 def test_a_clock_that_shows_no_time_is_refused(now: str) -> None:
     assert challenge("1.5").now == 1.5
     with pytest.raises(OstrakaError) as refused:
