@@ -93,7 +93,7 @@ class TrainingReport(FrozenModel):
         rounds: number of released rounds, plus the last one.
         taking_part: number of parties in the sum of each released round.
         costs: by party; empty for ttac.
-        left_out: why parties were left out of the last released round or did not join at all, by site.
+        left_out: why parties were left out of the last released round, or of the whole training, by site.
         stopped: why there were fewer rounds than planned; None otherwise.
     """
 

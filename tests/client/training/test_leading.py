@@ -172,10 +172,12 @@ def test_a_party_that_does_not_name_ttac_takes_no_part(tmp_path: Path) -> None:
         file = sites.folders.parties["b"] / "site.toml"
         file.write_text(file.read_text().partition("\n[policy]")[0])
         sites.start_all()
-        error = refused(sites, TTAC)
-        assert sites.state().progress.taking_part == (2,) * (ROUNDS - 1)
-        assert (error.code, "b: [policy.refused]" in error.message) == (ErrorCode.PARTY_UNREACHABLE, True)
+        report = sites.lead(TTAC)
+        assert report.taking_part == (2,) * (ROUNDS - 1)
+        assert list(report.left_out) == ["b"]
+        assert "ttac" in report.left_out["b"]
         assert sorted(sites.stored) == ["a", "c"]
+        assert sites.lead(TTAC).left_out == report.left_out
 
 
 def test_who_lists_no_parties_leads_nobody(noisy: Sites) -> None:
