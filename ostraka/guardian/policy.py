@@ -22,7 +22,11 @@ SHARE_BYTES = 2**31
 LARGE_BATCHES = 2
 """Number of batches with larger shares that it may have open all the same: one belongs to a run that died."""
 Seconds = Annotated[float, Field(gt=0, le=366 * DAY_S, allow_inf_nan=False)]
-Epsilon = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
+MIN_DELTA = 1e-100
+"""Smallest delta of a budget, far above the numbers at which conversions lose their digits."""
+MIN_EPSILON = 1e-12
+"""Smallest epsilon of a budget: no answer costs so little, and an amount in parts of it is a number."""
+Epsilon = Annotated[float, Field(ge=MIN_EPSILON, le=1e6, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, lt=2**32)]
 Level = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")]
 DAY_MS = 24 * 3600 * 1000
@@ -87,7 +91,7 @@ class Policy(BaseModel):
     bound: BOUND = Field(default_factory=_default_bound)
     on_exhaustion: Literal["stop", "vanish"] = "stop"
     consent: Annotated[dict[Level, Epsilon], Field(max_length=1000)] = Field(default_factory=dict)
-    delta: Annotated[float, Field(ge=1e-100, lt=1)] = 1e-5
+    delta: Annotated[float, Field(ge=MIN_DELTA, lt=1)] = 1e-5
     renewal_days: Annotated[int, Field(ge=1, le=36_600)] | None = None
     admission: Literal["certified", "added"] = "certified"
     mechanisms: tuple[str, ...] | None = None

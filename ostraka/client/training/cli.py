@@ -99,6 +99,8 @@ def _show(report: "TrainingReport") -> None:
     console.print(
         f"All teachers were trained for {report.rounds} rounds, with at least {fewest} parties in each sum."
     )
+    for site, reason in report.left_out.items():
+        console.print(f"Party {site} is left out: {reason}")
     if report.stopped is not None:
         console.print(f"That is fewer than asked for: {report.stopped}")
     if report.guarantee == "none":

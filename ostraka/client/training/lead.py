@@ -77,6 +77,7 @@ class Lead:
         self._on_progress = on_progress
         self._known = {participant.site: participant for participant in granted.grant.participants}
         self._rounds = SummedRounds[AveragedModel](guardian, parties, permissions, granted, store)
+        self._idle: Mapping[str, OstrakaError] = {}
 
     @classmethod
     def open(
@@ -97,8 +98,8 @@ class Lead:
 
     @property
     def left_out(self) -> Mapping[str, OstrakaError]:
-        """The parties that were left out of the last round, and why."""
-        return self._rounds.left_out
+        """The parties that were left out of the last round, or of all and stored no teachers, and why."""
+        return {**self._rounds.left_out, **self._idle}
 
     def run(self) -> None:
         """Run all rounds, or as many as budgets pay for, then let every party store its teachers.
@@ -150,7 +151,10 @@ class Lead:
         self._on_progress(after)
 
     def _finish(self) -> None:
-        """Let every party store its teachers unless it has; raise if some parties fail."""
+        """Let every party store its teachers unless it has; raise if parties fail that took part in a round.
+
+        One that took part in none may be down for good, or lie: it ends no training of the others.
+        """
         work = Work(self._granted.plan_bytes, self._granted.entries, self._store.average)
         counted = self._store.progress.counted
         done = self._store.progress.finished
@@ -158,8 +162,11 @@ class Lead:
         # All are asked even if one fails, so the others need not be asked again.
         failures = finish(missing, work, counted, self._note_stored)
         self._on_progress(self._store.progress)
-        if failures:
-            raise missing_teachers_error(failures)
+        taken = self._store.progress.taken
+        missing_teachers = {site: error for site, error in failures.items() if site in taken}
+        if missing_teachers:
+            raise missing_teachers_error(missing_teachers)
+        self._idle = failures
 
     def _note_stored(self, site: str) -> None:
         progress = self._store.progress

@@ -93,7 +93,7 @@ class TrainingReport(FrozenModel):
         rounds: number of released rounds, plus the last one.
         taking_part: number of parties in the sum of each released round.
         costs: by party; empty for ttac.
-        left_out: why parties were left out of the last released round, by site.
+        left_out: why parties were left out of the last released round, or of the whole training, by site.
         stopped: why there were fewer rounds than planned; None otherwise.
     """
 
@@ -153,7 +153,8 @@ def lead(
             rounds=store.progress.number + 1,
             taking_part=store.progress.taking_part,
             costs=() if options.kind == "ttac" else _costs(guardian, store.plan, store.progress.taken),
-            left_out={name: error.message for name, error in leading.left_out.items()},
+            left_out=store.progress.left_out
+            | {name: error.message for name, error in leading.left_out.items()},
             stopped=store.progress.stopped or None,
         )
 

@@ -96,6 +96,7 @@ class TrainingProgress(BaseModel):
         taken: by site, the number of sums that contain its update.
         stopped: why there are no further rounds; empty unless a budget or the grant ended early.
         finished: sites that stored their teachers.
+        left_out: by site, why a party did not join; it takes no part.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -111,6 +112,7 @@ class TrainingProgress(BaseModel):
     taken: dict[str, int] = Field(default_factory=dict)
     stopped: str = ""
     finished: tuple[str, ...] = ()
+    left_out: dict[str, str] = Field(default_factory=dict)
 
     def with_values(self, **values: object) -> Self:
         """Return a copy with these values changed."""

@@ -13,7 +13,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity.certificates import check_certificate
 from ostraka.common.identity.identity import UNREADABLE, Identity, Role, identity_of
 from ostraka.common.identity.revocation import Revocations
-from ostraka.common.wire.limits import check_limits
+from ostraka.common.wire.limits import check_limits, check_numbers
 from ostraka.protos.ostraka.v1 import common_pb2
 
 M = TypeVar("M", bound=Message)
@@ -77,7 +77,8 @@ def read_signed(
 ) -> M:
     """Parse what `signer`, and nobody else, signed into `message`, and return it.
 
-    Raises as `verify_signed`, and `message.too_large` for lists and texts beyond their limits.
+    Raises as `verify_signed`, `message.too_large` for lists and texts beyond their limits, and
+    `message.invalid` for numbers that mean nothing.
     """
     verify_signed(
         signed,
@@ -97,6 +98,7 @@ def read_signed(
             invalid, f"What {signer.uri} signed cannot be read: use the same version everywhere."
         ) from error
     check_limits(message)
+    check_numbers(message)
     return message
 
 

@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
-from ostraka.common.wire.limits import check_limits
+from ostraka.common.wire.limits import check_limits, check_numbers
 from ostraka.protos.ostraka.v1 import common_pb2
 
 _LEAF = b"\0"
@@ -159,6 +159,7 @@ def _fill(header: H, entries: Sequence[bytes], invalid: ErrorCode) -> H:
         raise _foreign(invalid) from exc
     for entry in filled:
         check_limits(entry)
+        check_numbers(entry)
     return header
 
 

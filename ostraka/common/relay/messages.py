@@ -7,6 +7,7 @@ from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 from ostraka.common.errors import ErrorCode, OstrakaError, printable
 from ostraka.common.relay.web_socket import WebSocket
 from ostraka.common.validation import FrozenModel
+from ostraka.common.wire.limits import LAST_UNIX_S
 
 ATTACH = "/attach"
 TUNNEL = "/tunnel/"
@@ -19,6 +20,8 @@ Nonce = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 Token = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{16,64}$")]
 Signed = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9+/=]{1,8000}$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=253)]
+UnixTime = Annotated[float, Field(ge=0, lt=LAST_UNIX_S, allow_inf_nan=False)]
+"""Unix seconds; of anything else, a comparison of clocks would find that the two are alike."""
 
 
 class Hello(FrozenModel):
@@ -35,7 +38,7 @@ class Challenge(FrozenModel):
     kind: Literal["challenge"] = "challenge"
     nonce: Nonce
     proof: Signed
-    now: float
+    now: UnixTime
 
 
 class Proof(FrozenModel):

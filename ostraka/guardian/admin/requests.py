@@ -1,11 +1,14 @@
 """Checks of administrators' requests, each before anything acts on it."""
 
+import math
+
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import check_name
 from ostraka.common.privacy import ORDERS
 from ostraka.common.privacy.filters import FILTERS, GAUSSIAN, filter_name
 from ostraka.common.wire.limits import MAX_LENGTH
 from ostraka.guardian.ledger import UnitKey
+from ostraka.guardian.policy import MIN_DELTA, MIN_EPSILON
 
 MAX_GROUP_CHARS = 64
 """Twice the limit for a group in a manifest: every unit of a ledger can be named, and nothing unbounded is
@@ -69,15 +72,15 @@ def order(value: float, named: str) -> float | None:
 
 def delta(value: float) -> float | None:
     """Return a delta; None if the policy's delta applies; raises `message.invalid`."""
-    if value and not 0 < value < 1:
-        raise invalid("The delta must lie between 0 and 1")
+    if value and not MIN_DELTA <= value < 1:
+        raise invalid(f"The delta must lie between {MIN_DELTA:g} and 1")
     return value or None
 
 
 def epsilon(value: float) -> float:
     """Check and return an epsilon; raises `message.invalid`."""
-    if not 0 < value < float("inf"):
-        raise invalid("The epsilon must be a finite number above 0")
+    if not MIN_EPSILON <= value < math.inf:
+        raise invalid(f"The epsilon must be a finite number of {MIN_EPSILON:g} or more")
     return value
 
 

@@ -63,8 +63,8 @@ def read_receipts(
 def worst_cases(view: View, site: str, receipts: Iterable[common_pb2.Receipt]) -> list[Owed]:
     """Return the worst-case cost of each receipt to each unit that its batch charges, at the unit's order.
 
-    A cost that is unknown under a Gaussian filter exceeds any budget: nothing is left, and no guarantee is
-    kept.
+    A cost that is unknown under a Gaussian filter, or too large to compute, exceeds any budget: nothing is
+    left, and no guarantee is kept.
 
     Raises:
         OstrakaError: `message.invalid` for a mechanism or classes that have no cost, `budget.missing` for a
@@ -83,8 +83,11 @@ def worst_cases(view: View, site: str, receipts: Iterable[common_pb2.Receipt]) -
             raise _invalid("need at least two classes, or one label")
         if order == GAUSSIAN and not parsed.has_gaussian_cost(classes):
             return AMOUNT_MAX
-        worst = parsed.worst_case(order, sensitivity, classes=classes)
-        return worst.reservation(queries, parsed.answers(classes))
+        try:
+            worst = parsed.worst_case(order, sensitivity, classes=classes)
+            return worst.reservation(queries, parsed.answers(classes))
+        except (OverflowError, ValueError):
+            return AMOUNT_MAX
 
     return [
         Owed(

@@ -115,22 +115,30 @@ def test_a_damaged_training_says_so(noisy: Sites, tmp_path: Path) -> None:
 
 
 @pytest.mark.heavy
-def test_other_models_do_not_learn_together(noisy: Sites) -> None:
+def test_others_train_without_a_party_that_cannot_join_and_repeat_that_after_an_interruption(
+    noisy: Sites,
+) -> None:
     noisy.stop("b")
     noisy.start("b", model="mlp")
-    error = refused(noisy, DP_TTAC)
-    assert error.code == ErrorCode.PLAN_INVALID
-    assert error.message.startswith("b: ")
-    assert "it trains mlp with" in error.message
-    assert "give all parties the same --model" in error.message
+    report = noisy.lead(DP_TTAC)
+    assert report.taking_part == (2,) * (ROUNDS - 1)
+    assert "it trains mlp with" in report.left_out["b"]
+    assert "give all parties the same --model" in report.left_out["b"]
+    assert noisy.charged == {"a": ROUNDS - 1, "b": 0, "c": ROUNDS - 1}
+    assert sorted(noisy.stored) == ["a", "c"]
+    assert noisy.lead(DP_TTAC) == report
 
 
 @pytest.mark.heavy
-def test_other_tasks_do_not_learn_together(noisy: Sites) -> None:
+@pytest.mark.parametrize("quorum", [3, 4])
+def test_too_few_parties_that_join_open_nothing_and_are_told_who_does_not(noisy: Sites, quorum: int) -> None:
     noisy.stop("b")
     noisy.start("b", infer_task(records("b"), "other", *map(records, PARTIES)))
-    error = refused(noisy, DP_TTAC)
-    assert (error.code, "Party b trains for another task" in error.message) == (ErrorCode.TASK_MISMATCH, True)
+    error = refused(noisy, replace(DP_TTAC, quorum=quorum))
+    assert error.code == ErrorCode.QUORUM_LOST
+    assert "b: [task.mismatch] Party b trains for another task" in error.message
+    assert noisy.charged == dict.fromkeys(PARTIES, 0)
+    assert not (noisy.folders.parties["a"] / "training" / "training.safetensors").exists()
 
 
 def test_parties_that_learn_otherwise_say_so(noisy: Sites) -> None:
@@ -164,10 +172,12 @@ def test_a_party_that_does_not_name_ttac_takes_no_part(tmp_path: Path) -> None:
         file = sites.folders.parties["b"] / "site.toml"
         file.write_text(file.read_text().partition("\n[policy]")[0])
         sites.start_all()
-        error = refused(sites, TTAC)
-        assert sites.state().progress.taking_part == (2,) * (ROUNDS - 1)
-        assert (error.code, "b: [policy.refused]" in error.message) == (ErrorCode.PARTY_UNREACHABLE, True)
+        report = sites.lead(TTAC)
+        assert report.taking_part == (2,) * (ROUNDS - 1)
+        assert list(report.left_out) == ["b"]
+        assert "ttac" in report.left_out["b"]
         assert sorted(sites.stored) == ["a", "c"]
+        assert sites.lead(TTAC).left_out == report.left_out
 
 
 def test_who_lists_no_parties_leads_nobody(noisy: Sites) -> None:

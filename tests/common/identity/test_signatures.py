@@ -1,3 +1,4 @@
+import math
 from pathlib import Path
 
 import pytest
@@ -6,9 +7,10 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.identity import Identity, Role, verify_signed
+from ostraka.common.identity import Identity, Role, read_signed, verify_signed
 from ostraka.common.wire.contexts import GRANT_CONTEXT, TICKET_CONTEXT
-from ostraka.protos.ostraka.v1.common_pb2 import Signed
+from ostraka.common.wire.limits import LAST_UNIX_S, MAX_INTEGER
+from ostraka.protos.ostraka.v1.common_pb2 import Agreement, Grant, Receipt, Receipts, Signed, Ticket
 from tests.common.federation import GUARDIAN, NAME, PARTY, Federation
 
 HOUR_S = 3600.0
@@ -129,3 +131,30 @@ def test_a_signer_expires_but_for_the_allowed_skew(
     clock.advance(-27 * HOUR_S)
     assert verify.refusal(signed, role=Role.PARTY) is ErrorCode.IDENTITY_NOT_YET_VALID
     assert verify(signed, role=Role.PARTY, skew_s=2 * HOUR_S) == PARTY
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Grant(not_before_unix_s=LAST_UNIX_S + 1),
+        Grant(expires_unix_s=-1),
+        Ticket(batch_id=MAX_INTEGER + 1),
+        Agreement(epsilon=math.inf),
+        Receipts(receipts=[Receipt(sensitivity=math.nan)]),
+    ],
+)
+def test_numbers_that_mean_nothing_are_refused_though_they_are_signed(
+    federation: Federation, clock: ManualClock, message: Grant | Ticket | Agreement | Receipts
+) -> None:
+    signed = federation.issue(GUARDIAN).sign(GRANT_CONTEXT, message.SerializeToString())
+    with pytest.raises(OstrakaError) as refused:
+        read_signed(
+            signed,
+            GRANT_CONTEXT,
+            type(message)(),
+            signer=GUARDIAN,
+            ca_pem=Verifier(federation, clock).ca_pem,
+            clock=clock,
+            invalid=ErrorCode.GRANT_INVALID,
+        )
+    assert refused.value.code is ErrorCode.MESSAGE_INVALID

@@ -14,6 +14,7 @@ from ostraka.common.plan.signed_lists import (
     with_own,
 )
 from ostraka.common.wire.contexts import GRANT_CONTEXT, TICKET_CONTEXT
+from ostraka.common.wire.limits import MAX_INTEGER
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.signed_lists import grant_of, own_ticket, ticket_of
 
@@ -93,3 +94,12 @@ def test_what_a_party_is_shown_hardly_grows_with_the_parties(guardian: Credentia
         sent = sign_list(guardian, GRANT_CONTEXT, common_pb2.Grant(participants=everyone))
         sizes[count] = SignedEntries(sent, [one.site for one in everyone]).of("site0").ByteSize()
     assert sizes[1000] - sizes[10] < 7 * 40
+
+
+def test_entries_with_numbers_that_mean_nothing_are_refused(guardian: Credentials) -> None:
+    """An entry is signed by its hash alone, so it is read apart from what was signed."""
+    asked = common_pb2.Participant(site="a", records=MAX_INTEGER + 1)
+    grant = sign_list(guardian, GRANT_CONTEXT, common_pb2.Grant(session_id="s", participants=[asked]))
+    with pytest.raises(OstrakaError) as refused:
+        grant_of(grant)
+    assert refused.value.code is ErrorCode.MESSAGE_INVALID

@@ -1,5 +1,6 @@
 """Registration over real sockets: lost histories, receipts, and what they cost."""
 
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -150,6 +151,23 @@ def test_a_receipt_without_a_known_cost_leaves_nothing_of_a_gaussian_budget(fede
         found = calls.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party="a"))
         (label,) = (budget for budget in found if budget.adjacency == "label")
         assert label.epsilon_worst_case > 1e6 > label.epsilon
+
+
+@pytest.mark.parametrize(
+    ("sensitivity", "sigma"), [(1e200, 40.0), (1e308, 40.0), (1.0, 5e-324), (sys.float_info.max, 5e-324)]
+)
+def test_a_receipt_of_a_cost_beyond_all_numbers_leaves_nothing_of_a_budget(
+    federation: Federation, sensitivity: float, sigma: float
+) -> None:
+    mechanism = common_pb2.Mechanism(gnmax=common_pb2.GnMax(sigma=sigma))
+    with federation.guardian() as calls:
+        calls.prepare_all()
+        lose(calls, federation)
+        told = lost(mechanism=mechanism, sensitivity=sensitivity)
+        assert calls.reconcile("a", [told]).charged == 1
+        assert not calls.register("a").reconcile
+        assert calls.spent("a") > 1e6
+    federation.verify_ledger()
 
 
 @pytest.mark.parametrize(("declared_votes", "broken"), [([1], False), ([1, 3, 1], True)])

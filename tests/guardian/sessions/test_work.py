@@ -16,19 +16,25 @@ from ostraka.common.crypto.tally_circuits import check_of
 from ostraka.common.mechanism import (
     L1,
     Binary,
+    Bins,
+    Boost,
     Check,
     Confident,
     DistributedGnMax,
     DpTtac,
     GnMax,
+    Gradients,
     Interactive,
     LnMax,
     Mechanism,
+    Moments,
     NoiseCluster,
     Powerset,
     RandRes,
     RandResLabels,
     Recipe,
+    RecordSums,
+    Statistics,
     Tau,
     Ttac,
 )
@@ -71,6 +77,11 @@ MECHANISMS: list[Mechanism] = [
     RandResLabels(epsilon=1.0),
     DpTtac(recipe=RECIPE, radius=1.0, sigma=3.0),
     Ttac(recipe=RECIPE),
+    Moments(columns=3, codes=2, sigma=3.0, gram_sigma=3.0),
+    Bins(columns=3, codes=2, sigma=3.0),
+    Boost(bins=4, outputs=2, sigma=3.0),
+    Gradients(parameters=6, sigma=3.0),
+    Statistics(cells=6, columns=2, sigma=3.0),
 ]
 BLIND = [mechanism for mechanism in MECHANISMS if mechanism.blind and mechanism.kind not in ("tau", "l1")]
 AT_ONCE = 8
@@ -94,7 +105,7 @@ def sums(width: int) -> dict[str, Sums]:
 
 
 def plan_of(mechanism: Mechanism) -> Plan:
-    queries = 1 if isinstance(mechanism, Ttac | DpTtac) else QUERIES
+    queries = 1 if isinstance(mechanism, Ttac | DpTtac | RecordSums) else QUERIES
     return Plan(
         nonce=bytes(16),
         task_digest=bytes(32),
