@@ -39,9 +39,9 @@ def ensure() -> tuple[str, ...]:
     Missing programs are installed from Debian's packages. An engine that had to be started is stopped when
     this process ends.
     """
-    _install({"docker": "docker.io", "docker-compose": "docker-compose"})
+    install({"docker": "docker.io", "docker-compose": "docker-compose"})
     if not _answers("docker", "info"):
-        _install({"dockerd": "docker.io"})
+        install({"dockerd": "docker.io"})
         _start_engine()
     return ("docker", "compose") if _answers("docker", "compose", "version") else ("docker-compose",)
 
@@ -119,7 +119,7 @@ def _import_debian(image: str, packages: Iterable[str], *changes: str) -> None:
     digest = _digest(package.encode() for package in packages)
     if _made_from(image) == digest:
         return
-    _install({"debootstrap": "debootstrap"})
+    install({"debootstrap": "debootstrap"})
     with TemporaryDirectory() as folder:
         system = Path(folder, "system")
         chosen = f"--include={','.join(packages)}"
@@ -150,7 +150,7 @@ def _made_from(image: str) -> str | None:
     return shown.stdout.strip() or None
 
 
-def _install(packages: dict[str, str]) -> None:
+def install(packages: dict[str, str]) -> None:
     """Install the Debian package of every program that is missing."""
     missing = [package for program, package in packages.items() if shutil.which(program) is None]
     if missing:
