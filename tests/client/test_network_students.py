@@ -1,6 +1,7 @@
 """Networks as students: they learn from the whole pool, are kept whole, and fail without a trace."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +61,7 @@ def test_a_second_student_learns_what_the_first_says_of_the_whole_pool(
         return learn(self, labelled, unlabeled, *more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(LdpNormal, "learn_from", look)
+    monkeypatch.setattr(LdpNormal, "default_learning", replace(LdpNormal.default_learning, steps=60))
     steps = None if first == "supervised" else 60
     result = trained(bench, student=first, second="ldp-normal", steps=steps)
     (given,) = seen
