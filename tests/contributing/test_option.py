@@ -23,7 +23,7 @@ from tests.deploy.whole import build
 root = Path(sys.argv[1])
 whole = build(root)
 words = ["retrain", "--site", str(whole.folder("q")), "--labelled", str(root / "pool.npz")]
-words += ["--student", "vat", "--steps", "3", "--device", "cpu"]
+words += ["--test", str(root / "pool.npz"), "--student", "vat", "--steps", "3", "--device", "cpu"]
 
 def student(*more: str) -> bytes:
     out = root / "student.safetensors"
