@@ -24,7 +24,7 @@ TOLERANCE = 2.0
 """How much longer the same work may take from one minute to the next when others share the cores."""
 FASTEST_LOOP_S = 0.01
 """A round takes longer on every machine: a test with fewer of these passes without timing the loop."""
-EXEMPT = ("heavy", "processes", "compose", "roles")
+EXEMPT = ("heavy", "docs", "processes", "compose", "roles")
 FEW_MODULES = 10
 """A test that imports more is not judged: the first test that needs a library pays for all."""
 
