@@ -37,7 +37,7 @@ assert student("--rate", "0.5") != usual
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def added(copy: Copy) -> Tree:
     tree = copy("an option of a command")
     tree.insert(OPTIONS, "    steps: int | None", OPTION)

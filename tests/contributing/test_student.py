@@ -43,7 +43,7 @@ print((again.predict(X) == y).mean())
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def added(copy: Copy) -> Tree:
     tree = copy("a student")
     tree.write("ostraka/client/students/patient.py", CODE)
