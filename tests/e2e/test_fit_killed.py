@@ -25,9 +25,8 @@ from tests.e2e.sites import SOON, Sites
 from tests.e2e.test_sums import start_with_sums
 from tests.waiting import until
 
-ROUNDS = 20
-EPSILON = 1.0
-"""So little, and without own labels, that gradients ask the fewest rounds."""
+ROUNDS = 50
+EPSILON = 1000.0
 ENDS_S = 240
 COMMANDS = 60
 """Of one fit, at most: each goes on where the one before ended. For 15 s after a guardian was killed, while
@@ -38,7 +37,7 @@ FITTER = "fitter"
 def fitting(sites: Sites) -> None:
     """Start a process that fits, or goes on with the fit."""
     site = sites.folder / QUERY
-    own = ("--pool", site / "pool.npz", "--out", sites.run)
+    own = ("--pool", site / "pool.npz", "--labelled", site / "labelled.npz", "--out", sites.run)
     words = ("query", "fit", "--site", site, *own, "--learner", "gradients", "--epsilon", EPSILON)
     sites.children[FITTER] = sites.processes.start(ChildCommand(FITTER, [str(word) for word in words]))
 
@@ -129,7 +128,7 @@ def test_everybody_is_killed_in_the_middle_of_a_fit(
     guardian, party = sites.guardian_address, load_site(sites.folder / QUERY).parties["party-3"]
     before: dict[str, bytes] = {}
     fitting(sites)
-    for after, victim in ((2, FITTER), (5, GUARDIAN), (8, "party-3"), (11, FITTER), (14, GUARDIAN)):
+    for after, victim in ((3, FITTER), (9, GUARDIAN), (15, "party-3"), (21, FITTER), (27, GUARDIAN)):
         wait_within_round(sites, after)
         before |= kept_sums(sites)
         sites.kill(victim)
@@ -154,7 +153,7 @@ def test_a_quorum_that_is_lost_between_rounds_costs_nothing(sites: Sites) -> Non
         if done == 4:
             sites.kill("party-2")
 
-    own = (site / "pool.npz", None)
+    own = (site / "pool.npz", site / "labelled.npz")
     with pytest.raises(OstrakaError) as lost:
         fit(site, *own, options, sites.run, run=FittingRun(on_progress=lose, retry=SOON))
     assert lost.value.code is ErrorCode.QUORUM_LOST
