@@ -3,7 +3,7 @@ PY := .venv/bin/python
 # Compiled modules are kept, also where the environment says otherwise: collecting tests takes half as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test test-all test-compose heavy roles gpu mutants lint docs errors audit chaos fuzz protos bench reproduce reproduce-quick reproduce-older train-mnist chromium images locks sbom pip-audit release clean
+.PHONY: install demo test test-all test-compose heavy roles gpu mutants lint docs test-docs errors audit chaos fuzz protos bench reproduce reproduce-quick reproduce-older train-mnist chromium images locks sbom pip-audit release clean
 
 INSTALL = $(PY) -I ostraka/deploy/install.py
 
@@ -27,7 +27,7 @@ demo: $(if $(wildcard .venv/installed),install,.venv/simulation)
 test: install
 	$(PY) -m $(if $(COVERAGE),tests.coverage,pytest)
 
-test-all: test heavy roles test-compose
+test-all: test heavy roles test-docs test-compose
 
 heavy: install chromium
 	$(PY) -m pytest -m 'heavy'
@@ -59,6 +59,10 @@ lint: install
 # The documentation as a site in build/site, that opens without a network and a server.
 docs: install
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
+
+# The site as it was just built: searched and looked at in Chromium.
+test-docs: docs chromium
+	$(PY) -m pytest -m docs -n 0 tests/deploy/reference
 
 SAMPLES = 50000
 

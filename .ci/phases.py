@@ -112,7 +112,7 @@ PHASES = {
         ),
         Phase("audit", "make audit SAMPLES=20000", INSTALL),
         Phase("lint", "make lint", INSTALL),
-        Phase("docs", "make docs", INSTALL),
+        Phase("docs", "make test-docs", (*INSTALL, "packages"), pytest="make test-docs"),
         Phase("fuzz", "make fuzz SECONDS=40", INSTALL),
         Phase("mutants", "make mutants MUTANTS='--sample 10'", INSTALL),
         Phase("reproduce", "make reproduce-older SECONDS=300", INSTALL),

@@ -25,7 +25,7 @@ TOLERANCE = 2.0
 FASTEST_LOOP_S = 0.01 * TOLERANCE
 """No machine's round is taken for a shorter one: a test with fewer of these passes without timing the loop,
 which takes a round itself."""
-EXEMPT = ("heavy", "processes", "compose", "roles")
+EXEMPT = ("heavy", "docs", "processes", "compose", "roles")
 FEW_MODULES = 10
 """A test that imports more is not judged: the first test that needs a library pays for all."""
 

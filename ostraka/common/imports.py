@@ -1,6 +1,7 @@
 """Helpers to import lazily, and to import many modules fast."""
 
 import gc
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -20,6 +21,19 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         return getattr(home, name) if homes[name] else home
 
     return find
+
+
+@contextmanager
+def hidden(name: str) -> Iterator[None]:
+    """Let nothing import this module within the block, unless it was imported before."""
+    if name in sys.modules:
+        yield
+        return
+    sys.modules[name] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules[name]
 
 
 @contextmanager

@@ -18,12 +18,6 @@ def test_every_record_has_paid_for_what_it_took_part_in(first: int) -> None:
         assert not history.problems, "\n".join([f"seed {history.seed}", *history.events, *history.problems])
 
 
-@pytest.mark.heavy
-def test_two_guardians_of_one_database_charge_every_record_too() -> None:
-    problems = [history.problems for history in histories("postgresql", range(10), LONGEST)]
-    assert not any(problems)
-
-
 @pytest.mark.parametrize("fault", SHOWN_BY, ids=lambda fault: fault.__name__)
 def test_a_history_shows_each_planted_fault(fault: Mutant) -> None:
     assert found(fault, SHOWN_BY[fault], most=1) is not None

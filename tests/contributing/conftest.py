@@ -1,5 +1,4 @@
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -8,7 +7,7 @@ from tests.contributing.tree import Tree
 Copy = Callable[[str], Tree]
 
 
-@pytest.fixture
-def copy(tmp_path: Path) -> Copy:
-    """Return a function that copies the tree for one row."""
-    return lambda row: Tree.copy(tmp_path / "tree", row)
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """Return a function that copies the tree for one row, once for all its cases."""
+    return lambda row: Tree.copy(tmp_path_factory.mktemp("row") / "tree", row)

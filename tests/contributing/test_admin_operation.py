@@ -72,7 +72,7 @@ assert (ops / "log.jsonl").read_text().count('a fire') == len(PARTIES)
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def added(copy: Copy) -> Tree:
     tree = copy("an admin operation")
     tree.insert(

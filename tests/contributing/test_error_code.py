@@ -14,7 +14,7 @@ print(error.code, status_of(error.code))
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def added(copy: Copy) -> Tree:
     tree = copy("an error code")
     tree.insert(

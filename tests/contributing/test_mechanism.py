@@ -71,7 +71,7 @@ def file_of(name: str, imports: str) -> str:
     return "".join(line for line in text.splitlines(keepends=True) if not line.startswith("from noisy_max"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def added(copy: Copy) -> Tree:
     tree = copy("a mechanism")
     tree.write("ostraka/common/mechanism/noisy_max.py", file_of("noisy_max.py", PUBLIC))

@@ -23,7 +23,7 @@ from tests.deploy.whole import build
 root = Path(sys.argv[1])
 whole = build(root)
 words = ["retrain", "--site", str(whole.folder("q")), "--labelled", str(root / "pool.npz")]
-words += ["--student", "vat", "--steps", "3", "--device", "cpu"]
+words += ["--test", str(root / "pool.npz"), "--student", "vat", "--steps", "3", "--device", "cpu"]
 
 def student(*more: str) -> bytes:
     out = root / "student.safetensors"
@@ -37,7 +37,7 @@ assert student("--rate", "0.5") != usual
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def added(copy: Copy) -> Tree:
     tree = copy("an option of a command")
     tree.insert(OPTIONS, "    steps: int | None", OPTION)

@@ -51,7 +51,7 @@ print(json.dumps([found, pages()["site.md"]]))
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def added(copy: Copy) -> Tree:
     tree = copy("a key of site.toml")
     for file, first in BELOW:

@@ -43,7 +43,7 @@ print((again.predict(X) == y).mean())
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def added(copy: Copy) -> Tree:
     tree = copy("a student")
     tree.write("ostraka/client/students/patient.py", CODE)
@@ -75,7 +75,7 @@ def test_it_learns_and_is_stored(added: Tree) -> None:
 
 @pytest.mark.heavy
 def test_a_simulation_trains_it(added: Tree) -> None:
-    words = ("--parties", "2", "--teachers", "2", "--queries", "20", "--steps", "20", "--student", "patient")
-    added.command("simulate", *words)
+    few = ("--parties", "2", "--teachers", "1", "--queries", "10", "--steps", "5")
+    added.command("simulate", *few, "--model", "logistic_regression", "--student", "patient")
     (page,) = (added.root / "runs").rglob("report.html")
     assert "Student: patient" in page.read_text()

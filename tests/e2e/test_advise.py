@@ -8,6 +8,7 @@ from typer.testing import CliRunner, Result
 
 from ostraka.common.datasets import save
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.deploy.advice import splits
 from ostraka.deploy.advice.query_advice import advise_query
 from ostraka.deploy.querying import app
 from ostraka.deploy.simulation.federation import GUARDIAN, QUERY
@@ -21,7 +22,10 @@ def invoke(*arguments: object) -> Result:
 
 @pytest.mark.heavy
 @pytest.mark.processes
-def test_what_is_left_is_advised_on_and_nothing_is_charged(sites: Sites, tmp_path: Path) -> None:
+def test_what_is_left_is_advised_on_and_nothing_is_charged(
+    sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(splits, "MANY_SPLITS", 4)
     start_with_sums(sites)
     site = sites.folder / QUERY
     own = tmp_path / "own.npz"

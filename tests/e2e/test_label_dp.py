@@ -62,7 +62,7 @@ def test_clusters_of_shared_records_are_labelled_by_all_of_them(tmp_path: Path, 
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize(("learner", "steps"), [("ldp-ssl", 60), ("denoise-ssl", 60), ("aug-descent", 200)])
+@pytest.mark.parametrize(("learner", "steps"), [("ldp-ssl", 30), ("denoise-ssl", 30), ("aug-descent", 100)])
 def test_students_learn_from_randomised_labels(
     tmp_path: Path, start: Start, learner: str, steps: int
 ) -> None:
@@ -70,7 +70,7 @@ def test_students_learn_from_randomised_labels(
     report = simulated(folder, start, label_dp=learner, label_epsilon=3, steps=steps)
     require_label_dp(report, folder)
     assert report.student == learner
-    assert report.class_quality.after.accuracy > 0.6, "0.85 to 0.95; a tenth is chance"
+    assert report.class_quality.after.accuracy > 0.6, "0.8 to 0.9; a tenth is chance"
 
 
 @pytest.mark.heavy
@@ -96,9 +96,9 @@ def test_records_of_several_labels_answer_some_and_a_student_learns_all(
 @pytest.mark.heavy
 def test_teachers_that_learned_from_shared_features_answer(tmp_path: Path, start: Start) -> None:
     folder = tmp_path / "run"
-    given = {"model": None, "mechanism": "confident:sigma1=1,sigma2=1,threshold=2", "queries": 20}
+    given = {"model": "mlp", "mechanism": "confident:sigma1=1,sigma2=1,threshold=2", "queries": 20}
     given |= {"second_student": "denoise-ssl", "clusters": 10}
-    report = simulated(folder, start, label_dp="pate-fm", steps=40, epsilon=400, **given)
+    report = simulated(folder, start, label_dp="pate-fm", steps=20, epsilon=400, **given)
     require_label_dp(report, folder)
     assert report.student == "fixmatch and denoise-ssl"
     assert report.asked == 20
@@ -123,7 +123,7 @@ def test_teachers_of_shared_features_answer_with_sets_of_labels(
     X = random.normal(size=(400, 3)).astype(np.float32)
     file, folder = tmp_path / "signs.npz", tmp_path / "run"
     np.savez(file, X=X, y=(X > 0).astype(np.int64))
-    few = {"data": str(file), "model": "mlp", "teachers": 4, "queries": 30, "steps": 40, "epsilon": 4000}
+    few = {"data": str(file), "model": "mlp", "teachers": 2, "queries": 30, "steps": 20, "epsilon": 4000}
     report = simulated(folder, start, label_dp="pate-fm", mechanism=mechanism, **few | given)
     require_label_dp(report, folder)
     assert (report.mechanism.kind, report.asked) == (mechanism.partition(":")[0], 30)

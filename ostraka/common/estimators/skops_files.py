@@ -7,7 +7,6 @@ from io import BytesIO
 from typing import Any
 
 import numpy as np
-import skops.io
 from sklearn._loss import link, loss
 from sklearn._loss._loss import CyExponentialLoss, CyHalfBinomialLoss, CyHalfMultinomialLoss
 from sklearn.ensemble._hist_gradient_boosting.binning import _BinMapper
@@ -24,6 +23,12 @@ from ostraka.common.estimators.allowed import ALLOWED
 from ostraka.common.estimators.soundness import is_sound
 from ostraka.common.estimators.sum_models import SUM_MODELS, SUM_SCORES
 from ostraka.common.files.archives import check_zip
+from ostraka.common.imports import hidden
+
+# To list all estimators, skops imports every package of scikit-learn. This one imports torch, for 3 s of
+# processor time, and has no estimator.
+with hidden("sklearn.externals.array_api_compat.torch"):
+    import skops.io
 
 _OBJECTS = (
     DecisionTreeRegressor,

@@ -34,6 +34,7 @@ TRAINING = (
     "ostraka.services.party",
     "ostraka.services.teachers.training",
     "sklearn.linear_model",
+    "torch",
     "skops.io",
 )
 """Imports of parties that train: they are forked first, and train during the remaining imports."""

@@ -25,4 +25,9 @@ def renews_and_forgets() -> Iterator[None]:
         yield
 
 
-MUTANTS: list[Mutant] = [renews_and_forgets, forgets_what_was_evaluated, forgives_what_was_forgotten]
+SHOWN_BY: dict[Mutant, int] = {
+    renews_and_forgets: 2,
+    forgets_what_was_evaluated: 2,
+    forgives_what_was_forgotten: 2,
+}
+"""The seed of a year that shows each."""

@@ -10,10 +10,17 @@ from typer.testing import CliRunner
 
 import ostraka
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.deploy.advice import splits
 from ostraka.deploy.advice.advise import MIN_EPSILON, advise
 from ostraka.deploy.advice.options import MAX_PARTIES, AdviceOptions
 from ostraka.deploy.cli import app
 from tests.deploy.advice.tables import diagnosed, features, table
+
+
+@pytest.fixture(autouse=True)
+def _few_splits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try every way on fewer splits than a small table needs: what is told is clear, or not asked for."""
+    monkeypatch.setattr(splits, "MANY_SPLITS", 5)
 
 
 def test_an_epsilon_that_buys_nothing_is_refused() -> None:

@@ -258,7 +258,7 @@ def test_the_process_answers_while_it_computes_and_gives_up_what_is_overdue() ->
     computer = Computer()
     try:
         for number in (1, 2, 3):
-            computer.send(Job(number, costs(20_000)))
+            computer.send(Job(number, costs(4_000)))
         assert set(computer.collect(2, finish=False)) <= {1, 2}
         assert set(computer.collect(3, finish=False)) <= {3}
         computer.send(Job(4, costs()))

@@ -20,8 +20,10 @@ from ostraka.common.learning.networks import network
 
 UNLIKELY = 1e-9
 DELTA = 1e-5
-STEPS, RATE = 8, 0.5
-TRAININGS = 300
+STEPS, RATE = 3, 0.9
+MUCH = Noise(12.0, RATE, STEPS)
+"""What it promises, an epsilon of 0.46, is little beside the 1.4 that the trainings can show."""
+TRAININGS = 200
 MARKS = 64
 
 
@@ -61,8 +63,7 @@ def _bound(hits: NDArray[np.bool_], mistakes: NDArray[np.bool_]) -> float:
 
 @pytest.mark.heavy
 def test_no_training_shows_more_than_its_epsilon() -> None:
-    noise = Noise(3.0, RATE, STEPS)
-    assert shown(noise, 1.0) <= noise.epsilon(DELTA)
+    assert shown(MUCH, 1.0) <= MUCH.epsilon(DELTA)
 
 
 @pytest.mark.heavy
@@ -72,7 +73,7 @@ def test_no_training_shows_more_than_its_epsilon() -> None:
     ids=["hardly any noise", "no clipping"],
 )
 def test_noise_and_clipping_that_are_missing_are_seen(drawn: Noise, clip: float) -> None:
-    assert shown(drawn, clip) > Noise(12.0, RATE, STEPS).epsilon(DELTA)
+    assert shown(drawn, clip) > MUCH.epsilon(DELTA)
 
 
 def step(gradients: Tensor, *, multiplier: float, expected: float) -> Tensor:
