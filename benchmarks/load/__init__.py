@@ -1,1 +1,1 @@
-"""Load on a guardian: many light parties, real certificates, TLS, ledger and noise (docs/scale-measured.md)."""
+"""Load on a guardian: many light parties, real certificates, TLS, ledger, noise (docs/scale-measured.md)."""

@@ -2,12 +2,13 @@
 
 import subprocess
 import sys
+from functools import cache, partial
 from typing import Annotated
 
 import typer
 
 from ostraka.common.telemetry import progress
-from ostraka.deploy.images import build, locks, sbom
+from ostraka.deploy.images import build, locks, sbom, vulnerabilities
 from ostraka.deploy.images.locks import ROLES
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
@@ -40,16 +41,20 @@ def write_sboms() -> None:
 @app.command("audit")
 def audit_locks() -> None:
     """Look all locked packages up among known vulnerabilities; exit 1 on a finding."""
-    with progress() as bar:
+    with progress() as bar, vulnerabilities.pypi() as index:
+        # The locks have most packages in common: each is asked about once.
+        ask = cache(partial(vulnerabilities.project, index))
         names = bar.track(list(locks.files()), description="Looking up")
-        results = {lock: sbom.audit(locks.FOLDER / lock) for lock in names}
+        results = {lock: vulnerabilities.audit(locks.FOLDER / lock, ask) for lock in names}
     if not any(result.looked_up for result in results.values()):
         typer.echo("Skipped: the database of vulnerabilities at pypi.org cannot be reached from here.")
         return
     for lock, result in results.items():
         typer.echo(f"{lock}: {result.looked_up} packages looked up, {len(result.findings)} findings")
-        for line in (*(f"not in the database: {name}" for name in result.unknown), *result.findings):
-            typer.echo(f"  {line}")
+        if result.unknown:
+            typer.echo(f"  versions that the database does not have: {', '.join(result.unknown)}")
+        for finding in result.findings:
+            typer.echo(f"  {finding}")
     if any(result.findings for result in results.values()):
         raise typer.Exit(1)
 
