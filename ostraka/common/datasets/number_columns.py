@@ -103,6 +103,16 @@ class Numbers:
     note: str = ""
 
 
+def note_rounded(numbers: NDArray[np.float64]) -> str:
+    """Return a phrase about whole numbers (N,) with more digits than a float32 preserves; empty if none."""
+    known = numbers[np.isfinite(numbers)]
+    if (np.trunc(known) != known).any():
+        return ""
+    with np.errstate(over="ignore"):
+        rounded = int((known.astype(np.float32) != known).sum())
+    return f"has whole numbers of more digits than are kept, which are rounded: {rounded}" if rounded else ""
+
+
 def read_numbers(
     values: pa.ChunkedArray,
     *,

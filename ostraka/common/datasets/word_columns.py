@@ -19,7 +19,7 @@ from ostraka.common.datasets.unreadable import TwoReadingsError, UnreadableValue
 FAMILIES = (
     (("true", "t"), ("false", "f")),
     (("yes", "y"), ("no", "n")),
-    (("1", "1.0", "1,0"), ("0", "0.0", "0,0")),
+    (("1", "1.0", "1,0", "1.00", "1,00"), ("0", "0.0", "0,0", "0.00", "0,00")),
     (("wahr",), ("falsch",)),
     (("ja", "j"), ("nein", "n")),
     (("oui",), ("non",)),

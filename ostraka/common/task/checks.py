@@ -180,7 +180,11 @@ def _check_shape(expected: TensorInput, dataset: Dataset) -> None:
 
 
 def column_mismatch(
-    expected: tuple[str, ...], found: tuple[str, ...], absent: Sequence[str] = ()
+    expected: tuple[str, ...],
+    found: tuple[str, ...],
+    absent: Sequence[str] = (),
+    *,
+    source: Origin | None = None,
 ) -> OstrakaError:
     """Return the refusal of columns that differ from the task's: it names all missing or else all extra ones.
 
@@ -202,7 +206,8 @@ def column_mismatch(
     else:
         first = next(ours or "" for ours, named in zip_longest(found, expected) if ours != named)
         what = f"have their columns, from '{first}' on, in another order: put the columns in the task's order"
-    return OstrakaError(ErrorCode.TASK_MISMATCH, f"The data {what}.", column=first)
+    of = "" if source is None else f" of {source}"
+    return OstrakaError(ErrorCode.TASK_MISMATCH, f"The data{of} {what}.", column=first)
 
 
 def _list(columns: Sequence[str]) -> str:

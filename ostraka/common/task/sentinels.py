@@ -1,4 +1,4 @@
-"""Numbers and days that people write for a missing value: -999, 9999-12-31."""
+"""Numbers and days that stand for a missing value: -999, 1900-01-01, 9999-12-31."""
 
 import datetime
 from collections.abc import Sequence
@@ -11,6 +11,9 @@ from ostraka.common.task.columns import Codes, DateColumn, NumberColumn
 from ostraka.common.task.input import TableInput
 
 NUMBERS = (-9.0, -99.0, -999.0, -9999.0, 999.0, 9999.0)
+EPOCH = datetime.date(1970, 1, 1)
+FIRST_DAYS = (datetime.date(1900, 1, 1), EPOCH)
+"""What programs write for a day that is empty or 0."""
 LAST_DAY = datetime.date(9999, 12, 31)
 
 
@@ -42,6 +45,21 @@ def note_missing(numbers: NDArray[np.floating]) -> str:
     return note_sentinels([f"{number:g}" for number in find_sentinels(numbers)])
 
 
+def note_missing_days(days: NDArray[np.floating]) -> str:
+    """Return a phrase about the days since 1970 (N,) that seem to mean a missing one; NaN is skipped.
+
+    9999-12-31 does. 1900-01-01 and 1970-01-01 do if all other days are later.
+    """
+    different = np.unique(days[~np.isnan(days)])
+    firsts = [(day - EPOCH).days for day in FIRST_DAYS]
+    rest = different[~np.isin(different, firsts)]
+    found = [day for day in FIRST_DAYS if len(rest) and (day - EPOCH).days in different]
+    told = [day for day in found if (day - EPOCH).days < rest[0]]
+    if (LAST_DAY - EPOCH).days in different:
+        told.append(LAST_DAY)
+    return note_sentinels(list(map(str, told)))
+
+
 def note_codes(expected: TableInput, codes: Codes) -> dict[str, str]:
     """Return, by column, a note on the codes (N, C) as they stand in a table.
 
@@ -56,15 +74,10 @@ def note_codes(expected: TableInput, codes: Codes) -> dict[str, str]:
         if column.clips and beyond[index]:
             told.append(f"values beyond its range that count as its end: {beyond[index]} of {len(codes)}")
         if isinstance(column, DateColumn):
-            told.append(_note_last_day(column, codes[:, index]))
+            told.append(note_missing_days(codes[:, index] + (column.min - EPOCH).days))
         elif isinstance(column, NumberColumn) and suspect[index]:
             told.append(note_missing(codes[:, index]))
         phrase = "; ".join(filter(None, told))
         if phrase:
             notes[column.name] = phrase
     return notes
-
-
-def _note_last_day(column: DateColumn, codes: Codes) -> str:
-    held = (codes == (LAST_DAY - column.min).days).any()
-    return note_sentinels([str(LAST_DAY)] if held else [])

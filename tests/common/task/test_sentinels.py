@@ -35,12 +35,13 @@ def test_a_reading_tells_what_was_clipped_and_what_may_be_missing() -> None:
     )
     task = Task(name="t", label="y", classes=("a", "b"), input=TableInput(columns=columns))
     crp = [-999.0] * 5 + [7.5] * 14 + [60.0]
-    died = [datetime.date(9999, 12, 31), *[datetime.date(2020, 1, 1)] * 19]
+    died = [datetime.date(9999, 12, 31), datetime.date(1900, 1, 1), *[datetime.date(2020, 1, 1)] * 18]
     data = task.read(pa.table({"crp": crp, "age": [-1, *[60] * 19], "died": died, "y": ["a", "b"] * 10}))
     assert data.reading is not None
     missing = "which may stand for a missing value: leave it empty there"
     assert data.reading.columns == {
         "crp": f"values beyond its range that count as its end: 6 of 20; has -999, {missing}",
-        "died": f"values beyond its range that count as its end: 1 of 20; has 9999-12-31, {missing}",
+        "died": "values beyond its range that count as its end: 2 of 20; has 1900-01-01, 9999-12-31,"
+        f" {missing}",
     }
     assert data.X[0, 0] == 0
