@@ -14,12 +14,11 @@ from pydantic import BaseModel, ValidationError
 
 UNREACHABLE = "Could not connect to PyPI"
 """pip-audit's message if PyPI is unreachable."""
-TIMEOUT_S = 30.0
 
 
 def pypi(address: str = "https://pypi.org/pypi") -> httpx.Client:
     """Return a client of PyPI, or of a mirror, that keeps its connection."""
-    return httpx.Client(base_url=address, timeout=TIMEOUT_S, follow_redirects=True)
+    return httpx.Client(base_url=address, timeout=30.0, follow_redirects=True)
 
 
 @dataclass(frozen=True)

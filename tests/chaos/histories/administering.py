@@ -128,10 +128,13 @@ def _may_move(site: Site, last: str, name: str, before: dict[UnitKey, Budget]) -
     if last == name:
         return True
     record = before.get(UnitKey(site.name, last, "record"))
+    if record is None:
+        # Nothing shows what the records of a group without a budget spent before, so there is no comparing.
+        return not any(budget.used for unit, budget in before.items() if unit.party == site.name)
     for adjacency in ("record", "label"):
         source = before.get(UnitKey(site.name, last, adjacency), record)
         target = before.get(UnitKey(site.name, name, adjacency))
-        if source is None or not source.used or target is None:
+        if not source.used or target is None:
             continue
         less = target.spent + target.spent_before < source.spent + source.reserved + source.spent_before
         if less or not holds_at(source.order, target.order) or source.broken_unix_ms is not None:
