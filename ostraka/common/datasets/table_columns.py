@@ -161,19 +161,8 @@ def _binary_label(table: pa.Table, name: str, source: Origin | str) -> NDArray[A
 
     words = pc.fill_null(column_texts(table, name, source), "")
     small = pc.utf8_lower(words)
-    for known, digit in (
-        ("true", "1"),
-        ("1.0", "1"),
-        ("1,0", "1"),
-        ("1.00", "1"),
-        ("1,00", "1"),
-        ("false", "0"),
-        ("0.0", "0"),
-        ("0,0", "0"),
-        ("0.00", "0"),
-        ("0,00", "0"),
-    ):
-        words = pc.if_else(pc.equal(small, known), digit, words)
+    for known, digit in (("^(true|1[.,]00?)$", "1"), ("^(false|0[.,]00?)$", "0")):
+        words = pc.if_else(pc.match_substring_regex(small, known), digit, words)
     values: NDArray[Any] = words.to_numpy()
     return values
 

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from ostraka.common.console.texts import list_words
 from ostraka.common.datasets.date_columns import read_days
 from ostraka.common.datasets.number_columns import (
+    LARGEST_WHOLE,
     are_plain_numbers,
     infer_numbers,
     note_rounded,
@@ -74,10 +75,14 @@ SECONDS = (6e8, 2.2e9)
 _MONTH = "jan|feb|mar|mär|mrz|apr|may|mai|jun|jul|aug|sept?|oct|okt|nov|dec|dez"
 CONVERTED = rf"^(?i:\d{{1,2}}[-. ]+({_MONTH})|({_MONTH})[-. ]+(\d{{1,2}}|\d{{4}}))\.?$"
 """What spreadsheets make of 1-3, or of a gene's name such as MARCH1."""
+MONTH_OF_YEAR = rf"(?i:({_MONTH})[-. ]+\d{{2}}(\d{{2}})?)"
+"""A month of a year, unless a spreadsheet made it."""
 DAY_NAME = re.compile(r"date|datum|fecha|(?<![a-z])(dob|day|tag)(?![a-z])", re.IGNORECASE)
 """Names of columns that contain days."""
 ODD_NUMBER = r"([$€£¥'<>≤≥~+(" "\u2212" r"-]\s?)?\d[\d.,' ]*([eE][+-]?\d+)?\s?[^\d\s]{0,9}"
 """A number, perhaps with a sign before it or a unit after it."""
+SEVERAL_NUMBERS = r"\d[\d.,]*\s?[/:-]\s?\d[\d.,]*(:\d+)?|0[xX][0-9a-fA-F]+"
+"""Fractions, ranges, blood pressures, times of day, hexadecimal numbers."""
 DIGITS = r"0\d+|\d{16,}"
 """A code of digits, such as 01067, or more digits than floats preserve; not a number."""
 UNDERSCORED = r"[+-]?\d{1,3}(_\d{3})+(\.\d+)?"
@@ -91,8 +96,6 @@ MIN_NUMERIC_SHARE = 0.5
 MIN_HOLDERS = 10
 """Minimum number of records with a category or class before its name is shown to other sites."""
 EPOCH = np.datetime64(0, "D")
-_LARGEST_WHOLE = 2**24
-"""Whole numbers beyond this are not exact as float32."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +229,7 @@ def _number(found: NDArray[np.float64], note: str = "") -> ColumnProposal:
         )
     # As float32, so that the range contains the codes, which are float32.
     low, high = (float(str(np.float32(end))) for end in (known.min(), known.max()))
-    whole = bool((np.trunc(known) == known).all()) and max(abs(low), abs(high)) <= _LARGEST_WHOLE
+    whole = bool((np.trunc(known) == known).all()) and max(abs(low), abs(high)) <= LARGEST_WHOLE
     told: dict[str, Any] = {"dtype": "int32" if whole else "float32"}
     if len(known) < len(found):
         told["missing"] = INDICATOR
@@ -245,9 +248,9 @@ def _note_times(known: NDArray[np.float64]) -> str:
 
 
 def note_converted(words: pa.ChunkedArray) -> str:
-    """Return a phrase about words (N,) that a spreadsheet may have made; empty if there are none."""
+    """Return a phrase about words (N,) that a spreadsheet may have made; empty if none, or all are months."""
     found = pc.filter(words, pc.match_substring_regex(words, CONVERTED))
-    if not len(found):
+    if not len(found) or _all_match(words, MONTH_OF_YEAR):
         return ""
     return (
         f"has {found[0].as_py()!r} in {len(found)} records, which spreadsheets make of text such as 1-3 or"
@@ -373,6 +376,12 @@ def _note_written(present: pa.ChunkedArray, share: float, odd: str) -> str:
         examples = _examples(present, r"\d+")
         how = "write all in one way, without sign or unit"
         return f"has text such as {list_words(examples)}: if it is a number, {how}"
+    if _all_match(present, f"{SEVERAL_NUMBERS}|{ODD_NUMBER}"):
+        examples = _examples(present, r"\d+")
+        return (
+            f"has text such as {list_words(examples)}, which looks like numbers and is not read as such:"
+            " write numbers, unless it names categories"
+        )
     return ""
 
 

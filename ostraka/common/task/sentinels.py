@@ -10,17 +10,21 @@ from ostraka.common.console.texts import list_words
 from ostraka.common.task.columns import Codes, DateColumn, NumberColumn
 from ostraka.common.task.input import TableInput
 
-NUMBERS = (-9.0, -99.0, -999.0, -9999.0, 999.0, 9999.0)
+_REPEATED = tuple(float(digit * length) for digit in "89" for length in (1, 2, 3, 4, 5))
+NUMBERS = (*(-number for number in _REPEATED), *(number for number in _REPEATED if number > 9))
+"""What questionnaires and programs write for an unknown number: -9, 99, 8888."""
 EPOCH = datetime.date(1970, 1, 1)
-FIRST_DAYS = (datetime.date(1900, 1, 1), EPOCH)
+FIRST_DAYS = (datetime.date(1, 1, 1), datetime.date(1899, 12, 30), datetime.date(1900, 1, 1), EPOCH)
 """What programs write for a day that is empty or 0."""
 LAST_DAY = datetime.date(9999, 12, 31)
+_YEAR = 366
 
 
 def find_sentinels(numbers: NDArray[np.floating]) -> tuple[float, ...]:
     """Return which of the numbers (N,) seem to mean a missing value; NaN is skipped.
 
-    A negative one does if all other numbers are at least 0; a positive one if it exceeds twice all others.
+    A negative one does if all other numbers are at least 0, or if it is more than twice as far from 0 as all
+    others; a positive one if it exceeds twice all others.
     """
     known = numbers[~np.isnan(numbers)]
     suspect = np.isin(known, NUMBERS)
@@ -29,8 +33,9 @@ def find_sentinels(numbers: NDArray[np.floating]) -> tuple[float, ...]:
         return ()
     least = float(rest.min())
     most = float(rest.max())
-    found = np.unique(known[suspect]).tolist()
-    return tuple(number for number in found if (number < 0 <= least) or number > max(0.0, 2 * most))
+    lowest = 0.0 if least >= 0 else -2 * max(-least, most)
+    highest = 2 * max(0.0, most)
+    return tuple(one for one in np.unique(known[suspect]).tolist() if one < lowest or one > highest)
 
 
 def note_sentinels(words: Sequence[str]) -> str:
@@ -48,16 +53,18 @@ def note_missing(numbers: NDArray[np.floating]) -> str:
 def note_missing_days(days: NDArray[np.floating]) -> str:
     """Return a phrase about the days since 1970 (N,) that seem to mean a missing one; NaN is skipped.
 
-    9999-12-31 does. 1900-01-01 and 1970-01-01 do if all other days are later.
+    9999-12-31 does. One of `FIRST_DAYS` does if it lies before all other days, by more than a year and more
+    than any two neighbours among them lie apart: 1970-01-01 is one of many days of birth.
     """
     different = np.unique(days[~np.isnan(days)])
-    firsts = [(day - EPOCH).days for day in FIRST_DAYS]
-    rest = different[~np.isin(different, firsts)]
-    found = [day for day in FIRST_DAYS if len(rest) and (day - EPOCH).days in different]
-    told = [day for day in found if (day - EPOCH).days < rest[0]]
-    if (LAST_DAY - EPOCH).days in different:
-        told.append(LAST_DAY)
-    return note_sentinels(list(map(str, told)))
+    placeholders = {(day - EPOCH).days: day for day in (*FIRST_DAYS, LAST_DAY)}
+    rest = different[~np.isin(different, [*placeholders])]
+    widest = max(_YEAR, np.diff(rest).max(initial=0))
+    found = (placeholders[day] for day in different.tolist() if day in placeholders)
+    told = [
+        str(day) for day in found if day == LAST_DAY or (len(rest) and rest[0] - (day - EPOCH).days > widest)
+    ]
+    return note_sentinels(told)
 
 
 def note_codes(expected: TableInput, codes: Codes) -> dict[str, str]:

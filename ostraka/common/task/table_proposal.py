@@ -51,6 +51,12 @@ class TaskProposal:
     found: Mapping[str, Mapping[str, Any]]
     notes: tuple[str, ...]
 
+    def tell(self, reading: Reading) -> tuple[str, ...]:
+        """Return sentences on how the table's records were read for the task, and the notes, none twice."""
+        noted = "".join(self.notes)
+        columns = {name: what for name, what in reading.columns.items() if f"'{name}' {what}" not in noted}
+        return (*replace(reading, columns=columns).sentences(), *self.notes)
+
     def fill_in(self) -> dict[str, Any]:
         """Return the fields with what was found in the records; it becomes public with the task."""
         columns = [column | self.found.get(column["name"], {}) for column in self.fields["input"]["columns"]]

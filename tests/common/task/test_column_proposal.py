@@ -35,10 +35,23 @@ TOLD_APART = [f"free {row}" for row in range(50)]
             "has 1900-01-01, 1970-01-01",
         ),
         (["1970-01-01", "1960-01-01"], "feature", {"kind": "date"}, ""),
+        (["1970-01-01", "1970-09-01", "1972-01-01"], "feature", {"kind": "date"}, ""),
+        (["1970-01-01", "1973-01-01", "1979-01-01"], "feature", {"kind": "date"}, ""),
+        (
+            ["1899-12-30", "2021-01-01", "0001-01-01", "9999-12-31"],
+            "feature",
+            {"kind": "date"},
+            "has 0001-01-01, 1899-12-30, 9999-12-31",
+        ),
+        ([5, 7, 8888], "feature", {"dtype": "int32"}, "has 8888, which may stand for a missing value"),
+        ([5, 7, -88, 99], "feature", {"dtype": "int32"}, "has -88, 99, which may stand"),
+        ([60, 70, 99], "feature", {"dtype": "int32"}, ""),
         ([1_600_000_000, 1_700_000_000], "feature", {"dtype": "float32"}, "may be seconds since 1970"),
         ([1.6e12, 1.7e12], "feature", {"dtype": "float32"}, "may be milliseconds since 1970"),
         ([1.6e9, 1.0], "feature", {"dtype": "float32"}, ""),
-        ([2**25 + 1, 1], "feature", {"dtype": "float32"}, "digits than are kept, which are rounded: 1"),
+        ([2**25 + 1, 2**25], "feature", {"dtype": "float32"}, "than are kept: 2 different ones become 1"),
+        ([10_000_000_001, 12_345_678_912], "feature", {"dtype": "float32"}, ""),
+        ([2**25, 2**25 + 1, *range(500)], "feature", {"dtype": "float32"}, ""),
         (["1.00", "0.00"], "feature", {"kind": "boolean"}, ""),
         (["31-12-2020", "01-02-2021"], "feature", {"kind": "date", "format": "%d-%m-%Y"}, ""),
         (["03-12-2020", "01-02-2021"], "feature", {"kind": "date", "format": "%d-%m-%Y"}, "and %m-%d-%Y"),
@@ -117,6 +130,11 @@ def test_columns_are_told_by_their_values(
         (["1-Mar", "2-4"] * 5, "has '1-Mar' in 5 records, which spreadsheets make"),
         (["TP53", "Sep 2"] * 5, "has 'Sep 2' in 5 records, which spreadsheets make"),
         (["Okt 19", "b"] * 5, "has 'Okt 19' in 5 records, which spreadsheets make"),
+        (["1/2", "3/4"] * 5, "has text such as '1/2', which looks like numbers"),
+        (["0-9", "10-20", "80+"] * 5, "such as '0-9', '80+', which looks like numbers"),
+        (["120/80", "95.5/60"] * 5, "which looks like numbers"),
+        (["08:30", "09:15:00"] * 5, "which looks like numbers"),
+        (["0x1F", "0xff"] * 5, "which looks like numbers"),
         (["f", "F", "m"] * 5, "has 'F', 'f', which look alike"),
         (["yes", "no", "1"] * 5, "'1', 'no', 'yes': if they say yes and no"),
     ],
@@ -125,6 +143,13 @@ def test_categories_that_may_be_something_else_are_told(values: list[str], note:
     proposal = propose_column("x", pa.chunked_array([values]), public=True)
     assert proposal.fields == {"kind": "category", "values": sorted(set(values))}
     assert note in proposal.note
+
+
+@pytest.mark.parametrize("values", [["Jan-20", "Feb-21"], ["May 2020", "Jun 2020"], ["A-1", "B-2"]])
+def test_months_of_years_and_codes_are_ordinary_categories(values: list[str]) -> None:
+    proposal = propose_column("x", pa.chunked_array([values * 5]), public=True)
+    assert proposal.fields == {"kind": "category", "values": sorted(values)}
+    assert not proposal.note
 
 
 @pytest.mark.parametrize(("more", "told"), [([], False), (["8"], True)])

@@ -200,7 +200,7 @@ def test_whole_numbers_that_are_rounded_are_told(tmp_path: Path) -> None:
     path = written(tmp_path, f"size,y\n{2**24 + 1},a\n{2**24},b\n")
     for data in (task.load(path), load(path, "y")):
         assert data.reading is not None
-        assert data.reading.columns["size"].endswith("which are rounded: 1")
+        assert data.reading.columns["size"].endswith("2 different ones become 1")
 
 
 def test_all_columns_that_do_not_fit_are_told_at_once(tmp_path: Path) -> None:
