@@ -15,7 +15,7 @@ from ostraka.common.datasets.label_columns import label_matrix, require_in_range
 from ostraka.common.datasets.reading import Origin, Reading, place
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task.input import TableInput, TensorInput
-from ostraka.common.task.sentinels import note_missing
+from ostraka.common.task.sentinels import note_missing, note_unit
 from ostraka.common.task.target import NumberTarget
 from ostraka.common.validation import did_you_mean
 
@@ -47,8 +47,8 @@ def check_labels(classes: tuple[str, ...], multi_label: bool, dataset: Dataset) 
 def clip_target(target: NumberTarget, label: str, dataset: Dataset) -> Dataset:
     """Return the records; if the target clips, numbers beyond its range become the nearest end of it.
 
-    The count of clipped numbers is noted in `reading`, and so are numbers that seem to mean a missing one.
-    Whole numbers in arrays without classes count as numbers.
+    The count of clipped numbers is noted in `reading`, and so are numbers that seem to mean a missing one, or
+    to be in another unit. Whole numbers in arrays without classes count as numbers.
     """
     if dataset.y is None or dataset.y.ndim > 1 or dataset.classes is not None:
         return dataset
@@ -56,7 +56,7 @@ def clip_target(target: NumberTarget, label: str, dataset: Dataset) -> Dataset:
     clipped = np.clip(y, target.min, target.max) if target.clip else y
     beyond = int((np.isfinite(y) & (clipped != y)).sum())
     clips = f"values beyond its range that count as its end: {beyond} of {len(y)}" if beyond else ""
-    told = "; ".join(filter(None, (clips, note_missing(y))))
+    told = "; ".join(filter(None, (clips, note_missing(y), note_unit(y, target))))
     reading = (dataset.reading or Reading()).note({label: told}) if told else dataset.reading
     return replace(dataset, y=clipped, reading=reading)
 

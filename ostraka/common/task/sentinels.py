@@ -1,4 +1,4 @@
-"""Numbers and days that stand for a missing value: -999, 1900-01-01, 9999-12-31."""
+"""Numbers and days that may be something else: a missing value (-999, 1900-01-01), or another unit."""
 
 import datetime
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ostraka.common.console.texts import list_words
 from ostraka.common.task.columns import Codes, DateColumn, NumberColumn
 from ostraka.common.task.input import TableInput
+from ostraka.common.task.target import NumberTarget
 
 _REPEATED = tuple(float(digit * length) for digit in "89" for length in (1, 2, 3, 4, 5))
 NUMBERS = (*(-number for number in _REPEATED), *(number for number in _REPEATED if number > 9))
@@ -18,13 +19,18 @@ FIRST_DAYS = (datetime.date(1, 1, 1), datetime.date(1899, 12, 30), datetime.date
 """What programs write for a day that is empty or 0."""
 LAST_DAY = datetime.date(9999, 12, 31)
 _YEAR = 366
+"""Days between a placeholder and all others from which it stands apart."""
+NARROW = 0.05
+"""Part of a range below which values may be in another unit: mg/dl of glucose are 18 times mmol/l."""
+LEAST_KNOWN = 20
+"""Number of values below which they may take little of a range by chance."""
 
 
 def find_sentinels(numbers: NDArray[np.floating]) -> tuple[float, ...]:
     """Return which of the numbers (N,) seem to mean a missing value; NaN is skipped.
 
-    A negative one does if all other numbers are at least 0, or if it is more than twice as far from 0 as all
-    others; a positive one if it exceeds twice all others.
+    A negative one does if all other numbers are at least 0, or if it is more than ten times as far from 0
+    as all others; a positive one if it exceeds twice all others.
     """
     known = numbers[~np.isnan(numbers)]
     suspect = np.isin(known, NUMBERS)
@@ -33,7 +39,7 @@ def find_sentinels(numbers: NDArray[np.floating]) -> tuple[float, ...]:
         return ()
     least = float(rest.min())
     most = float(rest.max())
-    lowest = 0.0 if least >= 0 else -2 * max(-least, most)
+    lowest = 0.0 if least >= 0 else -10 * max(-least, most)
     highest = 2 * max(0.0, most)
     return tuple(one for one in np.unique(known[suspect]).tolist() if one < lowest or one > highest)
 
@@ -67,10 +73,27 @@ def note_missing_days(days: NDArray[np.floating]) -> str:
     return note_sentinels(told)
 
 
+def note_unit(numbers: NDArray[np.floating], described: NumberColumn | NumberTarget) -> str:
+    """Return a phrase about numbers (N,) that take so little of their range that their unit may be another.
+
+    NaN is skipped, and so are whole numbers: counts are often small.
+    """
+    known = numbers[~np.isnan(numbers)]
+    if len(known) < LEAST_KNOWN or (np.trunc(known) == known).all():
+        return ""
+    low = float(known.min())
+    high = float(known.max())
+    if not low < high < low + NARROW * (described.max - described.min):
+        return ""
+    unit = f" {described.unit}" if described.unit else ""
+    possible = f"{described.min:g} to {described.max:g}{unit}"
+    return f"has values from {low:.4g} to {high:.4g} alone, where {possible} can occur: check their unit"
+
+
 def note_codes(expected: TableInput, codes: Codes) -> dict[str, str]:
     """Return, by column, a note on the codes (N, C) as they stand in a table.
 
-    It says how many values are clipped, and which seem to mean a missing value.
+    It says how many values are clipped, which seem to mean a missing value, and which may be in another unit.
     """
     low, high = (bound.astype(np.float32) for bound in expected.bounds())
     beyond = ((codes < low) | (codes > high)).sum(axis=0)
@@ -84,6 +107,8 @@ def note_codes(expected: TableInput, codes: Codes) -> dict[str, str]:
             told.append(note_missing_days(codes[:, index] + (column.min - EPOCH).days))
         elif isinstance(column, NumberColumn) and suspect[index]:
             told.append(note_missing(codes[:, index]))
+        if isinstance(column, NumberColumn):
+            told.append(note_unit(codes[:, index], column))
         phrase = "; ".join(filter(None, told))
         if phrase:
             notes[column.name] = phrase

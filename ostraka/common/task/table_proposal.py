@@ -53,9 +53,14 @@ class TaskProposal:
 
     def tell(self, reading: Reading) -> tuple[str, ...]:
         """Return sentences on how the table's records were read for the task, and the notes, none twice."""
-        noted = "".join(self.notes)
-        columns = {name: what for name, what in reading.columns.items() if f"'{name}' {what}" not in noted}
-        return (*replace(reading, columns=columns).sentences(), *self.notes)
+        columns = {name: self._without_noted(name, what) for name, what in reading.columns.items()}
+        told = {name: what for name, what in columns.items() if what}
+        return (*replace(reading, columns=told).sentences(), *self.notes)
+
+    def _without_noted(self, column: str, what: str) -> str:
+        """Return those phrases about a column that no note contains."""
+        noted = [note for note in self.notes if note.startswith(f"Column '{column}' ")]
+        return "; ".join(phrase for phrase in what.split("; ") if not any(phrase in note for note in noted))
 
     def fill_in(self) -> dict[str, Any]:
         """Return the fields with what was found in the records; it becomes public with the task."""

@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 
 from ostraka.common.task import DateColumn, NumberColumn, TableInput, Task
-from ostraka.common.task.sentinels import find_sentinels
+from ostraka.common.task.sentinels import LEAST_KNOWN, find_sentinels, note_unit
+from ostraka.common.task.target import NumberTarget
 
 
 @pytest.mark.parametrize(
@@ -46,3 +47,32 @@ def test_a_reading_tells_what_was_clipped_and_what_may_be_missing() -> None:
         f" {missing}",
     }
     assert data.X[0, 0] == 0
+
+
+GLUCOSE = np.linspace(3.5, 11, LEAST_KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "told"),
+    [
+        (GLUCOSE, True),
+        (np.append(GLUCOSE, np.nan), True),
+        (18 * GLUCOSE, False),
+        (np.round(GLUCOSE), False),
+        (GLUCOSE[1:], False),
+        (np.full(LEAST_KNOWN, 5.5), False),
+    ],
+)
+def test_numbers_that_take_little_of_their_range_may_be_in_another_unit(
+    numbers: np.ndarray[tuple[int], np.dtype[np.float64]], told: bool
+) -> None:
+    column = NumberColumn(name="glucose", min=0, max=600, unit="mg/dl")
+    note = "has values from 3.5 to 11 alone, where 0 to 600 mg/dl can occur: check their unit"
+    assert note_unit(numbers, column) == note * told
+    target = NumberTarget(kind="number", min=0, max=600)
+    records = pa.table({"glucose": numbers, "y": numbers + 1})
+    data = Task(name="t", label="y", target=target, input=TableInput(columns=(column,))).read(
+        records.filter(pa.array(~np.isnan(numbers)))
+    )
+    assert data.reading is not None
+    assert list(data.reading.columns) == ["glucose", "y"] * told
