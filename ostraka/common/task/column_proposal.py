@@ -379,8 +379,8 @@ def _note_written(present: pa.ChunkedArray, share: float, odd: str) -> str:
     if _all_match(present, f"{SEVERAL_NUMBERS}|{ODD_NUMBER}"):
         examples = _examples(present, r"\d+")
         return (
-            f"has text such as {list_words(examples)}, which looks like numbers and is not read as such:"
-            " write numbers, unless it names categories"
+            f"has text such as {list_words(examples)}, which is not read as numbers or days: write these,"
+            " unless it names categories"
         )
     return ""
 
