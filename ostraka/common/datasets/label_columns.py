@@ -44,8 +44,12 @@ def find_thousands(known: Collection[str]) -> dict[str, str]:
     1.000 is "1 or 1000" if both are known.
     """
     small = (name for name in known if re.fullmatch(r"[1-9]\d{0,2}", name, re.ASCII))
-    both = (name for name in small if f"{name}000" in known)
-    return {f"{name}.000": f"{name} or {name}000" for name in both if f"{name}.000" not in known}
+    both = ((name, str(1000 * int(name))) for name in small)
+    return {
+        f"{least}.000": f"{least} or {most}"
+        for least, most in both
+        if most in known and f"{least}.000" not in known
+    }
 
 
 def default_names(labels: int) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ _YEAR = 366
 """Days between a placeholder and all others from which it stands apart."""
 NARROW = 0.05
 """Part of a range below which values may be in another unit: mg/dl of glucose are 18 times mmol/l."""
-LEAST_KNOWN = 20
+MIN_KNOWN = 20
 """Number of values below which they may take little of a range by chance."""
 
 
@@ -79,7 +79,7 @@ def note_unit(numbers: NDArray[np.floating], described: NumberColumn | NumberTar
     NaN is skipped, and so are whole numbers: counts are often small.
     """
     known = numbers[~np.isnan(numbers)]
-    if len(known) < LEAST_KNOWN or (np.trunc(known) == known).all():
+    if len(known) < MIN_KNOWN or (np.trunc(known) == known).all():
         return ""
     low = float(known.min())
     high = float(known.max())

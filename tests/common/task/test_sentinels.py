@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from ostraka.common.task import DateColumn, NumberColumn, TableInput, Task
-from ostraka.common.task.sentinels import LEAST_KNOWN, find_sentinels, note_unit
+from ostraka.common.task.sentinels import MIN_KNOWN, find_sentinels, note_unit
 from ostraka.common.task.target import NumberTarget
 
 
@@ -49,7 +49,7 @@ def test_a_reading_tells_what_was_clipped_and_what_may_be_missing() -> None:
     assert data.X[0, 0] == 0
 
 
-GLUCOSE = np.linspace(3.5, 11, LEAST_KNOWN)
+GLUCOSE = np.linspace(3.5, 11, MIN_KNOWN)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ GLUCOSE = np.linspace(3.5, 11, LEAST_KNOWN)
         (18 * GLUCOSE, False),
         (np.round(GLUCOSE), False),
         (GLUCOSE[1:], False),
-        (np.full(LEAST_KNOWN, 5.5), False),
+        (np.full(MIN_KNOWN, 5.5), False),
     ],
 )
 def test_numbers_that_take_little_of_their_range_may_be_in_another_unit(
