@@ -58,26 +58,9 @@ class Party:
             OstrakaError: `config.invalid` with the invalid key or option, `data.*`, `task.mismatch`,
                 `model.*`, `device.missing`.
         """
-        from ostraka.services.teachers.held_out import measure_held_out, write_held_out
-
         file = None if task is None else Path(task)
         given = TrainingInput.load(self.site, records, file, **dict(options or TeacherOptions()))
-        alone = not given.section.teachers
-        exported = not alone and given.section.model is not None and is_file(given.section.model)
-        if on == "ray" and exported:
-            raise ray_trains_alone()
-        if given.shared is not None and (on == "ray" or exported):
-            raise features_need_alone()
-        # Before anything is computed: a party configured for a GPU does not fall back to a CPU.
-        given.device.require()
-        take = _host if exported else partial(_train, on=on)
-        ensemble = _declare(given) if alone else take(given)
-        held_out = None if alone else measure_held_out(ensemble, given.records, given.task, given.section)
-        ensemble.save(self.site / TEACHERS)
-        write_held_out(held_out, self.site / TEACHERS)
-        # Removed only now: before the ensemble is saved, finished teachers are only in this folder.
-        shutil.rmtree(self.site / UNFINISHED, ignore_errors=True)
-        return ensemble.manifest
+        return train_on(given, on)
 
     @contextmanager
     def serve(self, *, insecure: bool = False) -> Iterator[str]:
@@ -128,6 +111,28 @@ def features_need_alone() -> OstrakaError:
         "Teachers learn from shared_features alone and here: take that out of [training] of site.toml, "
         "or leave out --on, --training or the exported models.",
     )
+
+
+def train_on(given: TrainingInput, on: Where) -> TeachersManifest:
+    """Train teachers as `Party.train` does, on records that are already read."""
+    from ostraka.services.teachers.held_out import measure_held_out, write_held_out
+
+    alone = not given.section.teachers
+    exported = not alone and given.section.model is not None and is_file(given.section.model)
+    if on == "ray" and exported:
+        raise ray_trains_alone()
+    if given.shared is not None and (on == "ray" or exported):
+        raise features_need_alone()
+    # Before anything is computed: a party configured for a GPU does not fall back to a CPU.
+    given.device.require()
+    take = _host if exported else partial(_train, on=on)
+    ensemble = _declare(given) if alone else take(given)
+    held_out = None if alone else measure_held_out(ensemble, given.records, given.task, given.section)
+    ensemble.save(given.site / TEACHERS)
+    write_held_out(held_out, given.site / TEACHERS)
+    # Removed only now: before the ensemble is saved, finished teachers are only in this folder.
+    shutil.rmtree(given.site / UNFINISHED, ignore_errors=True)
+    return ensemble.manifest
 
 
 def _declare(given: TrainingInput) -> "Ensemble":

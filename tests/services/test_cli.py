@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 from ostraka.common.datasets import Dataset, digits, from_arrays, save
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.task import infer_task, write_task
+from ostraka.common.task import Task, infer_task, write_task
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.cli import app
 from ostraka.services.journal.journal import Journal
@@ -118,6 +118,16 @@ def test_a_sentence_for_people_and_a_file_for_programs(site: Path, tmp_path: Pat
     result = invoke("train", "--site", site, "--json", tmp_path / "out.json")
     assert "Trained 2 teachers (logistic_regression" in result.stdout
     assert json.loads((tmp_path / "out.json").read_text())["teachers"] == 2
+
+
+def test_training_tells_how_records_were_read(site: Path) -> None:
+    rows = "".join(f"{row},{'ab'[row % 2]}\n" for row in range(40))
+    (site / "records.csv").write_text("x,label\n-999,a\n" + rows)
+    columns = [{"name": "x", "min": 0, "max": 40, "clip": True}]
+    task = {"name": "t", "classes": ["a", "b"], "input": {"kind": "table", "columns": columns}}
+    write_task(Task.model_validate(task), site / "task.toml")
+    result = invoke("train", "--site", site, "--data", site / "records.csv")
+    assert "Column 'x': values beyond its range that count as its end: 1 of 41; has -999" in result.stdout
 
 
 def test_check_before_and_after_training(site: Path) -> None:

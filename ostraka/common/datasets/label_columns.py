@@ -38,14 +38,18 @@ _THOUSANDS = re.compile(r"[1-9]\d{0,2}\.000", re.ASCII)
 """A whole number with decimals, or another one with a separator of thousands."""
 
 
-def find_thousands(known: Collection[str]) -> tuple[str, ...]:
-    """Return texts that are one of the known numbers with decimals, or another one in thousands.
+def find_thousands(known: Collection[str]) -> dict[str, str]:
+    """Return both readings of texts that are a known number with decimals, or another in thousands.
 
-    1.000 is 1 or 1000 if both are known.
+    1.000 is "1 or 1000" if both are known.
     """
     small = (name for name in known if re.fullmatch(r"[1-9]\d{0,2}", name, re.ASCII))
-    both = (name for name in small if str(1000 * int(name)) in known)
-    return tuple(f"{name}.000" for name in both if f"{name}.000" not in known)
+    both = ((name, str(1000 * int(name))) for name in small)
+    return {
+        f"{least}.000": f"{least} or {most}"
+        for least, most in both
+        if most in known and f"{least}.000" not in known
+    }
 
 
 def default_names(labels: int) -> tuple[str, ...]:
@@ -237,12 +241,10 @@ def _refuse_thousands(
         return
     row = int(np.argmax(np.isin(position, both)))
     label = words[position[row]]
-    least = label.removesuffix(".000")
-    most = label.replace(".", "")
     raise OstrakaError(
         ErrorCode.DATA_AMBIGUOUS,
-        f"{source} has label {label!r} in {place(source, row)}, which has two readings: {least} or"
-        f" {most}? Write it as its class is written.",
+        f"{source} has label {label!r} in {place(source, row)}, which has two readings: {known[label]}?"
+        " Write it as its class is written.",
         row=str(row),
     )
 

@@ -28,6 +28,10 @@ _QUOTES = "[\u2019\u02bc]"
 _LOOKED_AT = 100
 """Number of cells that usually show whether points can separate thousands; otherwise all are checked."""
 _PADDED = r"^[+-]?0\d"
+LARGEST_WHOLE = 2**24
+"""Whole numbers beyond this are not exact as float32."""
+EQUAL_SHARE = 0.01
+"""Fraction of distinct whole numbers from which it is told that they become equal to others."""
 _MAX_DIGITS = 15
 """Number of digits that every float64 preserves."""
 
@@ -101,6 +105,23 @@ class Numbers:
 
     values: NDArray[np.float64]
     note: str = ""
+
+
+def note_rounded(numbers: NDArray[np.float64]) -> str:
+    """Return a phrase about whole numbers (N,) that are no longer distinct as float32; empty if none.
+
+    Rounding does not matter to amounts, of which few become equal: fewer than `EQUAL_SHARE` are not told.
+    """
+    known = numbers[np.isfinite(numbers)]
+    if (np.trunc(known) != known).any() or (np.abs(known) <= LARGEST_WHOLE).all():
+        return ""
+    different = len(np.unique(known))
+    with np.errstate(over="ignore"):
+        lost = different - len(np.unique(known.astype(np.float32)))
+    if lost < EQUAL_SHARE * different or not lost:
+        return ""
+    kept = different - lost
+    return f"has whole numbers of more digits than are kept: {different} different ones become {kept}"
 
 
 def read_numbers(

@@ -59,6 +59,11 @@ def name_columns(table: pa.Table, names: list[str], source: Origin | str) -> tup
 
 
 def _arrow_table(frame: Frame | Mapping[str, NDArray[Any]], source: Origin | str) -> pa.Table:
+    if type(frame).__name__ == "LazyFrame":
+        raise OstrakaError(
+            ErrorCode.DATA_UNREADABLE,
+            f"{source} is a lazy frame without records: give what its collect() returns.",
+        )
     try:
         return pa.table(_keep_zones(frame))
     except (pa.ArrowException, TypeError, ValueError) as exc:
@@ -95,6 +100,12 @@ def _no_table(why: str, source: Origin | str) -> OstrakaError:
             f"{source} has values of several kinds, or of an unknown kind, in column '{mixed[1]}': make"
             " all of them numbers, or text.",
             column=mixed[1],
+        )
+    if "unsupported format string" in why:
+        return OstrakaError(
+            ErrorCode.DATA_UNREADABLE,
+            f"{source} has a column of a type that Arrow does not have, such as Int128: convert it to"
+            " whole numbers of 64 bits, or to text.",
         )
     if "Duplicate column names" in why:
         return OstrakaError(

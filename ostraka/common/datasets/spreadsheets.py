@@ -57,7 +57,7 @@ def read_xlsx(file: Path) -> tuple[pa.Table, Origin, Reading]:
             sheets; `data.shape` as in `name_columns`.
     """
     try:
-        from python_calamine import CalamineError, load_workbook
+        from python_calamine import CalamineError, SheetVisibleEnum, load_workbook
     except ImportError as exc:
         raise OstrakaError(
             ErrorCode.DATA_UNREADABLE,
@@ -109,6 +109,8 @@ def read_xlsx(file: Path) -> tuple[pa.Table, Origin, Reading]:
     read_too = (*_find_formulas(file, cells), *_find_hidden(cells, start[1] + len(header)))
     if merged:
         read_too = (f"{merged} cells that are merged with one above them, as its value", *read_too)
+    if book.sheets_metadata[0].visible != SheetVisibleEnum.Visible:
+        read_too = (f"the first sheet '{sheet.name}', though it is hidden", *read_too)
     first = start[0] + 2  # rows of a sheet are counted from 1, and the header is the first
     return (
         named,

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 Read = TypeVar("Read")
 _CUT_ID = r"^\d([.,]\d+)?[eE]\+\d+$"
 """A long number as spreadsheets show it: 1.23457E+11."""
+_UNSEEN = "[\u200b\u200e\u200f\u2060\ufeff]"
+"""Characters of zero width, by which equal ids would differ."""
 _FLOAT_ID = r"^\d+(\.0)?$"
 """Whole numbers, which a missing value turns into floats in one table but not in another."""
 
@@ -159,15 +161,8 @@ def _binary_label(table: pa.Table, name: str, source: Origin | str) -> NDArray[A
 
     words = pc.fill_null(column_texts(table, name, source), "")
     small = pc.utf8_lower(words)
-    for known, digit in (
-        ("true", "1"),
-        ("1.0", "1"),
-        ("1,0", "1"),
-        ("false", "0"),
-        ("0.0", "0"),
-        ("0,0", "0"),
-    ):
-        words = pc.if_else(pc.equal(small, known), digit, words)
+    for known, digit in (("^(true|1[.,]00?)$", "1"), ("^(false|0[.,]00?)$", "0")):
+        words = pc.if_else(pc.match_substring_regex(small, known), digit, words)
     values: NDArray[Any] = words.to_numpy()
     return values
 
@@ -182,8 +177,8 @@ def levels(table: pa.Table, source: Origin | str) -> NDArray[Any]:
 def record_ids(table: pa.Table, name: str, source: Origin | str) -> tuple[str, ...]:
     """Return the ids in a column (N,), empty where missing; whole floats lose their ".0".
 
-    Raises `data.unreadable` naming the first row whose id has lost digits in a spreadsheet, and
-    `data.not_numeric` for ids that are not words, or that have lost digits as floats.
+    Raises `data.unreadable` naming the first row whose id has lost digits in a spreadsheet, or has characters
+    of zero width, and `data.not_numeric` for ids that are not words, or that have lost digits as floats.
     """
     import pyarrow.compute as pc
 
@@ -199,6 +194,16 @@ def record_ids(table: pa.Table, name: str, source: Origin | str) -> tuple[str, .
             ErrorCode.DATA_UNREADABLE,
             f"{source} has '{name}' {ids[row].as_py()} in {place(source, row)}, of which a spreadsheet"
             " left out digits: export the column as text.",
+            column=name,
+            row=str(row),
+        )
+    unseen = np.flatnonzero(pc.fill_null(pc.match_substring_regex(ids, _UNSEEN), False).to_numpy())
+    if len(unseen):
+        row = int(unseen[0])
+        raise OstrakaError(
+            ErrorCode.DATA_UNREADABLE,
+            f"{source} has '{name}' {ids[row].as_py()!a} in {place(source, row)}, with a character that"
+            " nobody sees: take it out.",
             column=name,
             row=str(row),
         )
@@ -252,7 +257,7 @@ def dataset_of(
 
 def _features(table: Table, columns: tuple[str, ...]) -> tuple[NDArray[np.float32], dict[str, str]]:
     """Return numeric columns (N, F), NaN where missing, and by column a note on any unusual notation."""
-    from ostraka.common.datasets.number_columns import read_numbers
+    from ostraka.common.datasets.number_columns import note_rounded, read_numbers
     from ostraka.common.datasets.unreadable import UnreadableValuesError
 
     X = np.empty((table.columns.num_rows, len(columns)), np.float32)
@@ -267,8 +272,9 @@ def _features(table: Table, columns: tuple[str, ...]) -> tuple[NDArray[np.float3
             wrong[name] = f"column '{name}' {exc.tell(table.origin)}"
             continue
         X[:, index] = numbers.values
-        if numbers.note:
-            notes[name] = numbers.note
+        note = "; ".join(filter(None, (numbers.note, note_rounded(numbers.values))))
+        if note:
+            notes[name] = note
     if wrong:
         raise unreadable(
             problems,

@@ -19,7 +19,7 @@ from ostraka.common.datasets.unreadable import TwoReadingsError, UnreadableValue
 FAMILIES = (
     (("true", "t"), ("false", "f")),
     (("yes", "y"), ("no", "n")),
-    (("1", "1.0", "1,0"), ("0", "0.0", "0,0")),
+    (("1", "1.0", "1,0", "1.00", "1,00"), ("0", "0.0", "0,0", "0.00", "0,00")),
     (("wahr",), ("falsch",)),
     (("ja", "j"), ("nein", "n")),
     (("oui",), ("non",)),
@@ -166,13 +166,12 @@ def find_words(words: pa.ChunkedArray, known: Sequence[str]) -> pa.ChunkedArray:
 
 
 def _refuse_thousands(words: pa.ChunkedArray, known: Sequence[str]) -> None:
-    rows = np.flatnonzero(as_numpy(pc.is_in(words, pa.array(find_thousands(known), pa.string()))))
+    readings = find_thousands(known)
+    rows = np.flatnonzero(as_numpy(pc.is_in(words, pa.array(readings.keys(), pa.string()))))
     if len(rows):
         word = words[int(rows[0])].as_py()
-        least = word.removesuffix(".000")
-        most = word.replace(".", "")
         raise TwoReadingsError(
-            f"which has two readings: {least} or {most}? Write it as the task's value is written",
+            f"which has two readings: {readings[word]}? Write it as the task's value is written",
             shown=repr(word),
             rows=len(rows),
             first=int(rows[0]),

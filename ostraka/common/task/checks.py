@@ -15,7 +15,7 @@ from ostraka.common.datasets.label_columns import label_matrix, require_in_range
 from ostraka.common.datasets.reading import Origin, Reading, place
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task.input import TableInput, TensorInput
-from ostraka.common.task.sentinels import note_missing
+from ostraka.common.task.sentinels import note_missing, note_unit
 from ostraka.common.task.target import NumberTarget
 from ostraka.common.validation import did_you_mean
 
@@ -47,8 +47,8 @@ def check_labels(classes: tuple[str, ...], multi_label: bool, dataset: Dataset) 
 def clip_target(target: NumberTarget, label: str, dataset: Dataset) -> Dataset:
     """Return the records; if the target clips, numbers beyond its range become the nearest end of it.
 
-    The count of clipped numbers is noted in `reading`, and so are numbers that seem to mean a missing one.
-    Whole numbers in arrays without classes count as numbers.
+    The count of clipped numbers is noted in `reading`, and so are numbers that seem to mean a missing one, or
+    to be in another unit. Whole numbers in arrays without classes count as numbers.
     """
     if dataset.y is None or dataset.y.ndim > 1 or dataset.classes is not None:
         return dataset
@@ -56,7 +56,7 @@ def clip_target(target: NumberTarget, label: str, dataset: Dataset) -> Dataset:
     clipped = np.clip(y, target.min, target.max) if target.clip else y
     beyond = int((np.isfinite(y) & (clipped != y)).sum())
     clips = f"values beyond its range that count as its end: {beyond} of {len(y)}" if beyond else ""
-    told = "; ".join(filter(None, (clips, note_missing(y))))
+    told = "; ".join(filter(None, (clips, note_missing(y), note_unit(y, target))))
     reading = (dataset.reading or Reading()).note({label: told}) if told else dataset.reading
     return replace(dataset, y=clipped, reading=reading)
 
@@ -180,7 +180,11 @@ def _check_shape(expected: TensorInput, dataset: Dataset) -> None:
 
 
 def column_mismatch(
-    expected: tuple[str, ...], found: tuple[str, ...], absent: Sequence[str] = ()
+    expected: tuple[str, ...],
+    found: tuple[str, ...],
+    absent: Sequence[str] = (),
+    *,
+    source: Origin | None = None,
 ) -> OstrakaError:
     """Return the refusal of columns that differ from the task's: it names all missing or else all extra ones.
 
@@ -202,7 +206,8 @@ def column_mismatch(
     else:
         first = next(ours or "" for ours, named in zip_longest(found, expected) if ours != named)
         what = f"have their columns, from '{first}' on, in another order: put the columns in the task's order"
-    return OstrakaError(ErrorCode.TASK_MISMATCH, f"The data {what}.", column=first)
+    of = "" if source is None else f" of {source}"
+    return OstrakaError(ErrorCode.TASK_MISMATCH, f"The data{of} {what}.", column=first)
 
 
 def _list(columns: Sequence[str]) -> str:

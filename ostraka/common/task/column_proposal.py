@@ -16,7 +16,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from ostraka.common.console.texts import list_words
 from ostraka.common.datasets.date_columns import read_days
-from ostraka.common.datasets.number_columns import are_plain_numbers, infer_numbers, read_numbers
+from ostraka.common.datasets.number_columns import (
+    LARGEST_WHOLE,
+    are_plain_numbers,
+    infer_numbers,
+    note_rounded,
+    read_numbers,
+)
 from ostraka.common.datasets.reading import Origin
 from ostraka.common.datasets.unreadable import UnreadableValuesError
 from ostraka.common.datasets.word_columns import TRUTH_WORDS, find_alike, is_missing, texts, truth_family
@@ -28,7 +34,7 @@ from ostraka.common.task.id_columns import (
     is_row_number,
     may_be_id,
 )
-from ostraka.common.task.sentinels import LAST_DAY, note_missing, note_sentinels
+from ostraka.common.task.sentinels import note_missing, note_missing_days
 from ostraka.common.validation import problem_text
 
 COMPACT = "%Y%m%d"
@@ -64,10 +70,19 @@ ODD_DAY = r"\d{1,4}[./\- ]+(\d{1,2}|[^\d\s./-]{3,9}\.?)[./\- ]+\d{2,4}.*"
 """Text that may be a day in a format that is not in the list."""
 DAY_NUMBER = r"[2-6]\d{4}"
 """A day of 1954 to 2091, as spreadsheets count days."""
+SECONDS = (6e8, 2.2e9)
+"""The seconds from 1970 to 1989 and to 2039."""
+_MONTH = "jan|feb|mar|mär|mrz|apr|may|mai|jun|jul|aug|sept?|oct|okt|nov|dec|dez"
+CONVERTED = rf"^(?i:\d{{1,2}}[-. ]+({_MONTH})|({_MONTH})[-. ]+(\d{{1,2}}|\d{{4}}))\.?$"
+"""What spreadsheets make of 1-3, or of a gene's name such as MARCH1."""
+MONTH_OF_YEAR = rf"(?i:({_MONTH})[-. ]+\d{{2}}(\d{{2}})?)"
+"""A month of a year, unless a spreadsheet made it."""
 DAY_NAME = re.compile(r"date|datum|fecha|(?<![a-z])(dob|day|tag)(?![a-z])", re.IGNORECASE)
 """Names of columns that contain days."""
 ODD_NUMBER = r"([$€£¥'<>≤≥~+(" "\u2212" r"-]\s?)?\d[\d.,' ]*([eE][+-]?\d+)?\s?[^\d\s]{0,9}"
 """A number, perhaps with a sign before it or a unit after it."""
+SEVERAL_NUMBERS = r"\d[\d.,]*\s?[/:-]\s?\d[\d.,]*(:\d+)?|0[xX][0-9a-fA-F]+"
+"""Fractions, ranges, blood pressures, times of day, hexadecimal numbers."""
 DIGITS = r"0\d+|\d{16,}"
 """A code of digits, such as 01067, or more digits than floats preserve; not a number."""
 UNDERSCORED = r"[+-]?\d{1,3}(_\d{3})+(\.\d+)?"
@@ -81,8 +96,6 @@ MIN_NUMERIC_SHARE = 0.5
 MIN_HOLDERS = 10
 """Minimum number of records with a category or class before its name is shown to other sites."""
 EPOCH = np.datetime64(0, "D")
-_LARGEST_WHOLE = 2**24
-"""Whole numbers beyond this are not exact as float32."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +205,7 @@ def _text(values: pa.ChunkedArray, *, public: bool, origin: Origin) -> ColumnPro
             if odd
             else "",
         )
-    told_odd = _note_odd(present) or _note_written(present, share, odd)
+    told_odd = note_converted(present) or _note_odd(present) or _note_written(present, share, odd)
     if len(told) <= min(MAX_CATEGORY_VALUES, len(present) / 2):
         proposal = _category(words, present, public=public)
         return replace(proposal, note="; ".join(filter(None, (told_odd, proposal.note))))
@@ -216,13 +229,33 @@ def _number(found: NDArray[np.float64], note: str = "") -> ColumnProposal:
         )
     # As float32, so that the range contains the codes, which are float32.
     low, high = (float(str(np.float32(end))) for end in (known.min(), known.max()))
-    whole = bool((np.trunc(known) == known).all()) and max(abs(low), abs(high)) <= _LARGEST_WHOLE
+    whole = bool((np.trunc(known) == known).all()) and max(abs(low), abs(high)) <= LARGEST_WHOLE
     told: dict[str, Any] = {"dtype": "int32" if whole else "float32"}
     if len(known) < len(found):
         told["missing"] = INDICATOR
     told |= {"min": low, "max": high}
-    note = note or note_missing(known)
+    note = note or note_missing(known) or _note_times(known) or note_rounded(known)
     return ColumnProposal("feature", found=told, note=note or _constant(low == high))
+
+
+def _note_times(known: NDArray[np.float64]) -> str:
+    """Return a phrase about whole numbers that may be seconds or milliseconds since 1970."""
+    whole = (np.trunc(known) == known).all()
+    for unit, what in ((1, "seconds"), (1000, "milliseconds")):
+        if whole and SECONDS[0] * unit <= known.min() and known.max() <= SECONDS[1] * unit:
+            return f"has numbers that may be {what} since 1970: write days if they are times"
+    return ""
+
+
+def note_converted(words: pa.ChunkedArray) -> str:
+    """Return a phrase about words (N,) that a spreadsheet may have made; empty if none, or all are months."""
+    found = pc.filter(words, pc.match_substring_regex(words, CONVERTED))
+    if not len(found) or _all_match(words, MONTH_OF_YEAR):
+        return ""
+    return (
+        f"has {found[0].as_py()!r} in {len(found)} records, which spreadsheets make of text such as 1-3 or"
+        " MARCH1: write what it was"
+    )
 
 
 def _date(found: NDArray[np.float64], form: str | None, *, ambiguous: bool = False) -> ColumnProposal:
@@ -236,7 +269,7 @@ def _date(found: NDArray[np.float64], form: str | None, *, ambiguous: bool = Fal
         if form and ambiguous
         else ""
     )
-    note = note or note_sentinels([str(LAST_DAY)] if last == LAST_DAY else [])
+    note = note or note_missing_days(found)
     return ColumnProposal("feature", fields, told, note or _constant(first == last))
 
 
@@ -343,6 +376,12 @@ def _note_written(present: pa.ChunkedArray, share: float, odd: str) -> str:
         examples = _examples(present, r"\d+")
         how = "write all in one way, without sign or unit"
         return f"has text such as {list_words(examples)}: if it is a number, {how}"
+    if _all_match(present, f"{SEVERAL_NUMBERS}|{ODD_NUMBER}"):
+        examples = _examples(present, r"\d+")
+        return (
+            f"has text such as {list_words(examples)}, which is not read as numbers or days: write these,"
+            " unless it names categories"
+        )
     return ""
 
 

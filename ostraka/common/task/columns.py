@@ -359,12 +359,13 @@ class NumberColumn(NamedColumn):
 
     def read(self, values: pa.ChunkedArray, *, point_is_decimal: bool = True) -> ReadColumn:
         """Return the numbers."""
-        from ostraka.common.datasets.number_columns import read_numbers
+        from ostraka.common.datasets.number_columns import note_rounded, read_numbers
 
         numbers = read_numbers(
             values, decimal=self.decimal, percent=self.unit == "%", point_is_decimal=point_is_decimal
         )
-        return ReadColumn(numbers.values.astype(np.float32), numbers.note)
+        note = "; ".join(filter(None, (numbers.note, note_rounded(numbers.values))))
+        return ReadColumn(numbers.values.astype(np.float32), note)
 
     @property
     def codes(self) -> tuple[float, float]:

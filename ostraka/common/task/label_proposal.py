@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -22,7 +23,7 @@ from ostraka.common.datasets.table_files import Table
 from ostraka.common.datasets.unreadable import UnreadableValuesError
 from ostraka.common.datasets.word_columns import is_missing, texts
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.task.column_proposal import MIN_HOLDERS
+from ostraka.common.task.column_proposal import MIN_HOLDERS, note_converted
 from ostraka.common.task.columns import MAX_NAME, Name
 from ostraka.common.task.id_columns import are_given, has_ids
 from ostraka.common.task.sentinels import find_sentinels, note_missing
@@ -57,6 +58,9 @@ NOTHING_KNOWN = frozenset(
     )
 )
 """Words, in lower case, that often mean an unknown class, but may be a class; errors of spreadsheets."""
+
+_JOINTS = re.compile("[;|,/+&]")
+"""What people write between several labels in a cell."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,15 @@ def note_classes(table: pa.Table, labels: Sequence[str], proposed: LabelProposal
         single = [str(one["values"]) for one in counted if one["counts"] == 1]
         if single:
             yield f"Only one record has the class {', '.join(single)}."
+    converted = note_converted(pc.drop_null(texts(table[labels[0]])))
+    if converted:
+        yield f"Column '{labels[0]}' {converted}."
+    several = _several(proposed.classes)
+    if several:
+        yield (
+            f"The class {list_words(list(map(repr, several)))} may be several labels of a record: give each"
+            " label a column of 0 and 1 if a record can have several."
+        )
     codes = _missing_codes(proposed.classes)
     for one in pc.value_counts(texts(table[labels[0]])).to_pylist():
         if one["values"].lower() in NOTHING_KNOWN or one["values"] in codes:
@@ -131,6 +144,16 @@ def note_classes(table: pa.Table, labels: Sequence[str], proposed: LabelProposal
                 f"The class {one['values']!r} of {one['counts']} records may say that nobody knows:"
                 " leave it empty there, and they are left out."
             )
+
+
+def _several(classes: Sequence[str]) -> list[str]:
+    """Return classes that seem to join several labels, such as 1;3, or a,b if a is a class."""
+    parted = {name: [part.strip() for part in _JOINTS.split(name)] for name in classes}
+    return [
+        name
+        for name, parts in parted.items()
+        if all(parts) and len(parts) > 1 and (re.search("[;|]", name) or not set(parts).isdisjoint(classes))
+    ]
 
 
 def _missing_codes(classes: Sequence[str]) -> tuple[str, ...]:

@@ -51,6 +51,17 @@ class TaskProposal:
     found: Mapping[str, Mapping[str, Any]]
     notes: tuple[str, ...]
 
+    def tell(self, reading: Reading) -> tuple[str, ...]:
+        """Return sentences on how the table's records were read for the task, and the notes, none twice."""
+        columns = {name: self._without_noted(name, what) for name, what in reading.columns.items()}
+        told = {name: what for name, what in columns.items() if what}
+        return (*replace(reading, columns=told).sentences(), *self.notes)
+
+    def _without_noted(self, column: str, what: str) -> str:
+        """Return those phrases about a column that no note contains."""
+        noted = [note for note in self.notes if note.startswith(f"Column '{column}' ")]
+        return "; ".join(phrase for phrase in what.split("; ") if not any(phrase in note for note in noted))
+
     def fill_in(self) -> dict[str, Any]:
         """Return the fields with what was found in the records; it becomes public with the task."""
         columns = [column | self.found.get(column["name"], {}) for column in self.fields["input"]["columns"]]

@@ -77,7 +77,7 @@ def read_records(task: _Task, table: Table, ignored: Collection[str] = ()) -> Da
         )
     require_records(table)
     consent = task.takes_consent and COLUMN in columns.column_names
-    _require_columns(task, columns.column_names, consent=consent)
+    _require_columns(task, columns.column_names, table.origin, consent=consent)
     table.require_one_reading((*task.input.sources, *task.labels, *(() if task.id is None else (task.id,))))
     y: NDArray[np.int64 | np.float64] | None
     classes: tuple[str, ...] | None = task.classes
@@ -118,14 +118,14 @@ def drop_unlabelled(task: _Task, table: Table) -> Table:
     return table.keep(labelled, f"{without} of {len(words)} records, which have no {what} in '{task.label}'")
 
 
-def _require_columns(task: _Task, found: Sequence[str], *, consent: bool) -> None:
+def _require_columns(task: _Task, found: Sequence[str], source: Origin, *, consent: bool) -> None:
     """Raise `task.mismatch` if the table lacks columns of the task, or has columns unknown to the task."""
     known = {*task.labels, *task.unused, *((COLUMN,) if consent else ())}
     columns = frozenset(found)
     features = tuple(name for name in found if name not in known and not task.ignores(name, columns))
     if set(features) != set(task.input.sources):
         absent = [name for name in (*task.labels, task.id) if name is not None and name not in columns]
-        raise column_mismatch(task.input.sources, features, absent)
+        raise column_mismatch(task.input.sources, features, absent, source=source)
 
 
 def _codes(expected: TableInput, table: Table) -> tuple[Codes, dict[str, str]]:

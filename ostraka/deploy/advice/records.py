@@ -109,7 +109,8 @@ class AdviceRecords:
             X = X[known]
             y = y[known]
         require_records(len(X), str(table.origin))
-        found = cls(task, X, y, len(X), proposal.notes)
+        reading = table.reading if data.reading is None else table.reading.note(data.reading.columns)
+        found = cls(task, X, y, len(X), proposal.tell(reading))
         found.require_no_leak()
         return found
 

@@ -13,8 +13,8 @@ from ostraka.deploy.advice.comparison import WayFigures
 from ostraka.deploy.advice.recommendation import NAMES, WORTH, points_text
 
 LOCAL = "What is printed here tells of the table: unless that is public, keep it to yourself."
-NOTES = 3
-"""Number of notes on the table that are printed; the JSON has all."""
+NOTES = 5
+"""Number of notes on the table that are printed, first how its file was read; the JSON has all."""
 MINUTE_S = 60
 
 

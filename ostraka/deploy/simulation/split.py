@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from ostraka.common.datasets import TEST_FRACTION, Dataset, digits, load, load_splits
 from ostraka.common.datasets.label_columns import default_names
 from ostraka.common.datasets.number_format import NumberFormat
+from ostraka.common.datasets.reading import Reading
 from ostraka.common.datasets.table_files import is_table, kind_of, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task, load_task
-from ostraka.common.task.table_proposal import propose_task
+from ostraka.common.task.table_proposal import TaskProposal, propose_task
 from ostraka.deploy.simulation.defaults import TaskKind, task_kind
 from ostraka.deploy.simulation.schemes import Shards, by_values, dirichlet, iid, label_sorted, with_consent
 from ostraka.deploy.simulation.settings import Settings
@@ -135,7 +136,7 @@ class Split:
             report may see.
         test: test records of students.
         task: the task of the records, or None if it is inferred from arrays.
-        notes: what a person should know about the records' columns and classes, one sentence each.
+        notes: what a person should know about the records' file, columns and classes, one sentence each.
     """
 
     shards: tuple[Dataset, ...]
@@ -169,8 +170,10 @@ def split_data(settings: Settings) -> Split:
     for a split that the data do not allow, and ``data.too_few`` if there are too few records.
     """
     random = np.random.default_rng(settings.records.seed)
-    task, notes = _task(settings.records)
+    task, proposal = _task(settings.records)
     ours, theirs, left_out = _sources(settings, task, random)
+    reading = ours.reading or Reading()
+    notes = reading.sentences() if proposal is None else proposal.tell(reading)
     if left_out:
         notes = (*notes, f"{left_out} records of ids that the querying party has are with no party.")
     wanted = settings.drawn
@@ -206,15 +209,15 @@ def _distinct(ids: tuple[str, ...] | None) -> tuple[str, ...] | None:
     return tuple(f"{one} ({row})" for row, one in enumerate(ids))
 
 
-def _task(records: RecordSettings) -> tuple[Task | None, tuple[str, ...]]:
-    """Return the given task, or the task that the data's table makes, and notes on that table.
+def _task(records: RecordSettings) -> tuple[Task | None, TaskProposal | None]:
+    """Return the given task, or the task that the data's table makes, and its proposal.
 
     Everything in a simulation is public.
     """
     if records.task_file is not None:
-        return load_task(records.task_file), ()
+        return load_task(records.task_file), None
     if not is_table(records.data):
-        return None, ()
+        return None, None
     labels = records.label_columns
     table = read_table(records.data)
     proposal = propose_task(
@@ -226,7 +229,7 @@ def _task(records: RecordSettings) -> tuple[Task | None, tuple[str, ...]]:
         reading=table.reading,
         target=None if records.task is None else "number" if records.task == "number" else "class",
     )
-    return proposal.task(), proposal.notes
+    return proposal.task(), proposal
 
 
 def _sources(
@@ -245,7 +248,8 @@ def _sources(
     ours = settings.drawn + round(TEST_FRACTION * len(whole))
     order = random.permutation(len(whole))
     theirs = _of_others(order[ours:], order[:ours], whole.ids)
-    return whole.take(order[:ours]), whole.take(theirs), len(whole) - ours - len(theirs)
+    drawn_on = replace(whole.take(order[:ours]), reading=whole.reading)
+    return drawn_on, whole.take(theirs), len(whole) - ours - len(theirs)
 
 
 def _of_others(

@@ -51,14 +51,13 @@ def train(
 ) -> None:
     """Train this party's teachers on slices of its records. Run it again to resume after an interruption."""
     from ostraka.services.hosting.training_input import TrainingInput
-    from ostraka.services.party import Party
+    from ostraka.services.party import train_on
     from ostraka.services.teachers.config import TEACHERS
     from ostraka.services.teachers.held_out import read_held_out, tell_held_out
 
-    if training is not None:
-        known = _together(TrainingInput.load(site, data, task, **dict(overrides)), training, on, ready_file)
-    else:
-        known = Party(site).train(data, overrides, task=task, on=on)
+    given = TrainingInput.load(site, data, task, **dict(overrides))
+    reading = given.records.reading
+    known = train_on(given, on) if training is None else _together(given, training, on, ready_file)
     units = "persons" if known.whole_persons else "ids"
     if known.teachers:
         done = "Took exported models as" if known.files else "Trained"
@@ -70,6 +69,7 @@ def train(
     held_out = read_held_out(site / TEACHERS)
     balanced = known.config is not None and known.config.balanced
     if json != "-":
+        lines += [f"  {sentence}" for sentence in (() if reading is None else reading.sentences())]
         lines += [*joint_training_lines(known.together), *no_sums_lines(site)]
         typer.echo("\n".join([*lines, *tell_held_out(held_out, balanced=balanced)]))
     told = {"held_out": None if held_out is None else asdict(held_out)}

@@ -107,7 +107,7 @@ def test_a_table_with_anything_but_0_and_1_names_label_and_line(
     assert error.details == {"label": "dog", "row": "2"}
 
 
-@pytest.mark.parametrize("column", ["1,0,,0", "1,0,NA,0", "true,false,,false", "1.0,0.0,,0.0"])
+@pytest.mark.parametrize("column", ["1,0,,0", "1,0,NA,0", "true,false,,false", "1.0,0.00,,0.0"])
 def test_a_gap_in_a_label_column_is_a_label_that_nobody_knows(tmp_path: Path, column: str) -> None:
     rows = "".join(f"{row},{row % 2},{value}\n" for row, value in enumerate(column.split(",")))
     data = load(csv(tmp_path, "a,cat,dog\n" + rows), NAMES[:2])

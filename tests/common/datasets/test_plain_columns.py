@@ -63,6 +63,8 @@ def test_the_index_of_pandas_is_no_column_unless_it_has_a_name() -> None:
         (pd.DataFrame({"w": [1, "x"]}), ErrorCode.DATA_UNREADABLE, "several kinds, .* in column 'w'"),
         (pd.DataFrame([[1, 2]], columns=["w", "w"]), ErrorCode.DATA_SHAPE, "two columns of one name"),
         (pa.table([[1], [2]], names=["w", " w"]), ErrorCode.DATA_SHAPE, "two columns 'w', columns 1 and 2"),
+        (pl.LazyFrame({"w": [1]}), ErrorCode.DATA_UNREADABLE, r"lazy frame .* what its collect\(\) returns"),
+        (pl.DataFrame({"w": pl.Series([1], dtype=pl.Int128)}), ErrorCode.DATA_UNREADABLE, "such as Int128"),
         (None, ErrorCode.DATA_UNREADABLE, "it is not a table: give one of pyarrow, pandas or polars"),
     ],
 )

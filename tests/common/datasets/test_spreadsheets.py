@@ -132,6 +132,20 @@ def test_what_programs_do_not_show_is_read_and_told(tmp_path: Path) -> None:
     )
 
 
+def test_a_hidden_first_sheet_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "records.xlsx"
+    book = xlsxwriter.Workbook(str(path))
+    hidden = book.add_worksheet("old")
+    shown = book.add_worksheet("new")
+    for sheet in (hidden, shown):
+        sheet.write_column(0, 0, ["a", 1])
+    hidden.hide()
+    shown.activate()
+    shown.set_first_sheet()
+    book.close()
+    assert read_table(path).reading.read_too == ("the first sheet 'old', though it is hidden",)
+
+
 def test_hidden_columns_beside_a_table_are_not_told(tmp_path: Path) -> None:
     path = tmp_path / "records.xlsx"
     book = xlsxwriter.Workbook(str(path))

@@ -28,6 +28,24 @@ TOLD_APART = [f"free {row}" for row in range(50)]
         ([5, 7, -999], "feature", {"dtype": "int32"}, "has -999, which may stand for a missing value"),
         ([5, -7, -9], "feature", {"dtype": "int32"}, ""),
         (["2021-01-01", "9999-12-31"], "feature", {"kind": "date"}, "has 9999-12-31, which may stand"),
+        (
+            ["1970-01-01", "2021-01-01", "1900-01-01"],
+            "feature",
+            {"kind": "date"},
+            "has 1900-01-01, 1970-01-01",
+        ),
+        (
+            ["1899-12-30", "2021-01-01", "0001-01-01", "9999-12-31"],
+            "feature",
+            {"kind": "date"},
+            "has 0001-01-01, 1899-12-30, 9999-12-31",
+        ),
+        ([5, 7, 8888], "feature", {"dtype": "int32"}, "has 8888, which may stand for a missing value"),
+        ([5, 7, -88, 99], "feature", {"dtype": "int32"}, "has -88, 99, which may stand"),
+        ([1_600_000_000, 1_700_000_000], "feature", {"dtype": "float32"}, "may be seconds since 1970"),
+        ([1.6e12, 1.7e12], "feature", {"dtype": "float32"}, "may be milliseconds since 1970"),
+        ([2**25 + 1, 2**25], "feature", {"dtype": "float32"}, "than are kept: 2 different ones become 1"),
+        (["1.00", "0.00"], "feature", {"kind": "boolean"}, ""),
         (["31-12-2020", "01-02-2021"], "feature", {"kind": "date", "format": "%d-%m-%Y"}, ""),
         (["03-12-2020", "01-02-2021"], "feature", {"kind": "date", "format": "%d-%m-%Y"}, "and %m-%d-%Y"),
         (["1_000", "999"] * 9, "ignore", {}, "numbers with underscores"),
@@ -102,6 +120,15 @@ def test_columns_are_told_by_their_values(
         (["2021-01-31", "31.01.2021"] * 5, "'31.01.2021': if it is a day, write all as"),
         (["2021-01-31", "44227"] * 5, "such as '2021-01-31', '44227': if it is a day"),
         (["1/2/2021 1 PM", "3/4/2021 2 AM"] * 5, "such as '1/2/2021 1 PM': if it is"),
+        (["1-Mar", "2-4"] * 5, "has '1-Mar' in 5 records, which spreadsheets make"),
+        (["TP53", "Sep 2"] * 5, "has 'Sep 2' in 5 records, which spreadsheets make"),
+        (["Okt 19", "b"] * 5, "has 'Okt 19' in 5 records, which spreadsheets make"),
+        (["1/2", "3/4"] * 5, "has text such as '1/2', which is not read as numbers"),
+        (["0-9", "10-20", "80+"] * 5, "such as '0-9', '80+', which is not read as numbers"),
+        (["120/80", "95.5/60"] * 5, "which is not read as numbers"),
+        (["1949-02", "1949-11"] * 5, "which is not read as numbers or days"),
+        (["08:30", "09:15:00"] * 5, "which is not read as numbers"),
+        (["0x1F", "0xff"] * 5, "which is not read as numbers"),
         (["f", "F", "m"] * 5, "has 'F', 'f', which look alike"),
         (["yes", "no", "1"] * 5, "'1', 'no', 'yes': if they say yes and no"),
     ],
@@ -110,6 +137,26 @@ def test_categories_that_may_be_something_else_are_told(values: list[str], note:
     proposal = propose_column("x", pa.chunked_array([values]), public=True)
     assert proposal.fields == {"kind": "category", "values": sorted(set(values))}
     assert note in proposal.note
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["1970-01-01", "1960-01-01"],
+        ["1970-01-01", "1970-09-01", "1972-01-01"],
+        ["1970-01-01", "1973-01-01", "1979-01-01"],
+        [60, 70, 99],
+        [1.6e9, 1.0],
+        [10_000_000_001, 12_345_678_912],
+        [2**25, 2**25 + 1, *range(500)],
+        ["Jan-20", "Feb-21"] * 5,
+        ["May 2020", "Jun 2020"] * 5,
+        ["A-1", "B-2"] * 5,
+    ],
+)
+def test_ordinary_values_are_not_noted(values: list[Any]) -> None:
+    proposal = propose_column("x", pa.chunked_array([values]), public=True)
+    assert (proposal.use, proposal.note) == ("feature", "")
 
 
 @pytest.mark.parametrize(("more", "told"), [([], False), (["8"], True)])

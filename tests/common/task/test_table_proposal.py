@@ -449,6 +449,21 @@ def test_codes_and_errors_among_classes_are_told(labels: list[Any], unknown: str
     assert [note.split("'")[1] for note in told] == [unknown] * bool(unknown)
 
 
+@pytest.mark.parametrize(
+    ("classes", "note"),
+    [
+        (["1", "3", "1;3"], "The class '1;3' may be several labels of a record"),
+        (["a", "b", "a, b"], "The class 'a, b' may be several labels"),
+        (["n/a or less", "carcinoma, ductal", "+"], ""),
+        (["1-Mar", "4-8"], "Column 'y' has '1-Mar' in 20 records"),
+    ],
+)
+def test_classes_that_join_labels_or_were_converted_are_told(classes: list[str], note: str) -> None:
+    notes = " ".join(drafted(pa.table({"w": list(range(20 * len(classes))), "y": classes * 20})).notes)
+    assert note in notes
+    assert ("several labels of a record" in notes or "spreadsheets" in notes) is bool(note)
+
+
 def test_numbers_of_a_target_that_may_say_nothing_are_told() -> None:
     table = pa.table({"w": list(range(60)), "y": [-999.0, *(row + 0.5 for row in range(59))]})
     assert "has -999, which may stand for a missing value" in " ".join(proposed(table, "y").notes)

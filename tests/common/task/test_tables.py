@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from ostraka.common.datasets import Dataset, save
+from ostraka.common.datasets import Dataset, load, save
 from ostraka.common.datasets.unreadable import UnreadableValuesError
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import TableInput, Task, load_task, write_task
-from ostraka.common.task.columns import MAX_CATEGORIES, CategoryColumn
+from ostraka.common.task.columns import MAX_CATEGORIES, CategoryColumn, NumberColumn
 
 TASK = Task.model_validate(
     {
@@ -181,6 +181,26 @@ def test_files_that_are_no_tables_are_refused(tmp_path: Path, content: bytes) ->
     with pytest.raises(OstrakaError) as caught:
         TASK.load(path)
     assert caught.value.code in (ErrorCode.DATA_UNREADABLE, ErrorCode.TASK_MISMATCH)
+
+
+def test_a_missing_column_is_told_with_its_file(tmp_path: Path) -> None:
+    path = written(tmp_path, CSV.replace("crp", "xyz"))
+    refused(path, f"The data of {path} lack columns of the task", code=ErrorCode.TASK_MISMATCH)
+
+
+@pytest.mark.parametrize("sign", ["\u200b", "\ufeff"])
+def test_an_id_with_a_sign_that_nobody_sees_is_refused(sign: str) -> None:
+    table = pa.table(columns() | {"patient": ["007", f"A8{sign}", "A9"]})
+    refused(table, f"{'A8' + sign!a} in row 1, with a character", code=ErrorCode.DATA_UNREADABLE)
+
+
+def test_whole_numbers_that_are_rounded_are_told(tmp_path: Path) -> None:
+    column = NumberColumn(name="size", min=0, max=1e9)
+    task = Task(name="t", label="y", classes=("a", "b"), input=TableInput(columns=(column,)))
+    path = written(tmp_path, f"size,y\n{2**24 + 1},a\n{2**24},b\n")
+    for data in (task.load(path), load(path, "y")):
+        assert data.reading is not None
+        assert data.reading.columns["size"].endswith("2 different ones become 1")
 
 
 def test_all_columns_that_do_not_fit_are_told_at_once(tmp_path: Path) -> None:

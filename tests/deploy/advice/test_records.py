@@ -1,5 +1,7 @@
 """Tables that no advice can be made of, each refused in a sentence that says what to do."""
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -77,6 +79,19 @@ def test_whole_numbers_are_a_quantity_where_somebody_says_so() -> None:
     rows = table(features(ROWS), visits=np.arange(ROWS) % 5)
     assert AdviceRecords.read(rows, ["visits"]).kind == "classes"
     assert AdviceRecords.read(rows, ["visits"], target="number").kind == "number"
+
+
+def test_how_the_table_was_read_is_told_once(tmp_path: Path) -> None:
+    rows = diagnosed(ROWS)
+    path = tmp_path / "records.csv"
+    lines = [";".join(map(str, row.values())).replace(".", ",") for row in rows.to_pylist()]
+    first = lines[0].split(";", 1)[1]
+    path.write_text("\n".join([";".join(rows.column_names), f"-999;{first}", *lines[1:]]))
+    notes = AdviceRecords.read(path, ["diagnosis"]).notes
+    assert notes[0] == "Read as UTF-8, its cells parted by semicolons."
+    assert "Column 'x1': numbers written with decimal comma." in notes
+    assert "Column 'x0': numbers written with decimal comma." in notes
+    assert sum("has -999, which may stand for a missing value" in note for note in notes) == 1
 
 
 def test_a_large_table_is_sampled_and_its_rows_are_told() -> None:

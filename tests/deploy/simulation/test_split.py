@@ -6,6 +6,7 @@ import pytest
 
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task, write_task
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import Split, split_data
 
@@ -41,8 +42,24 @@ def test_every_record_has_one_holder(single: str) -> None:
 
 def test_what_is_odd_about_a_table_is_noted(tmp_path: Path) -> None:
     path = tmp_path / "odd.csv"
-    path.write_text("x,same,kind\n" + "".join(f"{n},1,{'ab'[n % 2]}\n" for n in range(200)))
-    assert split_data(settings(str(path))).notes == ("Column 'same' has one value only.",)
+    path.write_text("x;same;kind\n" + "".join(f"{n},5;1;{'ab'[n % 2]}\n" for n in range(200)))
+    read = "Read as UTF-8, its cells parted by semicolons."
+    decimal = "Column 'x': numbers written with decimal comma."
+    assert split_data(settings(str(path))).notes == (read, decimal, "Column 'same' has one value only.")
+
+
+def test_how_a_table_was_read_for_a_given_task_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "odd.csv"
+    path.write_text("x,kind\n" + "".join(f"{n or -999},{'ab'[n % 2]}\n" for n in range(200)))
+    columns = [{"name": "x", "min": 0, "max": 150, "clip": True}]
+    fields = {"name": "t", "label": "kind", "classes": ["a", "b"]}
+    task = Task.model_validate(fields | {"input": {"kind": "table", "columns": columns}})
+    write_task(task, tmp_path / "task.toml")
+    notes = split_data(settings(str(path), task_file=str(tmp_path / "task.toml"))).notes
+    assert notes[1:] == (
+        "Column 'x': values beyond its range that count as its end: 50 of 200; has -999, which may stand for"
+        " a missing value: leave it empty there.",
+    )
 
 
 def test_everyone_gets_their_share(single: str) -> None:
