@@ -24,7 +24,7 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
 
 @contextmanager
-def hidden(name: str) -> Iterator[None]:
+def hide(name: str) -> Iterator[None]:
     """Let nothing import this module within the block, unless it was imported before."""
     if name in sys.modules:
         yield

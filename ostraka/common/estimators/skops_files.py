@@ -23,11 +23,11 @@ from ostraka.common.estimators.allowed import ALLOWED
 from ostraka.common.estimators.soundness import is_sound
 from ostraka.common.estimators.sum_models import SUM_MODELS, SUM_SCORES
 from ostraka.common.files.archives import check_zip
-from ostraka.common.imports import hidden
+from ostraka.common.imports import hide
 
 # To list all estimators, skops imports every package of scikit-learn. This one imports torch, for 3 s of
 # processor time, and has no estimator.
-with hidden("sklearn.externals.array_api_compat.torch"):
+with hide("sklearn.externals.array_api_compat.torch"):
     import skops.io
 
 _OBJECTS = (
