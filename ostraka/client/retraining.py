@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from ostraka.client.run.combined import is_combined, load_combined, uses_dependencies
 from ostraka.client.run.pool import pool_digest
+from ostraka.client.run.reading import tell_reading
 from ostraka.client.run.rounds_state import RoundState, is_rounds, load_rounds, round_folders
 from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.run.site import load_class_task, load_query_site
@@ -27,6 +28,7 @@ from ostraka.client.students.evaluation import (
 from ostraka.client.students.models import is_learnable, train_constant
 from ostraka.client.students.student_result import STUDENT_FILE, StudentResult, as_json
 from ostraka.client.students.trainers import Choice, Progress, ReleasedLabels, trainer
+from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import write_atomic
 from ostraka.common.mechanism import Mechanism
@@ -208,8 +210,11 @@ def retrain(
             ErrorCode.CONFIG_INVALID,
             "A second student learns what the first says of a pool: give --run and --pool.",
         )
-    own = None if labelled is None else read_labelled(task, labelled)
-    tested = None if test is None else read_labelled(task, test)
+    files = {
+        name: None if source is None else load_labelled(task, source)
+        for name, source in (("Own records", labelled), ("Test records", test))
+    }
+    own, tested = (None if data is None else prepare_labelled(task, data) for data in files.values())
     path = _path(out, run_folder, choice)
     with _hold_if_run(run_folder):
         released = _read_if_run(task, run_folder, pool)
@@ -217,7 +222,7 @@ def retrain(
         training = StudentTraining(task, choice, own, tested, seed, progress)
         trained = training.train_on_all(released)
         before = training.measure_alone()
-        result = training.keep(trained, before, path)
+        result = replace(training.keep(trained, before, path), reading=tell_reading(files))
         if run_folder is not None:
             write_atomic(run_folder / STUDENT_FILE, json.dumps(as_json(result), indent=1))
     return result
@@ -306,10 +311,15 @@ class StudentTraining:
         return trainer(self.choice, self.task, released, seed=self.seed, progress=self.progress)
 
 
-def read_labelled(task: Task, source: Source) -> Records:
-    """Read the prepared features, and the labels, of labelled records."""
+def load_labelled(task: Task, source: Source) -> Dataset:
+    """Load records, all of which must have their labels."""
     data = task.records(source)
     require_labels(task.labels, data, source)
+    return data
+
+
+def prepare_labelled(task: Task, data: Dataset) -> Records:
+    """Return the prepared features, and the labels, of labelled records."""
     return task.prepare(data.X), data.labels()
 
 

@@ -2,23 +2,26 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import skops.io
+from rich.console import Console
 
+from ostraka.client.report import tables
 from ostraka.client.retraining import retrain
 from ostraka.client.run.pool import pool_digest
 from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.session.run_state import BatchState, RunState, RunStore, load_state
 from ostraka.client.students.models import probabilities, train
 from ostraka.client.students.predictions import read_beliefs
-from ostraka.client.students.student_result import StudentResult
+from ostraka.client.students.student_result import StudentResult, as_json
 from ostraka.client.students.trainers import Choice
 from ostraka.common.config import SiteConfig, write_site
-from ostraka.common.datasets import Dataset, digits, save
+from ostraka.common.datasets import Dataset, digits, load, save
+from ostraka.common.datasets.reading import Reading
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.accuracy import measure
 from ostraka.common.mechanism import Confident
@@ -104,6 +107,16 @@ def test_the_saved_student_is_the_one_measured(bench: Bench) -> None:
     X = data["X"].reshape(len(data["X"]), -1).astype(np.float32) / 16
     assert result.path == bench.run / "student.skops"
     assert result.after == measure(data["y"], probabilities(student, X, 10), [str(i) for i in range(10)])
+
+
+def test_it_says_how_labelled_records_were_read(bench: Bench) -> None:
+    own = replace(load(bench.own), reading=Reading(left_out=("2 rows without a class",)))
+    result = retrain(bench.site, own, out=bench.run / "own.skops", choice=Choice(student="supervised"))
+    assert result.reading == ("Own records: Left out: 2 rows without a class.",)
+    console = Console(width=200)
+    with console.capture() as shown:
+        console.print(tables.student(as_json(result)))
+    assert result.reading[0] in shown.get()
 
 
 @pytest.mark.heavy

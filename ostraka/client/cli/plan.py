@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from ostraka.client.run.asking_options import AskingOptions, Queries, SiteFolder, TaskFile
 from ostraka.common.console.cli import write_json
@@ -106,7 +107,7 @@ def _search(asking: "Asking", plot: Path | None, json: str | None) -> None:
 
 
 def show_plan(figures: Mapping[str, Any], console: Console) -> None:
-    """Show a plan's cost for every party, with warnings."""
+    """Show how the pool was read, and the plan's cost for every party, with warnings."""
     from ostraka.client.report import tables
 
     shown = figures["enforce"] == "worst_case"
@@ -119,6 +120,8 @@ def show_plan(figures: Mapping[str, Any], console: Console) -> None:
         cells = [party["group"], str(party["teachers"]), *numbers, f"{party['budget_epsilon']:g}"]
         fits = [f"{party['fits']:,}"] if shown else []
         table.add_row(party["site"], *cells, *fits)
+    for sentence in figures["reading"]:
+        console.print(Text(f"The pool: {sentence}"), soft_wrap=True)
     console.print(table)
     console.print(
         f"With variant {figures['variant']}, {figures['teachers']} teachers give {figures['voters']:g} "

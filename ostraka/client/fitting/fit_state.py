@@ -39,6 +39,7 @@ class FitState(FrozenModel):
         tells: what parties learn about the querying party's own records.
         tells_pool: whether questions may reveal the pool's statistics to the parties.
         warnings: the warnings before it asked.
+        reading: what was guessed or left out while own records were read, one sentence each.
         costs: worst case of all rounds, by party.
         report: what the model was fitted to; None until there is a model.
         left_out: why parties were left out of the last sum, by site.
@@ -62,6 +63,7 @@ class FitState(FrozenModel):
     tells_pool: bool
     warnings: tuple[str, ...]
     costs: tuple[SumCost, ...]
+    reading: tuple[str, ...] = ()
     report: FitReport | None = None
     left_out: Mapping[str, str] = {}
     accuracy: Mapping[str, Any] = {}
@@ -142,6 +144,7 @@ def fit_figures(folder: Path, state: FitState) -> dict[str, Any]:
         "labelled": state.labelled,
         "tells": list(state.tells),
         "warnings": list(state.warnings),
+        "reading": list(state.reading),
         "left_out": dict(state.left_out),
         "epsilon_is": "worst_case, of this fit alone with every sum released",
         "costs": [cost.model_dump() for cost in state.costs],

@@ -270,6 +270,7 @@ def _state_of(
             *_warn(chosen.plan.rounds, planned),
         ),
         costs=() if planned is None else planned.sums.costs,
+        reading=known.reading,
     )
 
 

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from ostraka.client.learners.problem import Category, Kind, OwnRecords, Problem
 from ostraka.client.run.labels import PoolIds
 from ostraka.client.run.pool import require_ids
+from ostraka.client.run.reading import tell_reading
 from ostraka.client.run.site import QuerySection, SiteEncoder
 from ostraka.common.config import SiteConfig, load_section
+from ostraka.common.datasets import Dataset
 from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Source, Task
@@ -33,6 +35,7 @@ class KnownRecords:
         test: labelled records to measure on, or None.
         encoded: whether there is an encoder.
         hidden: why parties may not learn the pool's statistics, as a sentence; empty if they may.
+        reading: what was guessed or left out while they were read, one sentence each.
     """
 
     task: Task
@@ -42,6 +45,7 @@ class KnownRecords:
     test: OwnRecords | None = field(repr=False)
     encoded: bool
     hidden: str = ""
+    reading: tuple[str, ...] = ()
 
     @classmethod
     def read(
@@ -58,20 +62,19 @@ class KnownRecords:
             OstrakaError: as `Task.pool` and `Task.records`, `data.missing` or `data.shape` if the pool's ids
                 are missing or repeated, and `model.invalid` if the records do not fit the encoder.
         """
-        features: Features | None = None
-        ids: PoolIds | None = None
-        if pool is not None:
-            records = task.pool(pool)
-            require_ids(task, records)
-            ids = PoolIds.of(task, records)
-            features = encoder.encode(task.prepare(records.X))
+        unlabelled = None if pool is None else task.pool(pool)
+        labelled = None if own is None else task.records(own)
+        tested = None if test is None else task.records(test)
+        if unlabelled is not None:
+            require_ids(task, unlabelled)
         return cls(
             task,
-            features,
-            ids,
-            None if own is None else _read_labelled(task, encoder, own),
-            None if test is None else _read_labelled(task, encoder, test),
+            None if unlabelled is None else encoder.encode(task.prepare(unlabelled.X)),
+            None if unlabelled is None else PoolIds.of(task, unlabelled),
+            None if labelled is None else _prepare(task, encoder, labelled),
+            None if tested is None else _prepare(task, encoder, tested),
             bool(encoder.name),
+            reading=tell_reading({"The pool": unlabelled, "Own records": labelled, "Test records": tested}),
         )
 
     @property
@@ -167,9 +170,8 @@ def categories_of(task: Task) -> tuple[Category, ...]:
     return tuple(found)
 
 
-def _read_labelled(task: Task, encoder: SiteEncoder, source: Source) -> OwnRecords:
+def _prepare(task: Task, encoder: SiteEncoder, data: Dataset) -> OwnRecords:
     """Return labelled records; for multi-label tasks, those whose labels are all known."""
-    data = task.records(source)
     y: NDArray[Any] = data.labels() if task.target is None else data.numbers()
     records = OwnRecords(encoder.encode(task.prepare(data.X)), y)
     if not task.multi_label:

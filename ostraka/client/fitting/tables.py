@@ -33,6 +33,7 @@ def show_result(figures: Mapping[str, Any], console: Console) -> None:
 
 
 def _plan_parts(figures: Mapping[str, Any]) -> Iterator[RenderableType]:
+    yield from (Text(sentence) for sentence in figures["reading"])
     rounds = figures["rounds_planned"]
     yield Text(
         f"Learner {figures['learner']}: {rounds} {'sum' if rounds == 1 else 'sums'} over "

@@ -173,13 +173,14 @@ def cost_cells(cost: Mapping[str, Any]) -> tuple[str, str, str]:
 def student(figures: Mapping[str, Any]) -> RenderableType:
     """Return a student's metrics before and after, as `retrain` wrote them, in total and by label.
 
-    Below is a comparison with own data alone and the most frequent class, and the guarantee of a student by
-    DP-SGD.
+    Above is what was guessed or left out while labelled records were read. Below is a comparison with own
+    data alone and the most frequent class, and the guarantee of a student by DP-SGD.
     """
     labels = [_by_label(figures)] if _labels_of(figures) else []
     guarantee = figures.get("guarantee")
     promised = [Text(dp_sgd_words(guarantee))] if guarantee else []
-    return Group(_means(figures), *labels, *map(Text, verdict(figures)), *promised)
+    read_as = map(Text, figures.get("reading", ()))
+    return Group(*read_as, _means(figures), *labels, *map(Text, verdict(figures)), *promised)
 
 
 def verdict(figures: Mapping[str, Any]) -> tuple[str, ...]:

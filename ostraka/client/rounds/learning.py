@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
 from ostraka.client.dependencies.grouped_labelling import label_by_settings
-from ostraka.client.retraining import read_labelled
+from ostraka.client.retraining import load_labelled, prepare_labelled
 from ostraka.client.rounds.learner import POOL_FILE, Learner
 from ostraka.client.rounds.rounds_options import Rounds, check_rounds, open_rounds, settings
 from ostraka.client.run.dependency_rules import load_dependencies
@@ -107,7 +107,10 @@ def learn_in_rounds(
     features = task.prepare(data.X)
     rounds = replace(rounds, student=rounds.student.resolve(task))
     check_choice(rounds.student, task)
-    own, tested = (None if given is None else read_labelled(task, given) for given in (labelled, test))
+    own, tested = (
+        None if given is None else prepare_labelled(task, load_labelled(task, given))
+        for given in (labelled, test)
+    )
 
     def planner(number: int) -> RunPlanner:
         options = rounds.options(number)

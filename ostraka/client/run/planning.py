@@ -44,6 +44,8 @@ class PlanResult:
     """Records of the pool that repeat another one, and are not queries of their own."""
     guardian_fits: int | None = None
     """With noise from the parties: how many queries would fit with the guardian's noise, if known."""
+    reading: tuple[str, ...] = ()
+    """What was guessed or left out while the pool was read, one sentence each."""
 
     @property
     def parties(self) -> Sequence[Mapping[str, Any]]:
@@ -91,6 +93,7 @@ def plan(
     asked_pool = None if pool is None else AskedPool.load(task, pool, options.mechanism)
     size = _size(options) if asked_pool is None else len(asked_pool)
     repeated = 0 if asked_pool is None else asked_pool.repeated
+    reading = () if asked_pool is None else asked_pool.read_as
     options = options if asked_pool is None else asked_pool.count_queries(options)
     nonce = secrets.token_bytes(NONCE_BYTES)
     encoder = site_encoder(site, options.encoder, task)
@@ -113,11 +116,11 @@ def plan(
             reply = ask(asked)
         alike = _guardian_fits(options, lambda other: ask(make(other)))
         if not curves:
-            return PlanResult(asked, reply, repeated=repeated, guardian_fits=alike)
+            return PlanResult(asked, reply, (), repeated, alike, reading)
         counts = queries_up_to(asked.queries, POINTS).tolist()
         sized = [options.model_copy(update={"queries": count}) for count in counts]
         replies = [ask(make(one)) for one in sized]
-    return PlanResult(asked, reply, _curves(counts, replies), repeated, alike)
+    return PlanResult(asked, reply, _curves(counts, replies), repeated, alike, reading)
 
 
 def _guardian_fits(options: PlanOptions, ask: Callable[[PlanOptions], guardian_pb2.PlanReply]) -> int | None:
@@ -167,6 +170,7 @@ def as_json(result: PlanResult) -> dict[str, Any]:
         "guardian_fits": result.guardian_fits,
         "queries": result.plan.queries,
         "repeated": result.repeated,
+        "reading": list(result.reading),
         "warnings": list(warnings(result)),
         "teachers": result.reply.teachers,
         "voters": result.reply.voters,

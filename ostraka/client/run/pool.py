@@ -32,11 +32,13 @@ class AskedPool:
         ids: identifiers of the records.
         copies: the query of each record, in the order of their first records; empty if no record repeats
             another, or each is asked separately.
+        read_as: as `Dataset.read_as`.
     """
 
     features: Features = field(repr=False)
     ids: PoolIds
     copies: tuple[int, ...] = field(repr=False)
+    read_as: tuple[str, ...] = ()
 
     @classmethod
     def load(
@@ -57,9 +59,9 @@ class AskedPool:
             # A run of an earlier version asked about every record, and is resumed like that. A run of another
             # pool is refused when it is opened.
             if state.pool_sha256 == pool_digest(features):
-                return cls(features, ids, state.copies)
+                return cls(features, ids, state.copies, records.read_as)
         by_record = mechanism is not None and mechanism.by_record
-        return cls(features, ids, () if by_record else find_copies(features))
+        return cls(features, ids, () if by_record else find_copies(features), records.read_as)
 
     def __len__(self) -> int:
         """Return the number of queries."""

@@ -206,7 +206,7 @@ def check(site_folder: Path, data: Source, *, task_file: Path | None = None) -> 
         records=len(records),
         labelled=labelled,
         repeated=len(copies) - len(set(copies)),
-        reading=(() if records.reading is None else records.reading.sentences()) + told,
+        reading=records.read_as + told,
     )
 
 

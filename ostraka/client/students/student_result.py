@@ -63,6 +63,7 @@ class StudentResult:
         after: metrics of the student of all labels; None if nothing could be held back.
         gain: the improvement, with intervals; None if it was not measured.
         guarantee: the saved student's guarantee for its training records; None except for dp-sgd.
+        reading: what was guessed or left out while labelled records were read, one sentence each.
     """
 
     student: str
@@ -77,6 +78,7 @@ class StudentResult:
     after: Metrics | None
     gain: Gain | None
     guarantee: DpSgdGuarantee | None
+    reading: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Return a comparison of the student with own data alone and with the most frequent class."""

@@ -43,6 +43,11 @@ class Dataset:
         return len(self.X)
 
     @property
+    def read_as(self) -> tuple[str, ...]:
+        """What a person should know about how the records were read, one sentence each."""
+        return () if self.reading is None else self.reading.sentences()
+
+    @property
     def multi_label(self) -> bool:
         """Whether a record has a 0 or 1 for every label instead of one class."""
         return self.y is not None and self.y.ndim == 2

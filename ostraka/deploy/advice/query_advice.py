@@ -107,7 +107,8 @@ def advise_query(
     with connect_guardian(site, clock, retry) as guardian:
         offer = asker.ask(guardian, epsilon)
     require_epsilon(offer.epsilon)
-    table = AdviceRecords(known.task, own.X, own.y, len(own), encoded=known.encoded).sample(seed)
+    whole = AdviceRecords(known.task, own.X, own.y, len(own), known.reading, encoded=known.encoded)
+    table = whole.sample(seed)
     advice = _advise_on(table, offer, queries, seed, on_step)
     files = Files(str(site_folder), "POOL" if pool is None else str(pool), str(labelled))
     commands = [site_commands(one, offer.epsilon, files) for one in advice.recommended]

@@ -235,7 +235,7 @@ class CheckedRecords:
             f"{self.file} fits '{self.task.name}': {len(self.data)} records, {columns} columns,"
             f" {features} features; {labels}."
         )
-        guessed = () if self.data.reading is None else self.data.reading.sentences()
+        guessed = self.data.read_as
         return "\n".join([fits, *guessed, *self.findings.sentences()])
 
     def summary(self) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
         persons=len(persons) if persons and persons.stated else None,
         most_records_of_a_person=persons.most if persons and persons.stated else None,
         max_votes_per_person=given.votes_per_person,
-        reading=() if given.records.reading is None else given.records.reading.sentences(),
+        reading=given.records.read_as,
     )
     by_record = False
     balanced = False

@@ -56,7 +56,6 @@ def train(
     from ostraka.services.teachers.held_out import read_held_out, tell_held_out
 
     given = TrainingInput.load(site, data, task, **dict(overrides))
-    reading = given.records.reading
     known = train_on(given, on) if training is None else _together(given, training, on, ready_file)
     units = "persons" if known.whole_persons else "ids"
     if known.teachers:
@@ -69,7 +68,7 @@ def train(
     held_out = read_held_out(site / TEACHERS)
     balanced = known.config is not None and known.config.balanced
     if json != "-":
-        lines += [f"  {sentence}" for sentence in (() if reading is None else reading.sentences())]
+        lines += [f"  {sentence}" for sentence in given.records.read_as]
         lines += [*joint_training_lines(known.together), *no_sums_lines(site)]
         typer.echo("\n".join([*lines, *tell_held_out(held_out, balanced=balanced)]))
     told = {"held_out": None if held_out is None else asdict(held_out)}

@@ -49,6 +49,16 @@ def test_indicators_of_a_category_belong_together_with_the_missing_one() -> None
     assert categories_of(Task(name="i", classes=("a", "b"), input=image)) == ()
 
 
+def test_what_was_guessed_while_files_were_read_is_told_of_each(tmp_path: Path) -> None:
+    file = records(tmp_path, "20,f,a,only,no", "30,m,b,only,", "40,m,,only,yes")
+    known = KnownRecords.read(table(), SiteEncoder(), file, file, file)
+    read_as = "Read as UTF-8, its cells parted by commas."
+    for name in ("The pool", "Own records", "Test records"):
+        assert f"{name}: {read_as}" in known.reading
+    left_out = [sentence for sentence in known.reading if "Left out: " in sentence]
+    assert [sentence.partition(":")[0] for sentence in left_out] == ["Own records", "Test records"]
+
+
 def test_a_problem_has_what_task_and_records_say(tmp_path: Path) -> None:
     file = records(tmp_path, "20,f,a,only,no", "40,m,,only,yes")
     known = read(table(), file, file)

@@ -106,6 +106,14 @@ def test_a_pool_is_not_needed(site: Site) -> None:
     assert fewer["parties"][0]["fits"] == of_pool["parties"][0]["fits"]
 
 
+def test_it_says_how_the_pool_was_read_before_anybody_pays(site: Site) -> None:
+    table = site.pool.with_suffix(".csv")
+    table.write_text("first;label\n" + "0,5;ant\n0,25;bee\n" * 9)
+    told = "Read as UTF-8, its cells parted by semicolons."
+    assert told in site.figures("--pool", table, *NOISE)["reading"]
+    assert f"The pool: {told}" in site.plan("--pool", table, *NOISE).output
+
+
 def test_nothing_is_opened(site: Site) -> None:
     site.figures("--queries", 30, *NOISE)
     assert not list(site.calls.admin.ListSessions(admin_pb2.ListSessionsRequest()))
