@@ -124,7 +124,7 @@ def inspect(container: str, field: str) -> str:
 
 def succeeded(ended: Ended) -> str:
     """Return what a command printed; fail the test unless the command succeeded."""
-    assert ended.status == 0, f"ended with {ended.status}: {ended.err or ended.out}"
+    assert ended.status == 0, f"ended with {ended.status}: {ended.err}{ended.out}"
     return ended.out
 
 

@@ -1,5 +1,8 @@
 """Fitted estimators of scikit-learn as skops files: written, and read if every type and index is known."""
 
+import ostraka.common.estimators.skops_import  # noqa: F401 - before any other import of skops
+
+# isort: split
 import json
 import zipfile
 from collections.abc import Iterator
@@ -7,6 +10,7 @@ from io import BytesIO
 from typing import Any
 
 import numpy as np
+import skops.io
 from sklearn._loss import link, loss
 from sklearn._loss._loss import CyExponentialLoss, CyHalfBinomialLoss, CyHalfMultinomialLoss
 from sklearn.ensemble._hist_gradient_boosting.binning import _BinMapper
@@ -23,12 +27,6 @@ from ostraka.common.estimators.allowed import ALLOWED
 from ostraka.common.estimators.soundness import is_sound
 from ostraka.common.estimators.sum_models import SUM_MODELS, SUM_SCORES
 from ostraka.common.files.archives import check_zip
-from ostraka.common.imports import hide
-
-# To list all estimators, skops imports every package of scikit-learn. This one imports torch, for 3 s of
-# processor time, and has no estimator.
-with hide("sklearn.externals.array_api_compat.torch"):
-    import skops.io
 
 _OBJECTS = (
     DecisionTreeRegressor,
