@@ -4,15 +4,14 @@ To list all estimators, skops imports every package of scikit-learn. One of them
 processor time, and has no estimator.
 """
 
-from types import ModuleType
-
 from ostraka.common.imports import hide
 
 
-def _import_skops() -> ModuleType:
+def _import_skops() -> object:
     with hide("sklearn.externals.array_api_compat.torch"):
         import skops.io
-    return skops.io
+    module: object = skops.io
+    return module
 
 
 SKOPS = _import_skops()
