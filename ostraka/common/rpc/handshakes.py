@@ -160,13 +160,18 @@ def _find_finished() -> set[tuple[str, int]]:
     gRPC lists them in channelz, which the package grpcio-channelz reads in the same way.
     """
     servers = json.loads(cygrpc.channelz_get_servers(0)).get("server", ())
-    return {end for server in servers for end in _far_ends(int(server["ref"]["serverId"]))}
+    return {end for server in servers for end in far_ends(int(server["ref"]["serverId"]))}
 
 
-def _far_ends(server: int) -> Iterator[tuple[str, int]]:
+def far_ends(server: int) -> Iterator[tuple[str, int]]:
+    """Yield the far ends of a server's connections by its number in channelz; none once it has ended."""
     start = 0
     while True:
-        page = json.loads(cygrpc.channelz_get_server_sockets(server, start, _PAGE))
+        try:
+            page = json.loads(cygrpc.channelz_get_server_sockets(server, start, _PAGE))
+        except ValueError:
+            # It ended after it was listed. An error would end the thread that counts, for all other servers.
+            return
         listed = page.get("socketRef", ())
         yield from (_far_end(one["name"]) for one in listed)
         if page.get("end") or not listed:

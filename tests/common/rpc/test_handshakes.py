@@ -133,3 +133,8 @@ def test_it_looks_for_as_long_as_it_is_told_to() -> None:
     with Handshakes(lambda: nullcontext(lambda: next(counts)), told.append).watching(every_s=0.001):
         until(lambda: len(told) > 2)
     assert told[:3] == [7, 8, 8]
+
+
+def test_a_server_that_ended_after_it_was_listed_has_no_connections() -> None:
+    never = 2**40
+    assert list(handshakes.far_ends(never)) == []

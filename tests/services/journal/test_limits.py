@@ -83,7 +83,7 @@ def test_a_limit_that_is_none_is_refused(limit: float) -> None:
 
 def ask(caller: Caller, batch: int, queries: int) -> Ask:
     X = caller.federation.task.prepare(digits().X[:queries])
-    return replace(caller.ask(X, batch), grant=caller.grant(expires_unix_s=2**40))
+    return replace(caller.ask(X, batch), grant=caller.grant(expires_unix_s=2**37))
 
 
 def code(caller: Caller, asked: Ask) -> str:
