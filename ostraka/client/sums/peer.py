@@ -3,12 +3,13 @@
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 from ostraka.client.peers.async_peer import AsyncPeer, require_seed
 from ostraka.common.plan.signed_lists import SignedEntries
 from ostraka.common.rpc.metered import calling
 from ostraka.common.rpc.steps import split
+from ostraka.common.rpc.streaming import submit
 from ostraka.protos.ostraka.v1 import party_pb2
 
 SUM = "/ostraka.v1.Party/Sum"
@@ -60,11 +61,12 @@ class SumPeer(AsyncPeer):
 
         async def ask() -> party_pb2.VoteReplyHeader:
             with calling(SUM) as metadata:
-                sending = self._open().stream_unary(
+                summing = self._open().stream_stream(
                     SUM, response_deserializer=party_pb2.VoteReplyHeader.FromString
                 )
-                answered: party_pb2.VoteReplyHeader = await sending(
-                    asked.messages(self._site), timeout=SUM_S, metadata=metadata
+                stream = partial(asked.messages, self._site)
+                answered: party_pb2.VoteReplyHeader = await submit(
+                    summing, stream, timeout=SUM_S, metadata=metadata
                 )
                 return answered
 

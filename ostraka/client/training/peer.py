@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from ostraka.common.rpc.checked import AsyncReplies
 from ostraka.common.rpc.metered import calling
 from ostraka.common.rpc.received import Allowance
 from ostraka.common.rpc.steps import join, split
+from ostraka.common.rpc.streaming import submit
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2
 
 JOIN, TRAIN, FINISH = (f"/ostraka.v1.Training/{name}" for name in ("Join", "Train", "Finish"))
@@ -134,9 +135,9 @@ class TrainingPeer(AsyncPeer):
     async def _send(self, method: str, work: Work, counted: int | None, reply: type[M]) -> M:
         async def ask() -> M:
             with calling(method) as metadata:
-                sending = self._open().stream_unary(method, response_deserializer=reply.FromString)
-                messages = work.messages(self._site, counted)
-                answered: M = await sending(messages, timeout=ROUND_S, metadata=metadata)
+                working = self._open().stream_stream(method, response_deserializer=reply.FromString)
+                stream = partial(work.messages, self._site, counted)
+                answered: M = await submit(working, stream, timeout=ROUND_S, metadata=metadata)
                 return answered
 
         return await self._call(ask)

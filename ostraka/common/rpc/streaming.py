@@ -1,12 +1,16 @@
 """Asynchronous streams to servers that may refuse them before they have arrived completely."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, TypeVar
 
 import grpc
 
+from ostraka.common.rpc.checked import AsyncReplies
 from ostraka.common.rpc.status import from_call
+
+T = TypeVar("T")
 
 HEED_S = 5.0
 """Maximum time that a stream whose refusal was lost is held back; the arriving refusal ends the wait."""
@@ -15,7 +19,7 @@ HEED_S = 5.0
 async def exchange(
     method: Callable[..., Any], messages: Callable[[], Iterator[bytes]], *, most: int, **options: Any
 ) -> list[Any]:
-    """Send a stream and return the replies, at most one more than `most`.
+    """Send a stream and return the replies, at most one more than `most`; a call with more is cut off.
 
     A server may refuse a stream after its first message. Its reason is lost if this side writes meanwhile
     (https://github.com/grpc/grpc/issues/36066). The stream is then sent again, and held back after its first
@@ -24,32 +28,46 @@ async def exchange(
     Args:
         method: a method of a channel of `open_async_channel`, stream to stream.
         messages: returns the serialized stream, anew each time.
-        most: maximum number of replies; a call with more is cut off.
+        most: maximum number of replies.
         options: options of the call.
 
     Raises:
         grpc.aio.AioRpcError: the server's refusal, or why it could not be reached.
         OstrakaError: message.* for an invalid reply.
     """
+    return await _send(method, messages, partial(_replies, most=most), options)
+
+
+async def submit(method: Callable[..., Any], messages: Callable[[], Iterator[bytes]], **options: Any) -> Any:
+    """Send a stream and return the only reply; as `exchange`, and message.invalid for no reply or two."""
+    return await _send(method, messages, AsyncReplies.only, options)
+
+
+async def _send(
+    method: Callable[..., Any],
+    messages: Callable[[], Iterator[bytes]],
+    read: Callable[[AsyncReplies], Awaitable[T]],
+    options: Mapping[str, Any],
+) -> T:
     try:
-        return await _replies(method(messages(), **options), most)
+        return await read(method(messages(), **options))
     except grpc.aio.AioRpcError as error:
         if error.code() is not grpc.StatusCode.INTERNAL or from_call(error) is not None:
             raise
     ended = asyncio.Event()
-    call = method(_hold_back(messages(), ended), **options)
-    call.call.add_done_callback(lambda _: ended.set())
-    return await _replies(call, most)
+    replies = method(_hold_back(messages(), ended), **options)
+    replies.call.add_done_callback(lambda _: ended.set())
+    return await read(replies)
 
 
-async def _replies(call: Any, most: int) -> list[Any]:
-    replies = []
-    async for reply in call:
-        replies.append(reply)
-        if len(replies) > most:
-            call.cancel()
+async def _replies(replies: AsyncReplies, most: int) -> list[Any]:
+    came = []
+    async for reply in replies:
+        came.append(reply)
+        if len(came) > most:
+            replies.cancel()
             break
-    return replies
+    return came
 
 
 async def _hold_back(messages: Iterator[bytes], ended: asyncio.Event) -> AsyncIterator[bytes]:

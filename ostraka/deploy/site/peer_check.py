@@ -1,5 +1,7 @@
 """Checks of other servers: reachability, clocks, versions and revocation lists."""
 
+import random
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -9,7 +11,7 @@ import grpc
 from ostraka.common.clock import Clock
 from ostraka.common.config import split_addresses
 from ostraka.common.identity import Identity, Role
-from ostraka.common.rpc import call_error, open_channel
+from ostraka.common.rpc import call_error, open_channel, with_retries
 from ostraka.common.rpc.failures import failure_of
 from ostraka.common.wire.contexts import PROTOCOL_VERSION
 from ostraka.deploy.site.certificate_check import expiry
@@ -86,8 +88,16 @@ def ask(place: Place, peer: CheckedServer) -> Answer:
     with open_channel(place.credentials, peer.address, peer.identity, clock=place.clock) as channel:
         stub = site_pb2_grpc.SiteStub(channel)
         try:
-            # The first call also waits for the handshake, which would look like a clock difference.
-            stub.About(site_pb2.AboutRequest(), timeout=TIMEOUT_S)
+            # The first call also waits for the handshake, which would look like a clock difference. It is
+            # made twice before a server counts as unreachable, because a busy relay may break off one call.
+            with_retries(
+                lambda: stub.About(site_pb2.AboutRequest(), timeout=TIMEOUT_S),
+                attempts=2,
+                base_s=1.0,
+                sleep=time.sleep,
+                rng=random.SystemRandom(),
+                late=False,
+            )
             sent = place.clock.now()
             about = stub.About(site_pb2.AboutRequest(), timeout=TIMEOUT_S)
         except grpc.RpcError as error:

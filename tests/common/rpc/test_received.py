@@ -223,10 +223,11 @@ STREAMS = {
         *("CompareTally", "GarbleTally", "Release", "ReleaseWhole", "ReleasedUpdate"),
     },
     "ostraka/client/peers/party_peer.py": {"Compare", "Evaluate", "Garble", "stream_stream"},
-    "ostraka/client/training/peer.py": {"unary_stream"},
+    "ostraka/client/sums/peer.py": {"stream_stream"},
+    "ostraka/client/training/peer.py": {"stream_stream", "unary_stream"},
 }
-"""Where replies that somebody streams are read, all of them by `limit_replies`, `exchange`, `read_reply` or
-`Allowance`. An administrator's lists are as long as the ledger is."""
+"""Where replies that somebody streams are read, all of them by `limit_replies`, `exchange`, `submit`,
+`read_reply` or `Allowance`. An administrator's lists are as long as the ledger is."""
 
 
 def attributes(names: set[str]) -> list[tuple[str, ast.Attribute]]:

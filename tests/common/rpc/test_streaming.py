@@ -1,8 +1,9 @@
 """Streams that a server refuses by their first message, while more of them is written."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import grpc
@@ -20,6 +21,8 @@ CHUNKS, TIMES = 3, 20
 REFUSAL = OstrakaError(ErrorCode.SERVER_BUSY, "Come again.")
 
 Answer = Callable[[Iterator[bytes], grpc.ServicerContext], Iterator[bytes]]
+Send = Callable[..., Awaitable[Any]]
+EXCHANGE = partial(streaming.exchange, most=1)
 
 
 def stream() -> Iterator[bytes]:
@@ -28,8 +31,8 @@ def stream() -> Iterator[bytes]:
 
 
 @contextmanager
-def served(answer: Answer) -> Iterator[Callable[[int], list[bytes]]]:
-    """Serve streams with `answer`, and yield what sends one and returns so many replies."""
+def served(answer: Answer) -> Iterator[Callable[[Send], Any]]:
+    """Serve streams with `answer`, and yield what sends one by `exchange` or `submit`."""
 
     class Handler(grpc.GenericRpcHandler):
         def service(self, _: Any) -> Any:
@@ -41,14 +44,14 @@ def served(answer: Answer) -> Iterator[Callable[[int], list[bytes]]]:
         address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
         server.start()
 
-        async def send(most: int) -> list[bytes]:
+        async def ask(send: Send) -> Any:
             channel = unsecured(Target(address, PARTY, None))
             try:
-                return await streaming.exchange(channel.stream_stream("/a/B"), stream, most=most)
+                return await send(channel.stream_stream("/a/B"), stream)
             finally:
                 await channel.close()
 
-        yield lambda most: run_async(send(most))
+        yield lambda send: run_async(ask(send))
         server.stop(None)
 
 
@@ -58,18 +61,22 @@ def refuse(messages: Iterator[bytes], context: grpc.ServicerContext) -> Iterator
     yield b""
 
 
-def test_a_refusal_is_heard_whatever_was_being_written(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("send", [EXCHANGE, streaming.submit])
+def test_a_refusal_is_heard_whatever_was_being_written(monkeypatch: pytest.MonkeyPatch, send: Send) -> None:
     monkeypatch.setattr(streaming, "HEED_S", 60.0)
-    with served(refuse) as send:
+    with served(refuse) as ask:
         for _ in range(TIMES):
             with pytest.raises(grpc.aio.AioRpcError) as refused:
-                send(1)
+                ask(send)
             told = from_call(refused.value)
             assert told is not None
             assert told.code is ErrorCode.SERVER_BUSY
 
 
-def test_a_stream_that_is_taken_the_second_time_goes_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("send", "several"), [(EXCHANGE, True), (streaming.submit, False)])
+def test_a_stream_that_is_taken_the_second_time_goes_whole(
+    monkeypatch: pytest.MonkeyPatch, send: Send, several: bool
+) -> None:
     monkeypatch.setattr(streaming, "HEED_S", 0.0)
     calls = []
 
@@ -79,8 +86,9 @@ def test_a_stream_that_is_taken_the_second_time_goes_whole(monkeypatch: pytest.M
             context.abort(grpc.StatusCode.INTERNAL, "as where a refusal was lost")
         yield str(sum(map(len, messages))).encode()
 
-    with served(answer) as send:
-        assert send(1) == [str(CHUNKS << 20).encode()]
+    reply = str(CHUNKS << 20).encode()
+    with served(answer) as ask:
+        assert ask(send) == ([reply] if several else reply)
     assert calls == [b"header"] * 2
 
 
@@ -89,5 +97,7 @@ def test_no_more_replies_are_read_than_one_too_many() -> None:
         while context.is_active():
             yield b"again"
 
-    with served(answer) as send:
-        assert send(2) == [b"again"] * 3
+    with served(answer) as ask:
+        assert ask(partial(streaming.exchange, most=2)) == [b"again"] * 3
+        with pytest.raises(OstrakaError, match="more than one"):
+            ask(streaming.submit)
