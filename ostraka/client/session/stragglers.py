@@ -132,6 +132,6 @@ def late(site: str) -> OstrakaError:
     """Return the error of a party that was cut off."""
     return OstrakaError(
         ErrorCode.PARTY_UNREACHABLE,
-        f"Party {site} had not answered when the batch's time was over: it is left "
-        "out; look at its log, or raise freeze_after_s in the guardian's policy.",
+        f"Party {site} had not answered when its time was over: it is left out; look at its log, or, for a"
+        " batch, raise freeze_after_s in the guardian's policy.",
     )

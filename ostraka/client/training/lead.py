@@ -1,6 +1,6 @@
 """Leading a training round by round: an interruption at any point repeats no round and loses none."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from ostraka.client.peers.event_loop import run_async
@@ -52,6 +52,9 @@ class UpdateCollector:
 STOPS = SESSION_OVER | {ErrorCode.BUDGET_TOO_SMALL}
 """Errors that end the rounds before the last one and keep what was learned. A round has a single query, so it
 cannot be made smaller; after a daily limit, running again resumes."""
+
+IDLE_S = 60.0
+"""Minimum time in seconds that a party which took part in no round gets for storing its teachers."""
 
 OnProgress = Callable[[TrainingProgress], None]
 
@@ -153,16 +156,17 @@ class Lead:
     def _finish(self) -> None:
         """Let every party store its teachers unless it has; raise if parties fail that took part in a round.
 
-        One that took part in none may be down for good, or lie: it ends no training of the others.
+        One that took part in none may be down for good, or lie: it ends no training of the others, and
+        delays none.
         """
         work = Work(self._granted.plan_bytes, self._granted.entries, self._store.average)
         counted = self._store.progress.counted
         done = self._store.progress.finished
         missing = {site: self._parties[site] for site in self._known if site not in done}
         # All are asked even if one fails, so the others need not be asked again.
-        failures = finish(missing, work, counted, self._note_stored)
-        self._on_progress(self._store.progress)
         taken = self._store.progress.taken
+        failures = finish(missing, work, counted, self._note_stored, missing.keys() & taken.keys())
+        self._on_progress(self._store.progress)
         missing_teachers = {site: error for site, error in failures.items() if site in taken}
         if missing_teachers:
             raise missing_teachers_error(missing_teachers)
@@ -187,11 +191,17 @@ def finish(
     work: Work,
     counted: Mapping[str, int],
     on_stored: Callable[[str], None],
+    awaited: Collection[str],
 ) -> dict[str, OstrakaError]:
     """Let all parties store their teachers concurrently; return the errors of those that failed.
 
-    `counted` is, by site, the batch of the site's last update that was counted. `on_stored` is called for
-    each party that succeeded, one call at a time.
+    Args:
+        parties: the parties, by site.
+        work: the last average.
+        counted: by site, the batch of the site's last update that was counted.
+        on_stored: called for each party that succeeded, one call at a time.
+        awaited: sites that are waited for; others are cut off `IDLE_S` seconds after the start, or once
+            twice the time has passed in which all awaited ones had stored theirs.
     """
 
     async def ask(site: str) -> None:
@@ -199,7 +209,8 @@ def finish(
         await parties[site].finish(work, counted.get(site))
         on_stored(site)
 
-    return failures(run_async(ask_all(parties, ask)))
+    waiting = Waiting(Patience(IDLE_S, enough=lambda stored: set(awaited) <= set(stored)))
+    return failures(run_async(ask_all(parties, ask, waiting)))
 
 
 def missing_teachers_error(failures: Mapping[str, OstrakaError]) -> OstrakaError:

@@ -113,7 +113,7 @@ class TrainingPeer(AsyncPeer):
                 finally:
                     replies.cancel()
 
-        header, chunks = await self._call(ask)
+        header, chunks = await self._call(ask, late=False)
         expected = header.parameters * NUMBER_BYTES
         data = join((chunk.data for chunk in chunks), expected=expected, sha256=header.sha256)
         untrained = np.frombuffer(data, "<f4").astype(np.float32)
@@ -140,7 +140,7 @@ class TrainingPeer(AsyncPeer):
                 answered: M = await submit(working, stream, timeout=ROUND_S, metadata=metadata)
                 return answered
 
-        return await self._call(ask)
+        return await self._call(ask, late=False)
 
 
 async def _read_parameters(

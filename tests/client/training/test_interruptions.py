@@ -13,11 +13,12 @@ import pytest
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.session import availability
+from ostraka.client.training import lead as training_lead
 from ostraka.client.training.peer import TrainingPeer
 from ostraka.client.training.training_state import TrainingProgress, TrainingStore
 from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.services.admission.grants import Permission
+from ostraka.services.admission.grants import GrantedSession, Permission
 from ostraka.services.training.rounds import Trainer
 from tests.client.training.sites import DP_TTAC, PARTIES, POLICY, ROUNDS, TTAC, Sites, training_sites
 
@@ -152,6 +153,35 @@ def test_a_party_that_hangs_is_cut_off_and_its_late_update_is_refused_unpaid(
         assert paid["b"][-1]["epsilon_worst_case"] == paid["b"][0]["epsilon_worst_case"]
         assert paid["a"][-1]["epsilon_worst_case"] > paid["a"][1]["epsilon_worst_case"]
         assert sites.stored == dict.fromkeys(PARTIES, 1)
+
+
+@pytest.mark.heavy
+def test_a_party_that_took_part_in_no_round_is_not_waited_for_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training_lead, "IDLE_S", 0.0)
+    over = Event()
+
+    def hang_at_b(work: Callable[..., Any]) -> Callable[..., Any]:
+        def hang(self: Trainer, session: GrantedSession, *rest: Any) -> Any:
+            if session.participant.site == "b":
+                assert over.wait(WAIT_S)
+            return work(self, session, *rest)
+
+        return hang
+
+    monkeypatch.setattr(Trainer, "train", hang_at_b(Trainer.train))
+    monkeypatch.setattr(Trainer, "finish", hang_at_b(Trainer.finish))
+    with training_sites(tmp_path, "dp-ttac", POLICY + "allowed_skew_s = 0.0\n") as sites:
+        try:
+            sites.start_all()
+            report = sites.lead(DP_TTAC)
+        finally:
+            over.set()
+        assert report.taking_part == (2,) * (ROUNDS - 1)
+        assert list(report.left_out) == ["b"]
+        assert "had not answered" in report.left_out["b"]
+        assert sites.units["b"]["epsilon_worst_case"] == 0
 
 
 @pytest.mark.heavy

@@ -18,6 +18,7 @@ from tests.common.federation import PARTY
 from tests.unsecured import unsecured
 
 CHUNKS, TIMES = 3, 20
+DEADLINE_S = 300.0
 REFUSAL = OstrakaError(ErrorCode.SERVER_BUSY, "Come again.")
 
 Answer = Callable[[Iterator[bytes], grpc.ServicerContext], Iterator[bytes]]
@@ -47,7 +48,7 @@ def served(answer: Answer) -> Iterator[Callable[[Send], Any]]:
         async def ask(send: Send) -> Any:
             channel = unsecured(Target(address, PARTY, None))
             try:
-                return await send(channel.stream_stream("/a/B"), stream)
+                return await send(channel.stream_stream("/a/B"), stream, timeout=DEADLINE_S)
             finally:
                 await channel.close()
 
