@@ -145,13 +145,14 @@ def draft_task(
     Raises:
         OstrakaError: as `propose_task` and `read_table`; `config.invalid` if `out` exists.
     """
+    if not is_table(records):
+        raise _no_table(records)
+    table = read_table(records)
+    # Not before the table is found: whoever mistyped its path must not remove a good file first.
     if out.exists():
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID, f"{out} exists: name another file with --out, or remove it."
         )
-    if not is_table(records):
-        raise _no_table(records)
-    table = read_table(records)
     labels = _split_labels(labels, table.columns.column_names)
     proposal = propose_task(
         table.columns,
