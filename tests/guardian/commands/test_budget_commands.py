@@ -62,9 +62,7 @@ def test_a_withdrawn_group_comes_back_as_its_party_signed(admin: Admin, party: P
     agreement = tmp_path / "consent.pb"
     assert admin.json("consent", "withdraw", *UNIT, *WHY)["budgets"][0]["state"] == "withdrawn"
     assert "sign-consent" in admin.refused("consent", "set", *UNIT, "--level", "low").message
-    assert (
-        "agrees about a/all (record)" in sign(party, agreement, "sign-consent", "--number", 0).stdout
-    )
+    assert "agrees about a/all (record)" in sign(party, agreement, "sign-consent", "--number", 0).stdout
     assert admin.json("budget", "grant", "--agreement", agreement, *WHY)["budgets"][0]["state"] == "active"
 
 
