@@ -127,7 +127,7 @@ def _lines(result: "LabelResult") -> Iterator[str]:
     if isinstance(result, PartedResult) and (result.implied or result.partly):
         yield left_out_labels(result)
     if result.lost:
-        yield tables.lost_text(result.lost)
+        yield tables.describe_lost(result.lost)
     if result.unguaranteed:
         yield tables.no_guarantee_text(result.unguaranteed)
     for site, stop in result.left_out.items():

@@ -87,7 +87,7 @@ def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
         yield Text("A batch is not settled and is counted at its largest cost; label again to settle it.")
     yield from _latecomers(figures)
     if figures["lost"]:
-        yield Text(lost_text(figures["lost"]))
+        yield Text(describe_lost(figures["lost"]))
     if figures.get("implied") or figures.get("partly"):
         yield Text(
             f"{figures['implied']} labels were implied by an absent parent, at no cost; "
@@ -123,7 +123,7 @@ def _means_what(figures: Mapping[str, Any]) -> str:
     return "and protects no record" if figures["unguaranteed"] else f"and means {figures['notion']}"
 
 
-def lost_text(queries: int) -> str:
+def describe_lost(queries: int) -> str:
     """Return the sentence about queries that were charged without an answer."""
     if queries == 1:
         return "1 query was charged, but its answer was lost, and it was asked again."
