@@ -1,5 +1,8 @@
 """`ostraka guardian session`."""
 
+from ostraka.guardian.admin.texts import unit_text
+from ostraka.guardian.commands.session_commands import charged_units
+from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import add_up, label
 from tests.guardian.commands.conftest import Admin
 
@@ -30,3 +33,12 @@ def test_sums_are_told_in_words(admin: Admin) -> None:
 
 def test_a_session_nobody_opened(admin: Admin) -> None:
     assert admin.refused("session", "show", "none").code == "session.unknown"
+
+
+def test_a_charge_protects_what_the_budget_of_its_unit_does() -> None:
+    unit = {"party": "a", "group": "all", "adjacency": "record"}
+    charge = admin_pb2.ChargeRow(**unit, batch_id=1)
+    other = admin_pb2.ChargeRow(**unit | {"party": "b"}, batch_id=1)
+    budgets = [admin_pb2.Budget(**unit, whole_persons=True), admin_pb2.Budget(**unit | {"party": "b"})]
+    told = [unit_text(kept) for _, kept in charged_units([charge, other], budgets)]
+    assert told == ["a/all (DP for persons)", "b/all (DP for records)"]
