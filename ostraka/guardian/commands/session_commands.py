@@ -35,7 +35,7 @@ def show_(site: Site, session: SessionId, json: Json = None) -> None:
             list(stub.ListBudgets(admin_pb2.ListBudgetsRequest())),
         ),
     )
-    charged = charged_units(charges, budgets)
+    charged = pair_units(charges, budgets)
     told = [plain(charge) | {"notion": budget_notion(unit)} for charge, unit in charged]
     write_json(plain(reply) | {"charges": told}, json)
     if json == "-":
@@ -68,7 +68,7 @@ def _show(found: Sequence[admin_pb2.SessionSummary], json: str | None) -> None:
     tell({"sessions": found}, ("session", "querying party", "state", "asked", "answered"), rows, json)
 
 
-def charged_units(
+def pair_units(
     charges: Iterable[admin_pb2.ChargeRow], budgets: Iterable[admin_pb2.Budget]
 ) -> list[tuple[admin_pb2.ChargeRow, admin_pb2.Budget | admin_pb2.ChargeRow]]:
     """Return each charge with the budget of its unit, which alone says whether it protects persons."""
