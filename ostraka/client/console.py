@@ -9,6 +9,7 @@ from rich.progress import Progress, TaskID
 
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.session import meter
+from ostraka.common.console.texts import count_text
 from ostraka.common.telemetry import progress
 
 EVERY_S = 30.0
@@ -44,7 +45,8 @@ class ProgressLines:
             return
         self._told = now
         left = self._remaining_text(now, result)
-        self._write(f"{result.asked} of {result.queries} queries settled, {result.answered} answered{left}.")
+        queries = count_text(result.queries, "query", "queries")
+        self._write(f"{result.asked} of {queries} settled, {result.answered} answered{left}.")
 
     def stepped(self, progress: meter.StepProgress) -> None:
         """Do nothing: the steps of a batch are not reported."""
@@ -54,7 +56,7 @@ class ProgressLines:
         now = self._now()
         if done < total and now >= self._told + EVERY_S:
             self._told = now
-            self._write(f"{done} of {total} sums released.")
+            self._write(f"{done} of {count_text(total, 'sum')} released.")
 
     def labelled_in_round(self, number: int, result: LabelResult) -> None:
         """Do nothing: a round has few labels, and most of its time is training."""

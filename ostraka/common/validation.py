@@ -89,13 +89,26 @@ def first_problem(
         data: the validated data, if they contain lists or a value of one of several kinds.
         parts: fields whose keys are written side by side, without the name of the part.
     """
-    first = error.errors()[0]
+    errors = error.errors()
+    first = errors[0]
     place = first["loc"][1:] if first["loc"][:1] and first["loc"][0] in parts else first["loc"]
     where = place_text({**first, "loc": place}, data, table)
     message = problem_text(first)
     if first["type"] == "extra_forbidden":
         message += did_you_mean(str(first["loc"][-1]), known)
+    if first["type"] == "missing":
+        message += _unknown_beside(first, errors)
     return f"{where}: {message}; correct it" if where else message
+
+
+def _unknown_beside(missing: "ErrorDetails", errors: Iterable["ErrorDetails"]) -> str:
+    """Return the first unknown key of the table in which a key is missing, which may be that key misspelt."""
+    *table, key = missing["loc"]
+    for error in errors:
+        *place, unknown = error["loc"] or ("",)
+        if error["type"] == "extra_forbidden" and place == table:
+            return f", and there is no key {unknown}{did_you_mean(str(unknown), [str(key)])}"
+    return ""
 
 
 def place_text(error: "ErrorDetails", data: object = None, table: str = "") -> str:

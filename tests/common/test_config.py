@@ -39,6 +39,15 @@ def refusal(folder: Path, text: str) -> str:
     return refused.value.message
 
 
+def test_a_misspelt_key_is_named_beside_the_one_that_is_missing(tmp_path: Path) -> None:
+    misspelt = QUERY.replace("role =", "part =")
+    assert refusal(tmp_path, misspelt).endswith("role: it is missing, and there is no key part; correct it.")
+    misspelt = QUERY.replace("federation =", "federatoin =")
+    assert "federation: it is missing, and there is no key federatoin (did you mean federation?)" in refusal(
+        tmp_path, misspelt
+    )
+
+
 def test_a_written_site_loads_again(tmp_path: Path) -> None:
     site = SiteConfig(
         federation="demo",

@@ -22,6 +22,7 @@ from ostraka.client.run.asking_options import (
 from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
+from ostraka.common.console.texts import count_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.planning.options import Json, MechanismText
 
@@ -116,8 +117,8 @@ def _lines(result: "LabelResult") -> Iterator[str]:
     from ostraka.client.report import tables
 
     yield (
-        f"{result.answered} of {result.queries} queries answered, {result.abstained} abstained, "
-        f"{result.unasked} not asked. Labels: {result.run / 'labels.csv'}"
+        f"{result.answered} of {count_text(result.queries, 'query', 'queries')} answered, "
+        f"{result.abstained} abstained, {result.unasked} not asked. Labels: {result.run / 'labels.csv'}"
     )
     if result.repeated:
         yield tables.repeats(result.repeated)
@@ -126,7 +127,7 @@ def _lines(result: "LabelResult") -> Iterator[str]:
     if isinstance(result, PartedResult) and (result.implied or result.partly):
         yield left_out_labels(result)
     if result.lost:
-        yield f"{result.lost} queries were charged, but their answers were lost, and they were asked again."
+        yield tables.describe_lost(result.lost)
     if result.unguaranteed:
         yield tables.no_guarantee_text(result.unguaranteed)
     for site, stop in result.left_out.items():

@@ -112,7 +112,8 @@ def show_plan(figures: Mapping[str, Any], console: Console) -> None:
 
     shown = figures["enforce"] == "worst_case"
     table = Table("party", "group", "teachers", "filter", "delta", "epsilon of this plan", "budget")
-    table.title = f"{figures['queries']:,} queries, worst case, every query answered; {figures['notion']}"
+    queries = "1 query" if figures["queries"] == 1 else f"{figures['queries']:,} queries"
+    table.title = f"{queries}, worst case, every query answered; {figures['notion']}"
     if shown:
         table.add_column("queries that fit")
     for party in figures["parties"]:

@@ -28,7 +28,8 @@ def check_command(
     result = Querier(site, task=task).check(data)
     from ostraka.client.report import tables
 
-    told = [f"{data}: {result.records} records fit task {result.task}; {result.labelled} are labelled."]
+    fit = "1 record fits" if result.records == 1 else f"{result.records} records fit"
+    told = [f"{data}: {fit} task {result.task}; {result.labelled} are labelled."]
     told += result.reading
     if result.repeated and result.labelled < result.records:
         told.append(tables.repeats(result.repeated))

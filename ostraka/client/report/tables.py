@@ -12,7 +12,7 @@ from ostraka.client.fitting.tables import show_fit
 from ostraka.client.session.run_state import Latecomers
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.console.screen import table_of
-from ostraka.common.console.texts import epsilon_text, number_text
+from ostraka.common.console.texts import count_text, epsilon_text, number_text
 from ostraka.common.learning.accuracy import METRICS, share
 from ostraka.common.learning.verdict import doubts, read_gain, tell_gain
 from ostraka.common.privacy.filters import filter_text
@@ -75,8 +75,9 @@ def rounds_table(rounds: Iterable[Mapping[str, Any]], notion: str) -> Table:
 
 
 def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
+    queries = count_text(figures["queries"], "query", "queries")
     yield Text(
-        f"Run {figures['run']} of task {figures['task']}: {figures['asked']} of {figures['queries']} queries "
+        f"Run {figures['run']} of task {figures['task']}: {figures['asked']} of {queries} "
         f"asked, {figures['answered']} answered, {figures['abstained']} abstained."
         + (f" The student labelled {figures['by_student']} of these." if figures["by_student"] else "")
     )
@@ -86,9 +87,7 @@ def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
         yield Text("A batch is not settled and is counted at its largest cost; label again to settle it.")
     yield from _latecomers(figures)
     if figures["lost"]:
-        yield Text(
-            f"{figures['lost']} queries were charged, but their answers were lost, and they were asked again."
-        )
+        yield Text(describe_lost(figures["lost"]))
     if figures.get("implied") or figures.get("partly"):
         yield Text(
             f"{figures['implied']} labels were implied by an absent parent, at no cost; "
@@ -124,11 +123,18 @@ def _means_what(figures: Mapping[str, Any]) -> str:
     return "and protects no record" if figures["unguaranteed"] else f"and means {figures['notion']}"
 
 
+def describe_lost(queries: int) -> str:
+    """Return the sentence about queries that were charged without an answer."""
+    if queries == 1:
+        return "1 query was charged, but its answer was lost, and it was asked again."
+    return f"{queries} queries were charged, but their answers were lost, and they were asked again."
+
+
 def repeats(records: int) -> str:
     """Return the sentence about repeated records of a pool, which are not asked separately."""
+    repeat = "record repeats" if records == 1 else "records repeat"
     return (
-        f"{records} records repeat another record: equal records are asked about once, "
-        "and all get the same label."
+        f"{records} {repeat} another record: equal records are asked about once, and all get the same label."
     )
 
 

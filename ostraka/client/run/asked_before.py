@@ -267,9 +267,10 @@ def _require_new(
     if found is None:
         return
     run = Path(found.run)
+    were = "record was" if len(digests) == 1 else "records were"
     how = "restore that folder" if run == question.run.resolve() else f"repeat --out {run}"
     raise OstrakaError(
         ErrorCode.RUN_ASKED_BEFORE,
-        f"{most} of these {len(digests)} records were asked about before, in {run}, {paid(run)}: {how}"
+        f"{most} of these {len(digests)} {were} asked about before, in {run}, {paid(run)}: {how}"
         " to go on with that run or take its labels, ask about other records, or pay again with --again.",
     )

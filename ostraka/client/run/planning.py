@@ -61,7 +61,8 @@ class PlanResult:
 
     def __str__(self) -> str:
         figures = as_json(self)
-        return f"{figures['queries']:,} queries, worst case, every query answered; {figures['notion']}"
+        queries = "1 query" if figures["queries"] == 1 else f"{figures['queries']:,} queries"
+        return f"{queries}, worst case, every query answered; {figures['notion']}"
 
     def _repr_html_(self) -> str:
         """Return the notebook view: the plan's cost for every party, and how many queries fit."""

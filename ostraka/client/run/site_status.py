@@ -13,6 +13,7 @@ from ostraka.client.run.site import load_query_site
 from ostraka.client.session.run_state import STATE_FILE, Latecomers, RunState, Stop, load_state
 from ostraka.client.sums.sum_store import SumStore
 from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.console.texts import count_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.common.status import shown
@@ -220,7 +221,7 @@ def _run(run: RunStatus) -> RenderableType:
     grid.add_row(
         Text(f"Run {run.run}, {run.state}:"),
         shown.bar(run.settled, run.queries),
-        Text(f"{run.settled} of {run.queries} queries settled"),
+        Text(f"{run.settled} of {count_text(run.queries, 'query', 'queries')} settled"),
     )
     batches = ", ".join(f"{count} {name}" for name, count in run.batches.items() if count) or "none"
     session = run.session_id or "not granted yet"

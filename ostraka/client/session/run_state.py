@@ -9,6 +9,7 @@ from typing import Literal, Self
 from pydantic import AliasChoices, Field, ValidationError
 
 from ostraka.client.session.answers import Answer, of_task
+from ostraka.common.console.texts import count_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import write_atomic
 from ostraka.common.files.versions import read_versioned
@@ -354,5 +355,6 @@ class Latecomers:
 
     def __str__(self) -> str:
         """Return a sentence like "Last in 9 of 10 batches: beta; in 1: gamma."; empty if there are none."""
-        told = [f"in {count} of {self.batches} batches: {site}" for site, count in self.last.items()]
+        batches = count_text(self.batches, "batch", "batches")
+        told = [f"in {count} of {batches}: {site}" for site, count in self.last.items()]
         return f"Last {'; '.join(told[:SHOWN])}." if told else ""

@@ -16,6 +16,11 @@ def number_text(value: float) -> str:
     return f"{value:g}".replace("e-0", "e-").replace("e+0", "e+")
 
 
+def count_text(count: int, one: str, many: str | None = None) -> str:
+    """Return a number and what is counted, such as 1 record or 2 queries; `many` defaults to `one` with s."""
+    return f"{count} {one if count == 1 else many or f'{one}s'}"
+
+
 MAX_LISTED = 20
 """Maximum number of items of a list that a sentence names."""
 

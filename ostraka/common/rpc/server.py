@@ -174,6 +174,23 @@ def _bind(server: grpc.Server, listen: str, secured: Credentials | None) -> str:
     return f"{listen.rpartition(':')[0]}:{port}"
 
 
+def require_free(listen: str) -> None:
+    """Raise `server.port_in_use` if a server listens at this address.
+
+    `make_server` says so, too, but after everything that it serves was loaded.
+    """
+    host, port = split_address(listen)
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            # As gRPC does: connections of a server that ended a moment ago do not hold its port.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise _in_use(listen) from error
+
+
 def _unbound(listen: str) -> OstrakaError:
     """Ask the system why gRPC, which does not report it, could not bind."""
     host, port = split_address(listen)
@@ -187,6 +204,10 @@ def _unbound(listen: str) -> OstrakaError:
                 ErrorCode.CONFIG_INVALID,
                 f"Cannot listen at {listen}: {error.strerror}; correct `listen` in site.toml.",
             )
+    return _in_use(listen)
+
+
+def _in_use(listen: str) -> OstrakaError:
     return OstrakaError(
         ErrorCode.SERVER_PORT_IN_USE,
         f"Something already listens at {listen}; stop it, or change `listen` in site.toml.",

@@ -8,6 +8,7 @@ import typer
 from ostraka.common.clock import SystemClock
 from ostraka.common.console.cli import write_json
 from ostraka.common.console.commands import CommandGroup, LazyGroup
+from ostraka.common.console.texts import count_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import replace_durably
 from ostraka.common.identity import Role
@@ -46,7 +47,7 @@ def kits(
     numbered = ", ".join(f"{name}/{made.number}" for name in folders)
     _tell(
         [
-            f"Wrote {len(folders)} kits to {out}: {', '.join(folders)}.",
+            f"Wrote {count_text(len(folders), 'kit')} to {out}: {', '.join(folders)}.",
             f"Send each site its own, and keep {made.ca} where no site can read it.",
             f"The CA's fingerprint, to be told to each site over another channel: {made.fingerprint}",
             f"Tell each site with it which kit is its newest: {numbered}.",
@@ -109,7 +110,7 @@ def revoke(
     revoked = revoke_site(site, role, ca, SystemClock())
     _tell(
         [
-            f"Revoked {revoked.certificates} certificates of {revoked.identity.uri}.",
+            f"Revoked {count_text(revoked.certificates, 'certificate')} of {revoked.identity.uri}.",
             "They stay valid until an administrator of the guardian puts the list into force: ostraka "
             f"guardian revoke {revoked.list_file} --reason ...",
         ],

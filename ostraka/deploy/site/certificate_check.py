@@ -7,6 +7,7 @@ from cryptography import x509
 
 from ostraka.common.clock import Clock
 from ostraka.common.config import SiteConfig
+from ostraka.common.console.texts import count_text
 from ostraka.common.errors import OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.common.identity.certificate_requests import REQUEST, fingerprint
@@ -90,7 +91,8 @@ def expiry(check: str, whose: str, expires_unix_s: float, clock: Clock) -> Findi
     until = f"{whose} certified until {datetime.fromtimestamp(expires_unix_s, UTC):%Y-%m-%d}"
     days = int((expires_unix_s - clock.now()) // DAY_S)
     if days < EXPIRY_WARNING_DAYS:
-        return warning(check, f"{until}, {days} days from now; renew in time with `ostraka site renew`.")
+        left = count_text(days, "day")
+        return warning(check, f"{until}, {left} from now; renew in time with `ostraka site renew`.")
     return ok(check, f"{until}.")
 
 

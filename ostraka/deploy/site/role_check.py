@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ostraka.common.config import SiteConfig, load_section, load_site, split_address
+from ostraka.common.console.texts import count_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.telemetry.registry import TelemetrySection
 from ostraka.deploy.site.finding import Finding, failure, ok
@@ -126,7 +127,7 @@ def records(folder: Path) -> Finding:
 
 def _fit(data: Path, task: "Task", abstains: tuple[str, ...]) -> Finding:
     found = task.load(data, ignored=abstains)
-    return ok(RECORDS, f"{len(found)} records in {data} fit the task '{task.name}'.")
+    return ok(RECORDS, f"{count_text(len(found), 'record')} in {data} fit the task '{task.name}'.")
 
 
 NOISE = "noise"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ostraka.common.console.cli import write_file
-from ostraka.common.console.texts import list_words
+from ostraka.common.console.texts import count_text, list_words
 from ostraka.common.datasets import Dataset
 from ostraka.common.datasets.reading import Reading
 from ostraka.common.datasets.table_files import is_table, read_table
@@ -145,13 +145,14 @@ def draft_task(
     Raises:
         OstrakaError: as `propose_task` and `read_table`; `config.invalid` if `out` exists.
     """
+    if not is_table(records):
+        raise _no_table(records)
+    table = read_table(records)
+    # Not before the table is found: whoever mistyped its path must not remove a good file first.
     if out.exists():
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID, f"{out} exists: name another file with --out, or remove it."
         )
-    if not is_table(records):
-        raise _no_table(records)
-    table = read_table(records)
     labels = _split_labels(labels, table.columns.column_names)
     proposal = propose_task(
         table.columns,
@@ -232,8 +233,8 @@ class CheckedRecords:
         columns = len(self.task.input.sources or self.task.columns)
         features = len(self.task.features)
         fits = (
-            f"{self.file} fits '{self.task.name}': {len(self.data)} records, {columns} columns,"
-            f" {features} features; {labels}."
+            f"{self.file} fits '{self.task.name}': {len(self.data)} records, {count_text(columns, 'column')},"
+            f" {count_text(features, 'feature')}; {labels}."
         )
         guessed = self.data.read_as
         return "\n".join([fits, *guessed, *self.findings.sentences()])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ostraka.common.console.texts import epsilon_text, number_text
+from ostraka.common.console.texts import count_text, epsilon_text, number_text
 from ostraka.common.errors import OstrakaError
 from ostraka.common.privacy import InputError
 from ostraka.common.privacy.guessing import best_guess, most_detected
@@ -312,7 +312,8 @@ def _releases(found: Assessment) -> Iterator[str]:
     )
     yield from _table(head, map(_release, by_session.values()))
     yield ""
-    yield f"{found.sessions} sessions were opened. Amounts of one unit do not add up; Budgets has the totals."
+    were = "session was" if found.sessions == 1 else "sessions were"
+    yield f"{found.sessions} {were} opened. Amounts of one unit do not add up; Budgets has the totals."
 
 
 def _release(charges: Sequence[SessionCharge]) -> Iterable[object]:
@@ -348,7 +349,7 @@ def _members(found: Assessment) -> Iterator[str]:
                 " each party's own `queriers` may name fewer",
             ),
             ("Who has asked?", asked),
-            ("How much in 24 hours?", "any number" if most is None else f"{most} queries"),
+            ("How much in 24 hours?", "any number" if most is None else count_text(most, "query", "queries")),
             ("Who may answer?", answers[policy.admission]),
             ("How many at least together?", f"{policy.min_quorum} parties"),
         ],
@@ -372,13 +373,13 @@ def _retention(policy: Policy) -> Iterator[str]:
         [
             (
                 "answers at the guardian",
-                "for good" if kept is None else f"for {kept} days after their release",
+                "for good" if kept is None else f"for {count_text(kept, 'day')} after their release",
             ),
             ("charges, budgets and the audit log", "for good"),
             ("votes, histograms and shares at the guardian", "until their batch ends, in memory alone"),
             (
                 "what a budget counts",
-                "for good" if renewed is None else f"for {renewed} days, then from zero",
+                "for good" if renewed is None else f"for {count_text(renewed, 'day')}, then from zero",
             ),
             ("answers and students at the querying party", "fill in"),
             ("records and teachers at each party", "fill in"),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from ostraka.common.console.texts import count_text
 from ostraka.common.page import templates
 from ostraka.common.privacy import InputError, budget_rdp, epsilon
 from ostraka.common.privacy.filters import filter_text, received_order
@@ -218,9 +219,10 @@ def _summary(report: ChargeReport) -> str:
     parties = {budget.party for budget in report.budgets}
     broken = sum(1 for budget in report.budgets if budget.broken_unix_s)
     return (
-        f"{len(report.budgets)} units of {len(parties)} parties have a budget. In this time {len(sessions)}"
-        f" sessions of {len(queriers)} querying parties were charged to them. The lifetime guarantee of"
-        f" {broken} units is broken."
+        f"Units with a budget: {len(report.budgets)}, of {count_text(len(parties), 'party', 'parties')}."
+        f" Sessions that were charged to them in this time: {len(sessions)}, of"
+        f" {count_text(len(queriers), 'querying party', 'querying parties')}. The lifetime guarantee of"
+        f" {count_text(broken, 'unit')} is broken."
     )
 
 

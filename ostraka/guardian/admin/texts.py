@@ -3,6 +3,7 @@
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+from ostraka.common.console.texts import count_text
 from ostraka.common.privacy.guarantees import plan_notion
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
@@ -28,7 +29,7 @@ def records_text(group: common_pb2.Group) -> str:
 def release_text(answered: int, asked: int, released: str) -> str:
     """Return how much a session released, of what was asked; earlier guardians do not say what."""
     if released in LABELS:
-        return f"{answered} of {asked} queries answered"
+        return f"{answered} of {count_text(asked, 'query', 'queries')} answered"
     return f"{answered} of {asked} released, each a {released}"
 
 

@@ -9,6 +9,7 @@ import typer
 
 from ostraka.common.console.cli import unwritable, write_file, write_json
 from ostraka.common.console.commands import CommandGroup
+from ostraka.common.console.texts import count_text
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.commands.options_and_output import Json, Site, say
 from ostraka.protos.ostraka.v1 import admin_pb2
@@ -44,8 +45,8 @@ def verify(
         )
     write_json(asdict(result), json)
     say(
-        f"The audit log is intact: {result.entries} entries, head {result.head[:16]}, "
-        f"{result.heads_checked} kept heads found in it.",
+        f"The audit log is intact: {count_text(result.entries, 'entry', 'entries')}, "
+        f"head {result.head[:16]}, {count_text(result.heads_checked, 'kept head')} found in it.",
         json,
     )
 
@@ -86,8 +87,9 @@ def verify_archive(
     write_json(asdict(found), json)
     then = f" The ledger continues from there to row {found.ledger_entries}." if found.ledger_entries else ""
     say(
-        f"The archives are intact: audit rows {found.first} to {found.last}, {found.sessions} sessions,"
-        f" {found.batches} batches, {found.charges} charges.{then}",
+        f"The archives are intact: audit rows {found.first} to {found.last}, "
+        f"{count_text(found.sessions, 'session')}, {count_text(found.batches, 'batch', 'batches')}, "
+        f"{count_text(found.charges, 'charge')}.{then}",
         json,
     )
 
@@ -118,7 +120,7 @@ def export(
     request = admin_pb2.ExportAuditRequest(first=first)
     rows = admin_call(site, lambda stub: _write_rows(stub.ExportAudit(request), file))
     write_json({"rows": rows, "first": first}, json)
-    say(f"Wrote {rows} rows to {file}.", json)
+    say(f"Wrote {count_text(rows, 'row')} to {file}.", json)
 
 
 def _write_rows(rows: Iterable[admin_pb2.AuditRow], file: Path) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from ostraka.common.console.cli import write_json
 from ostraka.common.console.commands import CommandGroup
 from ostraka.common.console.options import model_options
-from ostraka.common.console.texts import epsilon_text, number_text
+from ostraka.common.console.texts import count_text, epsilon_text, number_text
 from ostraka.common.privacy.filters import filter_text
 from ostraka.common.privacy.guarantees import NO_GUARANTEE
 from ostraka.guardian.admin.client import admin_call
@@ -168,7 +168,8 @@ def _tell_published(reply: admin_pb2.PublishEpsilonReply, json: str | None) -> N
     charged = "Published before; nothing was charged now" if reply.again else f"Charged, in rdp: {paid}"
     say(
         f"{own}: epsilon {found.epsilon:.3g} at delta {found.delta:g} (theorem6, one direction, with noise;"
-        f" {found.epsilon_worst_case:.3g} at worst), over {found.batches} batches. {charged}.",
+        f" {found.epsilon_worst_case:.3g} at worst), over {count_text(found.batches, 'batch', 'batches')}."
+        f" {charged}.",
         json,
     )
 

@@ -9,6 +9,7 @@ import typer
 
 from ostraka.common.console.cli import write_json
 from ostraka.common.console.commands import CommandGroup
+from ostraka.common.console.texts import count_text
 from ostraka.guardian.commands.options_and_output import GuardianSite, Json, say
 
 app = CommandGroup("Back up, archive, restore and migrate the guardian's ledger.")
@@ -56,8 +57,9 @@ def archive(
         )
     write_json({"file": str(out), **asdict(made)}, json)
     say(
-        f"Wrote {out}: audit rows {made.first} to {made.last}, {made.sessions} sessions, {made.batches}"
-        f" batches, {made.charges} charges. Verified; the ledger keeps them all.",
+        f"Wrote {out}: audit rows {made.first} to {made.last}, "
+        f"{count_text(made.sessions, 'session')}, {count_text(made.batches, 'batch', 'batches')}, "
+        f"{count_text(made.charges, 'charge')}. Verified; the ledger keeps them all.",
         json,
     )
 

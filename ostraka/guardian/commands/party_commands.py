@@ -7,6 +7,7 @@ import typer
 
 from ostraka.common.console.cli import write_json
 from ostraka.common.console.commands import CommandGroup
+from ostraka.common.console.texts import count_text
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.exports import plain
 from ostraka.guardian.admin.texts import day, records_text
@@ -51,7 +52,7 @@ def _parties(site: Path, party: str) -> list[admin_pb2.PartyInfo]:
 
 
 def _person_text(info: admin_pb2.PartyInfo) -> str:
-    votes = f"one person changes at most {info.max_votes_per_person} votes of a query"
+    votes = f"one person changes at most {count_text(info.max_votes_per_person, 'vote')} of a query"
     if info.whole_persons:
         return f"{votes}, by the ids of its records."
     return f"{votes} as the party states: its records do not say to whom they belong."
@@ -78,8 +79,8 @@ def _show(found: Sequence[admin_pb2.PartyInfo], json: str | None, *, wide: bool 
 def _tell_revoked(reply: admin_pb2.RevokeReply, json: str | None) -> None:
     write_json(plain(reply), json)
     say(
-        f"Revocation list {reply.number} is in force at the guardian, with {reply.revoked} certificates;"
-        " parties fetch it within 30 seconds.",
+        f"Revocation list {reply.number} is in force at the guardian, with"
+        f" {count_text(reply.revoked, 'certificate')}; parties fetch it within 30 seconds.",
         json,
     )
 

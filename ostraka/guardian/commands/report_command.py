@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ostraka.common.console.cli import write_file, write_json
+from ostraka.common.console.texts import count_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.admin.exports import plain
 from ostraka.guardian.admin.texts import budget_notion
@@ -80,7 +81,7 @@ def report(
     found = Guardian(site).report(first, last)
     write_file(out, render(found).encode())
     write_json(_values(found), json)
-    say(f"Wrote {out}: {len(found.budgets)} budgets at audit head {found.head.sequence}.", json)
+    say(f"Wrote {out}: {count_text(len(found.budgets), 'budget')} at audit head {found.head.sequence}.", json)
 
 
 def _confidential(site: Path, out: Path, key: Path, json: str | None, *, dated: bool) -> None:
@@ -100,7 +101,7 @@ def _confidential(site: Path, out: Path, key: Path, json: str | None, *, dated: 
     units = admin_call(site, lambda stub: read_totals(stub, cipher))
     write_file(out, render_confidential(federation, int(SystemClock().now() * 1000), units).encode())
     write_json({"marking": MARK, "federation": federation, "units": units}, json)
-    say(f"Wrote {out}: {len(units)} units; {MARK}.", json)
+    say(f"Wrote {out}: {count_text(len(units), 'unit')}; {MARK}.", json)
 
 
 def _assess(site: Path, out: Path | None, json: str | None) -> None:
@@ -129,8 +130,9 @@ def _assess(site: Path, out: Path | None, json: str | None) -> None:
     }
     write_json(values, json)
     head = found.charges.head.sequence
+    parties = count_text(len(found.parties), "party", "parties")
     say(
-        page.rstrip() if out is None else f"Wrote {out}: {len(found.parties)} parties at audit head {head}.",
+        page.rstrip() if out is None else f"Wrote {out}: {parties} at audit head {head}.",
         json,
     )
 

@@ -7,7 +7,7 @@ from ostraka.common.console.commands import CommandGroup
 from ostraka.common.console.texts import epsilon_text
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.exports import plain, rows_of
-from ostraka.guardian.admin.texts import minute, release_text, unit_text
+from ostraka.guardian.admin.texts import budget_notion, minute, release_text, unit_text
 from ostraka.guardian.commands.operation_commands import add_operations
 from ostraka.guardian.commands.options_and_output import Json, Site, say, show, tell
 from ostraka.guardian.operations.federation import SessionId
@@ -27,10 +27,17 @@ def show_(site: Site, session: SessionId, json: Json = None) -> None:
     """Show a session's terms and charges."""
     request = admin_pb2.ShowSessionRequest(session_id=session)
     asked = admin_pb2.ListChargesRequest(session_id=session)
-    reply, charges = admin_call(
-        site, lambda stub: (stub.ShowSession(request), list(rows_of(stub.ListCharges(asked))))
+    reply, charges, budgets = admin_call(
+        site,
+        lambda stub: (
+            stub.ShowSession(request),
+            list(rows_of(stub.ListCharges(asked))),
+            list(stub.ListBudgets(admin_pb2.ListBudgetsRequest())),
+        ),
     )
-    write_json(plain(reply) | {"charges": [plain(charge) for charge in charges]}, json)
+    charged = pair_units(charges, budgets)
+    told = [plain(charge) | {"notion": budget_notion(unit)} for charge, unit in charged]
+    write_json(plain(reply) | {"charges": told}, json)
     if json == "-":
         return
     s = reply.session
@@ -45,7 +52,7 @@ def show_(site: Site, session: SessionId, json: Json = None) -> None:
             "were trained on such sums.",
             json,
         )
-    show(("unit", "batch", "time (UTC)", "worst-case epsilon", "of the unit so far"), _charges(charges))
+    show(("unit", "batch", "time (UTC)", "worst-case epsilon", "of the unit so far"), _charges(charged))
 
 
 add_operations(app, "session", lambda reply, json: _show([reply.session], json))
@@ -61,10 +68,22 @@ def _show(found: Sequence[admin_pb2.SessionSummary], json: str | None) -> None:
     tell({"sessions": found}, ("session", "querying party", "state", "asked", "answered"), rows, json)
 
 
-def _charges(charges: Iterable[admin_pb2.ChargeRow]) -> Iterable[tuple[str, ...]]:
-    for c in charges:
+def pair_units(
+    charges: Iterable[admin_pb2.ChargeRow], budgets: Iterable[admin_pb2.Budget]
+) -> list[tuple[admin_pb2.ChargeRow, admin_pb2.Budget | admin_pb2.ChargeRow]]:
+    """Return each charge with the budget of its unit, which alone says whether it protects persons."""
+    from ostraka.guardian.admin.report import name_of
+
+    kept = {name_of(budget): budget for budget in budgets}
+    return [(charge, kept.get(name_of(charge), charge)) for charge in charges]
+
+
+def _charges(
+    charged: Iterable[tuple[admin_pb2.ChargeRow, admin_pb2.Budget | admin_pb2.ChargeRow]],
+) -> Iterable[tuple[str, ...]]:
+    for c, unit in charged:
         yield (
-            unit_text(c),
+            unit_text(unit),
             str(c.batch_id),
             minute(c.time_unix_ms),
             epsilon_text(c.epsilon),

@@ -55,8 +55,8 @@ def _verify(console: Console, heads: Sequence[common_pb2.AuditHead]) -> tuple[bo
             raise
         return False, error.message
     return True, (
-        f"The audit log is intact: {rows} rows follow each other from the first on, the guardian signed each,"
-        f" and {len(heads)} kept heads are in it."
+        f"The audit log is intact: {rows} rows follow each other from the first on, and the guardian"
+        f" signed each. Kept heads found in it: {len(heads)}."
     )
 
 

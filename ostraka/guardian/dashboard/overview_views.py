@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ostraka.common.clock import Clock
-from ostraka.common.console.texts import epsilon_text, number_text
+from ostraka.common.console.texts import count_text, epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.identity.identity import UNREADABLE, identity_of
@@ -59,8 +59,8 @@ def _expiry(whose: Identity, end: float, clock: Clock) -> Iterator[str]:
     days = int((end - clock.now()) // 86400)
     if days < EXPIRY_DAYS:
         yield (
-            f"The certificate of {whose.uri} expires in {days} days, on {day(int(end))}; make a new request"
-            " there with `ostraka site renew` and have the federation's CA sign it."
+            f"The certificate of {whose.uri} expires in {count_text(days, 'day')}, on {day(int(end))};"
+            " make a new request there with `ostraka site renew` and have the federation's CA sign it."
         )
 
 

@@ -1,5 +1,6 @@
 """Errors of the coordinator about batches."""
 
+from ostraka.common.console.texts import count_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.plan import Plan
 
@@ -9,7 +10,8 @@ def check_size(plan: Plan, size: int) -> None:
     if not 0 < size <= plan.batch_size:
         raise OstrakaError(
             ErrorCode.BATCH_TOO_LARGE,
-            f"A batch of {size} queries was asked for; the plan allows 1 to {plan.batch_size}.",
+            f"A batch of {count_text(size, 'query', 'queries')} was asked for;"
+            f" the plan allows 1 to {plan.batch_size}.",
         )
     if plan.mechanism.by_record and size != plan.queries and not plan.releases_sums:
         raise OstrakaError(

@@ -95,5 +95,6 @@ def _tell(agreed: common_pb2.Agreement, what: str, out: Path, json: str | None) 
         json,
     )
     if json != "-":
-        unit = f"{agreed.site}/{agreed.group} ({NOTIONS[agreed.adjacency]})"
+        # Only the guardian knows whether the unit's epsilons protect persons or records.
+        unit = f"{agreed.site}/{agreed.group} ({agreed.adjacency})"
         typer.echo(f"Wrote {out}: {agreed.site} agrees about {unit}, number {agreed.number}, {what}.")

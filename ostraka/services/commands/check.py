@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from ostraka.common.console.cli import write_json
+from ostraka.common.console.texts import count_text
 from ostraka.services.commands.train import Data, Json, Site, TaskFile, joint_training_lines, no_sums_lines
 
 
@@ -77,7 +78,9 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
             abstains=[wanted.classes[label] for label in manifest.abstains],
             groups=[group.model_dump() for group in manifest.groups],
         )
-    having = f"{found.teachers or 'no'} teachers" if found.teachers is not None else "no teachers yet"
+    having = "no teachers yet" if found.teachers is None else "no teachers"
+    if found.teachers:
+        having = count_text(found.teachers, "teacher")
     lines = [f"{found.records} records and {having} fit the task '{found.task}'.", *map(_line, found.groups)]
     lines += [f"  {sentence}" for sentence in found.reading]
     lines.append(f"  {protection(persons, found.records, exported=exported)}")

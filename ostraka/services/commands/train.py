@@ -8,6 +8,7 @@ import typer
 
 from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import model_options
+from ostraka.common.console.texts import count_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.services.teachers.options import TeacherOptions, Together, Where
 
@@ -61,7 +62,8 @@ def train(
     if known.teachers:
         done = "Took exported models as" if known.files else "Trained"
         of = f" of {known.persons} {units}, each with one teacher's" if known.persons else ""
-        lines = [f"{done} {known.teachers} teachers ({known.training}) on {known.records} records{of}."]
+        teachers = count_text(known.teachers, "teacher")
+        lines = [f"{done} {teachers} ({known.training}) on {known.records} records{of}."]
     else:
         of = f" of {known.persons} {units}" if known.persons else ""
         lines = [f"Declared {known.records} records{of}, which answer only sums: there are no teachers."]

@@ -13,6 +13,7 @@ from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role
 from ostraka.common.rpc import join, make_server, peer_identity
+from ostraka.common.rpc.server import require_free
 from ostraka.common.rpc.serving import stop_on_signal, write_ready
 from ostraka.common.rpc.shares import read_stream
 from ostraka.common.rpc.steps import StepId, read_header, read_request, reply_messages
@@ -188,6 +189,8 @@ def running(
         closing(PredictionThread(device, link.metrics)) as thread,
         head_processes() as processes,
     ):
+        # Before teachers are loaded, and anything about them is logged.
+        require_free(site.config.listen)
         name = site.config.site
         votes_per_person = site.section.max_votes_per_person
         loader = Loader(folder, name, task, site.policy, votes_per_person, thread)

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import load_section, load_site, require_role
-from ostraka.common.console.texts import epsilon_text, number_text
+from ostraka.common.console.texts import count_text, epsilon_text, number_text
 from ostraka.common.errors import OstrakaError
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.privacy import budget_rdp, epsilon, propose_order
@@ -208,7 +208,8 @@ def _teachers(status: PartyStatus) -> RenderableType:
         return Text(str(status.no_teachers), style="yellow")
     found = status.hosted
     groups = ", ".join("{name}: {records} records".format(**group) for group in found.groups)
-    who = f"{found.teachers} teachers ({found.training}) of" if found.teachers else "No teachers:"
+    teachers = count_text(found.teachers, "teacher")
+    who = f"{teachers} ({found.training}) of" if found.teachers else "No teachers:"
     return Text(f"{who} {found.records} records ({groups}).")
 
 
@@ -233,13 +234,14 @@ def _spending(status: PartyStatus) -> Iterable[RenderableType]:
     if journal is None:
         yield Text("This party has answered nothing yet.")
         return
-    yield Text(f"{journal.batches} batches answered.{_own_bound(status, journal)}")
+    yield Text(f"{count_text(journal.batches, 'batch', 'batches')} answered.{_own_bound(status, journal)}")
     if status.cap_used is not None:
         cap = f"of the own cap of epsilon {status.epsilon_cap:g} are used, every query counted as answered"
         yield _bar("Own cap", f"{status.cap_used:.1%} {cap}", status.cap_used, 1.0)
     for querier, asked in journal.asked_in_day.items():
         limit = status.queries_per_day
-        told = f"{asked} queries in 24 hours" if limit is None else f"{asked} of {limit} queries in 24 hours"
+        of = "" if limit is None else f"{asked} of "
+        told = f"{of}{count_text(asked if limit is None else limit, 'query', 'queries')} in 24 hours"
         yield _bar(querier, told, asked, limit or asked)
     yield _batches(journal)
     if journal.head is not None:

@@ -20,7 +20,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     (
         "ostraka-guardian",
         {"addresses": ["a:1"]},
-        "addresses has 1 entries for 2 replicas; give one to each, or none.",
+        "replicas is 2, and the number of addresses is 1; give one to each, or none.",
     ),
     ("ostraka-guardian", {"metrics": {"enabled": "yes"}}, "'/metrics/enabled': got string, want boolean"),
     ("ostraka-guardian", {"service": {"type": "Ingress"}}, "'/service/type': value must be one of"),

@@ -139,6 +139,7 @@ def test_what_cannot_be_done_is_refused_and_writes_nothing(records: Path, tmp_pa
     assert not out.exists()
     out.write_text("")
     refused("exists: name another file", "init", records, "--label", "diagnosis", "--out", out)
+    refused("There is no data file", "init", tmp_path / "gone.csv", "--label", "x", "--out", out)
     refused("There is no task file", "show", tmp_path / "no.toml")
 
 

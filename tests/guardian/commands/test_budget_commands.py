@@ -11,6 +11,7 @@ from ostraka.common.errors import OstrakaError
 from ostraka.guardian.cli import app
 from ostraka.guardian.commands import operation_commands
 from ostraka.guardian.commands.budget_commands import COLUMNS
+from ostraka.guardian.ledger.store.values import UnitKey
 from ostraka.services.cli import app as party_app
 from tests.guardian.admin.support import label
 from tests.guardian.commands.conftest import Admin
@@ -61,9 +62,7 @@ def test_a_withdrawn_group_comes_back_as_its_party_signed(admin: Admin, party: P
     agreement = tmp_path / "consent.pb"
     assert admin.json("consent", "withdraw", *UNIT, *WHY)["budgets"][0]["state"] == "withdrawn"
     assert "sign-consent" in admin.refused("consent", "set", *UNIT, "--level", "low").message
-    assert (
-        "agrees about a/all (DP for records)" in sign(party, agreement, "sign-consent", "--number", 0).stdout
-    )
+    assert "agrees about a/all (record)" in sign(party, agreement, "sign-consent", "--number", 0).stdout
     assert admin.json("budget", "grant", "--agreement", agreement, *WHY)["budgets"][0]["state"] == "active"
 
 
@@ -85,6 +84,13 @@ def test_what_is_no_raise_is_not_signed(
     assert isinstance(refused, OstrakaError)
     assert told in refused.message
     assert not agreement.exists()
+
+
+def test_an_agreement_names_its_unit_as_the_ledger_does(party: Path, tmp_path: Path) -> None:
+    """What the unit's epsilons protect, persons or records, only the guardian knows."""
+    words = ("--epsilon-before", 4, "--epsilon", 5, "--number", 0)
+    signed = sign(party, tmp_path / "raise.pb", "sign-raise", *words)
+    assert f"agrees about {UnitKey('a', 'all', 'record')}, number 0" in signed.stdout
 
 
 def test_a_raise_of_no_number_is_a_usage_error(party: Path, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ def test_add_list_and_show(admin: Admin) -> None:
     assert [group["records"] for group in shown["groups"]] == [100]
     assert "delta" in admin.text("party", "list")
     assert "a is active since" in admin.text("party", "show", "a")
+    assert "one person changes at most 1 vote of a query" in admin.text("party", "show", "a")
     admin.calls.register("a", groups=[group("all", summed_records=40)])
     assert "100, 40 in sums" in admin.text("party", "show", "a")
 

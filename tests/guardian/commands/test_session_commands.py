@@ -1,5 +1,8 @@
 """`ostraka guardian session`."""
 
+from ostraka.guardian.admin.texts import unit_text
+from ostraka.guardian.commands.session_commands import pair_units
+from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import add_up, label
 from tests.guardian.commands.conftest import Admin
 
@@ -30,3 +33,13 @@ def test_sums_are_told_in_words(admin: Admin) -> None:
 
 def test_a_session_nobody_opened(admin: Admin) -> None:
     assert admin.refused("session", "show", "none").code == "session.unknown"
+
+
+def test_a_charge_protects_what_the_budget_of_its_unit_does() -> None:
+    charges = [admin_pb2.ChargeRow(party=site, group="all", adjacency="record") for site in "ab"]
+    budgets = [
+        admin_pb2.Budget(party=site, group="all", adjacency="record", whole_persons=site == "a")
+        for site in "ab"
+    ]
+    told = [unit_text(kept) for _, kept in pair_units(charges, budgets)]
+    assert told == ["a/all (DP for persons)", "b/all (DP for records)"]

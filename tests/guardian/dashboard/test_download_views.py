@@ -70,8 +70,8 @@ def test_what_is_no_day(reader: Browser) -> None:
 def test_the_log_is_verified_with_a_kept_head(reader: Browser, guardian: Calls) -> None:
     kept = guardian.admin.Head(admin_pb2.HeadRequest()).SerializeToString()
     label(guardian)
-    assert "1 kept heads are in it" in reader.post("/audit/verify", heads=kept).text
-    assert "0 kept heads are in it" in reader.post("/audit/verify").text
+    assert "Kept heads found in it: 1." in reader.post("/audit/verify", heads=kept).text
+    assert "Kept heads found in it: 0." in reader.post("/audit/verify").text
 
 
 def test_a_head_that_is_none_or_nobodys(reader: Browser, guardian: Calls) -> None:

@@ -135,6 +135,12 @@ def test_a_port_that_is_taken_is_named(attica: Federation) -> None:
     assert start_failure(attica).code is ErrorCode.SERVER_PORT_IN_USE
 
 
+def test_a_port_that_is_taken_is_named_before_teachers_are_loaded(attica: Federation) -> None:
+    rewrite(attica, "127.0.0.1:0", attica.guardian.address)
+    (attica.party / "teachers" / "manifest.json").unlink()
+    assert start_failure(attica).code is ErrorCode.SERVER_PORT_IN_USE
+
+
 @pytest.mark.parametrize(
     "table",
     [

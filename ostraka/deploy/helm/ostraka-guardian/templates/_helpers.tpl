@@ -18,7 +18,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- define "guardian.addresses" -}}
 {{- $given := .Values.addresses }}
 {{- if and $given (ne (len $given) (int .Values.replicas)) }}
-{{- fail (printf "addresses has %d entries for %d replicas; give one to each, or none." (len $given) (int .Values.replicas)) }}
+{{- fail (printf "replicas is %d, and the number of addresses is %d; give one to each, or none." (int .Values.replicas) (len $given)) }}
 {{- end }}
 {{- $addresses := $given }}
 {{- if not $given }}
