@@ -5,6 +5,7 @@ import socket
 from contextlib import ExitStack, aclosing, closing, suppress
 
 import pytest
+from structlog.testing import capture_logs
 
 from ostraka.common.config import SiteConfig, split_address
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -12,10 +13,16 @@ from ostraka.common.identity import Credentials, Identity, Role
 from ostraka.common.relay import agent as agents
 from ostraka.common.relay import dialling, messages
 from ostraka.common.relay.agent import Agent, attach
-from ostraka.common.relay.messages import ATTACH, Challenge, Dial, Hello, Open
+from ostraka.common.relay.messages import ATTACH, Challenge, Dial, Hello, Open, Refused
 from ostraka.common.relay.proofs import new_nonce
 from ostraka.common.relay.splice import Side
-from ostraka.common.relay.web_socket import MAX_BACKLOG_BYTES, MAX_FRAME_BYTES, MAX_TEXTS, WebSocket
+from ostraka.common.relay.web_socket import (
+    MAX_BACKLOG_BYTES,
+    MAX_FRAME_BYTES,
+    MAX_TEXTS,
+    MAX_UNREAD_BYTES,
+    WebSocket,
+)
 from ostraka.common.rpc.http_connect import MAX_ANSWER_BYTES
 from ostraka.relay import attachments, server
 from ostraka.relay import relay as relays
@@ -211,6 +218,24 @@ def test_texts_wait_in_no_endless_row() -> None:
     asyncio.run(asyncio.wait_for(work(), 60))
 
 
+def test_texts_that_nobody_reads_are_no_longer_together_than_may() -> None:
+    """A called site could fill the relay's memory while the calling one opens no connection."""
+
+    async def work() -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            _, opened = await asyncio.get_running_loop().create_connection(WebSocket.server, sock=ours)
+            for _ in range(2):
+                opened._take_text("x" * MAX_UNREAD_BYTES)
+                await opened.receive_text()
+            opened._take_text("x" * MAX_UNREAD_BYTES)
+            assert not opened.ended.done()
+            opened._take_text("x")
+            await opened.ended
+
+    asyncio.run(asyncio.wait_for(work(), 60))
+
+
 @pytest.mark.parametrize("answered", ["pings", "calls"])
 def test_an_end_that_asks_for_answers_and_reads_none_is_cut_off(answered: str) -> None:
     ping = bytes([0x89, 0x80 | MAX_PING_BYTES]) + bytes(4 + MAX_PING_BYTES)
@@ -293,3 +318,23 @@ def test_an_agent_carries_no_more_connections_than_may_and_says_so(
 
     with server.running(make_relay(federation)) as address:
         attached(make_site(federation, PARTY, address), work, "127.0.0.1:1")
+
+
+def test_a_relay_fills_no_log_of_its_agent(federation: Federation) -> None:
+    """It refuses calls that nobody made, and asks for connections that are not opened."""
+
+    async def work(agent: Agent, attachment: agents.Attachment) -> None:
+        for _ in range(3):
+            agent._refuse_call(Refused(code="party.detached", message="No.", ref=new_nonce()))
+            await agent._open(attachment, Open(token=new_nonce(), ref=new_nonce()))
+
+    async def run() -> None:
+        attachment = await attach(Credentials.of(site), way(site), CLOCK, serves=False)
+        async with aclosing(attachment.socket):
+            await work(Agent(Credentials.of(site), ways(site), CLOCK, None), attachment)
+
+    with server.running(make_relay(federation)) as address, capture_logs() as logged:
+        site = make_site(federation, PARTY, address)
+        asyncio.run(asyncio.wait_for(run(), HANGS_S))
+    events = [entry["event"] for entry in logged if entry["log_level"] == "warning"]
+    assert events == ["relay.not_opened"]

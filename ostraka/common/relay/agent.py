@@ -54,6 +54,11 @@ MAX_TUNNELS = 256
 
 Two relays allow one site this many; a relay that was taken over may ignore that limit.
 """
+NOT_OPENED_LOG_S = 60.0
+"""Interval in seconds at which the log says at most once that a connection was not opened.
+
+A relay asks for connections as often as it likes, and could otherwise fill the disk.
+"""
 DETACHED_ALERT = bytes.fromhex("15030300020270")
 """TLS's fatal alert unrecognized_name (RFC 8446, 6.2), unencrypted.
 
@@ -115,6 +120,7 @@ class Agent:
         self._changed = asyncio.Event()
         self._calls: dict[str, _Call] = {}
         self._tunnels = 0
+        self._log_again = 0.0
         self._ended = False
         self._tasks = asyncio.TaskGroup()
 
@@ -193,8 +199,14 @@ class Agent:
                 await _join(attachment.way, message.token, side)
         except (OstrakaError, OSError) as error:
             known = error if isinstance(error, OstrakaError) else _silent_server()
-            structlog.get_logger().warning("relay.not_opened", problem=known.message)
+            self._log_not_opened(known)
             send(attachment.socket, Refused(code=known.code, message=known.message, ref=message.token))
+
+    def _log_not_opened(self, problem: OstrakaError) -> None:
+        now = time.monotonic()
+        if now >= self._log_again:
+            self._log_again = now + NOT_OPENED_LOG_S
+            structlog.get_logger().warning("relay.not_opened", problem=problem.message)
 
     @contextmanager
     def _place(self) -> Iterator[None]:
@@ -276,11 +288,12 @@ class Agent:
             self._calls.pop(ref, None)
 
     def _refuse_call(self, message: Refused) -> None:
+        call = self._calls.pop(message.ref or "", None)
+        if call is None:
+            return  # whoever called has gone, or nobody did: a relay could fill the log
         error = refusal(message)
         structlog.get_logger().warning("relay.call_refused", code=error.code, problem=error.message)
-        call = self._calls.pop(message.ref or "", None)
-        if call is not None:
-            call.answer.set_result(False)
+        call.answer.set_result(False)
 
 
 def _silent_server() -> OstrakaError:
