@@ -17,7 +17,7 @@ from ostraka.common.identity.revocation import Revocations
 from ostraka.common.relay.messages import Open, Refused, send
 from ostraka.common.relay.proofs import SKEW_S
 from ostraka.common.relay.web_socket import WebSocket
-from ostraka.relay.quotas import MAX_OF_SITE, MAX_SITES, MAX_STRANGERS, MAX_TUNNELS, Quota
+from ostraka.relay.quotas import MAX_OF_CALLER, MAX_OF_SITE, MAX_SITES, MAX_STRANGERS, MAX_TUNNELS, Quota
 
 OPEN_S = 10.0
 """For how long a site may take to open a socket that it is asked for."""
@@ -65,6 +65,7 @@ class Attachments:
         self._due: dict[str, asyncio.Future[WebSocket]] = {}
         self._tunnels = Quota(MAX_TUNNELS, "connections by the relay")
         self._strangers = Quota(MAX_STRANGERS, "connections of callers that are not attached")
+        self._callers = Quota(MAX_OF_CALLER, "connections by the relay")
         self._sites = Quota(MAX_OF_SITE, "attachments")
 
     @property
@@ -123,6 +124,12 @@ class Attachments:
     def place_for_stranger(self, site: Attached) -> Iterator[None]:
         """Hold the place of one connection to a site by somebody who is not attached; raises relay.quota."""
         with self._strangers.place(site.identity.uri), self.place(site):
+            yield
+
+    @contextmanager
+    def place_for_caller(self, site: Attached, name: str) -> Iterator[None]:
+        """Hold the place of one connection that a site asks for to `name`; raises relay.quota."""
+        with self._callers.place(f"{site.identity.uri} to {name}"), self.place(site):
             yield
 
     async def open_tunnel(self, site: Attached, ref: str | None = None) -> WebSocket:

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from contextlib import ExitStack, aclosing, closing, suppress
+from contextlib import AsyncExitStack, ExitStack, aclosing, closing, suppress
 
 import pytest
 from structlog.testing import capture_logs
@@ -112,6 +112,32 @@ def test_a_site_has_no_more_tunnels_than_may(federation: Federation, monkeypatch
                 with closing(call(address)) as second:
                     second.setblocking(False)
                     assert await asyncio.get_running_loop().sock_recv(second, 10) == agents.DETACHED_ALERT
+
+        asyncio.run(asyncio.wait_for(work(), 60))
+
+
+def test_one_caller_leaves_room_for_others(federation: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A site that is attached could otherwise keep all others from any site."""
+    monkeypatch.setattr(attachments, "MAX_OF_CALLER", 1)
+    with server.running(make_relay(federation)) as address:
+        sites = [
+            make_site(federation, one, address) for one in (PARTY, QUERIER, Identity(NAME, "b", Role.PARTY))
+        ]
+
+        async def work() -> None:
+            async with AsyncExitStack() as stack:
+                sockets = []
+                for site in sites:
+                    attachment = await attach(Credentials.of(site), way(site), CLOCK, serves=True)
+                    sockets.append(await stack.enter_async_context(aclosing(attachment.socket)))
+                called, greedy, other = sockets
+                for _ in range(2):
+                    messages.send(greedy, Dial(name=PARTY.server_name, ref=new_nonce()))
+                refused_call = await messages.receive_only(greedy, Refused)
+                assert refused_call.code == ErrorCode.RELAY_QUOTA
+                messages.send(other, Dial(name=PARTY.server_name, ref=new_nonce()))
+                for _ in range(2):
+                    assert isinstance(await messages.receive(called), Open)
 
         asyncio.run(asyncio.wait_for(work(), 60))
 
