@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from contextlib import AsyncExitStack, ExitStack, aclosing, closing, suppress
+from http import HTTPStatus
 
 import pytest
 from structlog.testing import capture_logs
@@ -280,6 +281,23 @@ def test_an_end_that_asks_for_answers_and_reads_none_is_cut_off(answered: str) -
                 else:
                     opened.send_text("x" * MAX_PING_BYTES)
             await opened.ended
+
+    asyncio.run(asyncio.wait_for(work(), 60))
+
+
+def test_a_request_with_garbage_after_it_is_not_answered() -> None:
+    """It is in the same bytes, so that the connection ends before its owner sees the request."""
+
+    async def work() -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            _, opened = await asyncio.get_running_loop().create_connection(WebSocket.server, sock=ours)
+            opened.data_received(UPGRADE + b"\xff" * 8)
+            request = await opened.opened
+            assert request is not None
+            opened.reject(HTTPStatus.NOT_FOUND, "There is nothing here.")
+            await opened.ended
+            assert not theirs.recv(1)
 
     asyncio.run(asyncio.wait_for(work(), 60))
 

@@ -66,14 +66,12 @@ class WebSocket(Side):
     def accept(self, request: Request) -> None:
         """Answer a request with the upgrade, or with what is wrong about it."""
         assert isinstance(self._protocol, ServerProtocol)  # noqa: S101
-        self._protocol.send_response(self._protocol.accept(request))
-        self._flush()
+        self._respond(self._protocol.accept(request))
 
     def reject(self, status: HTTPStatus, text: str) -> None:
         """Answer a request with a refusal, and close."""
         assert isinstance(self._protocol, ServerProtocol)  # noqa: S101
-        self._protocol.send_response(self._protocol.reject(status, f"{text}\n"))
-        self._flush()
+        self._respond(self._protocol.reject(status, f"{text}\n"))
 
     def send_text(self, text: str) -> None:
         """Send a control message; do nothing if the connection is closing."""
@@ -183,6 +181,13 @@ class WebSocket(Side):
         while self._texts.full():
             self._texts.get_nowait()
         self._texts.put_nowait(None)
+
+    def _respond(self, response: Response) -> None:
+        assert isinstance(self._protocol, ServerProtocol)  # noqa: S101
+        if self._transport is None or self._transport.is_closing():
+            return  # what followed the request was invalid, and ended the connection
+        self._protocol.send_response(response)
+        self._flush()
 
     def _write(self, make: Callable[[], None]) -> None:
         if self._protocol.state is State.OPEN:
