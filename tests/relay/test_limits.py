@@ -381,4 +381,4 @@ def test_a_relay_fills_no_log_of_its_agent(federation: Federation) -> None:
         site = make_site(federation, PARTY, address)
         asyncio.run(asyncio.wait_for(run(), HANGS_S))
     events = [entry["event"] for entry in logged if entry["log_level"] == "warning"]
-    assert events == ["relay.not_opened"]
+    assert events == ["relay.refused_late", "relay.not_opened"]
