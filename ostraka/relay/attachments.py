@@ -61,6 +61,8 @@ class Attachments:
         self._revocations = revocations
         self._clock = clock
         self._all: set[Attached] = set()
+        # Attached or not any more: what a site carries goes on when its control socket ends.
+        self._carrying: set[Attached] = set()
         self._serving: dict[str, Attached] = {}
         self._due: dict[str, asyncio.Future[WebSocket]] = {}
         self._tunnels = Quota(MAX_TUNNELS, "connections by the relay")
@@ -153,8 +155,14 @@ class Attachments:
         finally:
             self._due.pop(token, None)
         site.tunnels.add(tunnel)
-        tunnel.ended.add_done_callback(lambda _: site.tunnels.discard(tunnel))
+        self._carrying.add(site)
+        tunnel.ended.add_done_callback(lambda _: self._drop(site, tunnel))
         return tunnel
+
+    def _drop(self, site: Attached, tunnel: WebSocket) -> None:
+        site.tunnels.discard(tunnel)
+        if not site.tunnels:
+            self._carrying.discard(site)
 
     def take_tunnel(self, token: str, tunnel: WebSocket) -> bool:
         """Hand a socket to whoever waits for it; False where nobody does, or not any more."""
@@ -176,8 +184,8 @@ class Attachments:
             )
 
     def check(self) -> None:
-        """Cut off every site whose certificate was revoked or has expired since it attached."""
-        for site in list(self._all):
+        """Cut off every site, and all it carries, whose certificate was revoked or has expired."""
+        for site in self._all | self._carrying:
             whose = f"The certificate of {site.identity.uri}"
             try:
                 self._revocations.check(site.certificate, whose)
