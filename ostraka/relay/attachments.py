@@ -17,7 +17,7 @@ from ostraka.common.identity.revocation import Revocations
 from ostraka.common.relay.messages import Open, Refused, send
 from ostraka.common.relay.proofs import SKEW_S
 from ostraka.common.relay.web_socket import WebSocket
-from ostraka.relay.quotas import MAX_OF_SITE, MAX_SITES, MAX_STRANGERS, MAX_TUNNELS, Quota
+from ostraka.relay.quotas import MAX_OF_CALLER, MAX_OF_SITE, MAX_SITES, MAX_STRANGERS, MAX_TUNNELS, Quota
 
 OPEN_S = 10.0
 """For how long a site may take to open a socket that it is asked for."""
@@ -61,10 +61,13 @@ class Attachments:
         self._revocations = revocations
         self._clock = clock
         self._all: set[Attached] = set()
+        # Attached or not any more: what a site carries goes on when its control socket ends.
+        self._carrying: set[Attached] = set()
         self._serving: dict[str, Attached] = {}
         self._due: dict[str, asyncio.Future[WebSocket]] = {}
         self._tunnels = Quota(MAX_TUNNELS, "connections by the relay")
         self._strangers = Quota(MAX_STRANGERS, "connections of callers that are not attached")
+        self._callers = Quota(MAX_OF_CALLER, "connections by the relay")
         self._sites = Quota(MAX_OF_SITE, "attachments")
 
     @property
@@ -125,6 +128,12 @@ class Attachments:
         with self._strangers.place(site.identity.uri), self.place(site):
             yield
 
+    @contextmanager
+    def place_for_caller(self, site: Attached, name: str) -> Iterator[None]:
+        """Hold the place of one connection that a site asks for to `name`; raises relay.quota."""
+        with self._callers.place(f"{site.identity.uri} to {name}"), self.place(site):
+            yield
+
     async def open_tunnel(self, site: Attached, ref: str | None = None) -> WebSocket:
         """Return a new socket of a site; whoever calls holds its place.
 
@@ -146,8 +155,14 @@ class Attachments:
         finally:
             self._due.pop(token, None)
         site.tunnels.add(tunnel)
-        tunnel.ended.add_done_callback(lambda _: site.tunnels.discard(tunnel))
+        self._carrying.add(site)
+        tunnel.ended.add_done_callback(lambda _: self._drop(site, tunnel))
         return tunnel
+
+    def _drop(self, site: Attached, tunnel: WebSocket) -> None:
+        site.tunnels.discard(tunnel)
+        if not site.tunnels:
+            self._carrying.discard(site)
 
     def take_tunnel(self, token: str, tunnel: WebSocket) -> bool:
         """Hand a socket to whoever waits for it; False where nobody does, or not any more."""
@@ -169,8 +184,8 @@ class Attachments:
             )
 
     def check(self) -> None:
-        """Cut off every site whose certificate was revoked or has expired since it attached."""
-        for site in list(self._all):
+        """Cut off every site, and all it carries, whose certificate was revoked or has expired."""
+        for site in self._all | self._carrying:
             whose = f"The certificate of {site.identity.uri}"
             try:
                 self._revocations.check(site.certificate, whose)

@@ -11,6 +11,8 @@ MAX_TUNNELS = 128
 MAX_STRANGERS = 64
 """Of these, for callers that the relay does not know: anybody who knows a site's name can call it, and leaves
 room for attached sites that do."""
+MAX_OF_CALLER = 32
+"""Connections of one attached site to another: 16 runs have two each, and others find room in MAX_TUNNELS."""
 MAX_OF_SITE = 16
 """Attachments of one site: its server's, one for each command under way, and older ones that died unseen. One
 site with a certificate thereby takes no other one's place."""

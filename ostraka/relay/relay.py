@@ -225,7 +225,7 @@ class Relay:
     async def _call_out(self, site: Attached, dial: Dial) -> None:
         """Splice two sockets: the calling site's, and the called one's or that of an address in `reach`."""
         try:
-            with self.attachments.place(site):
+            with self.attachments.place_for_caller(site, dial.name):
                 if dial.name in self.reach:
                     connection = await connect_reached(self.reach[dial.name])
                     _, called = await asyncio.get_running_loop().create_connection(Side, sock=connection)

@@ -2,9 +2,11 @@
 
 import asyncio
 import socket
-from contextlib import ExitStack, aclosing, closing, suppress
+from contextlib import AsyncExitStack, ExitStack, aclosing, closing, suppress
+from http import HTTPStatus
 
 import pytest
+from structlog.testing import capture_logs
 
 from ostraka.common.config import SiteConfig, split_address
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -12,10 +14,16 @@ from ostraka.common.identity import Credentials, Identity, Role
 from ostraka.common.relay import agent as agents
 from ostraka.common.relay import dialling, messages
 from ostraka.common.relay.agent import Agent, attach
-from ostraka.common.relay.messages import ATTACH, Challenge, Dial, Hello, Open
+from ostraka.common.relay.messages import ATTACH, Challenge, Dial, Hello, Open, Refused
 from ostraka.common.relay.proofs import new_nonce
 from ostraka.common.relay.splice import Side
-from ostraka.common.relay.web_socket import MAX_BACKLOG_BYTES, MAX_FRAME_BYTES, MAX_TEXTS, WebSocket
+from ostraka.common.relay.web_socket import (
+    MAX_BACKLOG_BYTES,
+    MAX_FRAME_BYTES,
+    MAX_TEXTS,
+    MAX_UNREAD_BYTES,
+    WebSocket,
+)
 from ostraka.common.rpc.http_connect import MAX_ANSWER_BYTES
 from ostraka.relay import attachments, server
 from ostraka.relay import relay as relays
@@ -105,6 +113,32 @@ def test_a_site_has_no_more_tunnels_than_may(federation: Federation, monkeypatch
                 with closing(call(address)) as second:
                     second.setblocking(False)
                     assert await asyncio.get_running_loop().sock_recv(second, 10) == agents.DETACHED_ALERT
+
+        asyncio.run(asyncio.wait_for(work(), 60))
+
+
+def test_one_caller_leaves_room_for_others(federation: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A site that is attached could otherwise keep all others from any site."""
+    monkeypatch.setattr(attachments, "MAX_OF_CALLER", 1)
+    with server.running(make_relay(federation)) as address:
+        sites = [
+            make_site(federation, one, address) for one in (PARTY, QUERIER, Identity(NAME, "b", Role.PARTY))
+        ]
+
+        async def work() -> None:
+            async with AsyncExitStack() as stack:
+                sockets = []
+                for site in sites:
+                    attachment = await attach(Credentials.of(site), way(site), CLOCK, serves=True)
+                    sockets.append(await stack.enter_async_context(aclosing(attachment.socket)))
+                called, greedy, other = sockets
+                for _ in range(2):
+                    messages.send(greedy, Dial(name=PARTY.server_name, ref=new_nonce()))
+                refused_call = await messages.receive_only(greedy, Refused)
+                assert refused_call.code == ErrorCode.RELAY_QUOTA
+                messages.send(other, Dial(name=PARTY.server_name, ref=new_nonce()))
+                for _ in range(2):
+                    assert isinstance(await messages.receive(called), Open)
 
         asyncio.run(asyncio.wait_for(work(), 60))
 
@@ -211,6 +245,24 @@ def test_texts_wait_in_no_endless_row() -> None:
     asyncio.run(asyncio.wait_for(work(), 60))
 
 
+def test_texts_that_nobody_reads_are_no_longer_together_than_may() -> None:
+    """A called site could fill the relay's memory while the calling one opens no connection."""
+
+    async def work() -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            _, opened = await asyncio.get_running_loop().create_connection(WebSocket.server, sock=ours)
+            for _ in range(2):
+                opened._take_text("x" * MAX_UNREAD_BYTES)
+                await opened.receive_text()
+            opened._take_text("x" * MAX_UNREAD_BYTES)
+            assert not opened.ended.done()
+            opened._take_text("x")
+            await opened.ended
+
+    asyncio.run(asyncio.wait_for(work(), 60))
+
+
 @pytest.mark.parametrize("answered", ["pings", "calls"])
 def test_an_end_that_asks_for_answers_and_reads_none_is_cut_off(answered: str) -> None:
     ping = bytes([0x89, 0x80 | MAX_PING_BYTES]) + bytes(4 + MAX_PING_BYTES)
@@ -229,6 +281,23 @@ def test_an_end_that_asks_for_answers_and_reads_none_is_cut_off(answered: str) -
                 else:
                     opened.send_text("x" * MAX_PING_BYTES)
             await opened.ended
+
+    asyncio.run(asyncio.wait_for(work(), 60))
+
+
+def test_a_request_with_garbage_after_it_is_not_answered() -> None:
+    """It is in the same bytes, so that the connection ends before its owner sees the request."""
+
+    async def work() -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            _, opened = await asyncio.get_running_loop().create_connection(WebSocket.server, sock=ours)
+            opened.data_received(UPGRADE + b"\xff" * 8)
+            request = await opened.opened
+            assert request is not None
+            opened.reject(HTTPStatus.NOT_FOUND, "There is nothing here.")
+            await opened.ended
+            assert not theirs.recv(1)
 
     asyncio.run(asyncio.wait_for(work(), 60))
 
@@ -293,3 +362,23 @@ def test_an_agent_carries_no_more_connections_than_may_and_says_so(
 
     with server.running(make_relay(federation)) as address:
         attached(make_site(federation, PARTY, address), work, "127.0.0.1:1")
+
+
+def test_a_relay_fills_no_log_of_its_agent(federation: Federation) -> None:
+    """It refuses calls that nobody made, and asks for connections that are not opened."""
+
+    async def work(agent: Agent, attachment: agents.Attachment) -> None:
+        for _ in range(3):
+            agent._refuse_call(Refused(code="party.detached", message="No.", ref=new_nonce()))
+            await agent._open(attachment, Open(token=new_nonce(), ref=new_nonce()))
+
+    async def run() -> None:
+        attachment = await attach(Credentials.of(site), way(site), CLOCK, serves=False)
+        async with aclosing(attachment.socket):
+            await work(Agent(Credentials.of(site), ways(site), CLOCK, None), attachment)
+
+    with server.running(make_relay(federation)) as address, capture_logs() as logged:
+        site = make_site(federation, PARTY, address)
+        asyncio.run(asyncio.wait_for(run(), HANGS_S))
+    events = [entry["event"] for entry in logged if entry["log_level"] == "warning"]
+    assert events == ["relay.refused_late", "relay.not_opened"]

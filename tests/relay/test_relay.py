@@ -21,7 +21,7 @@ from ostraka.common.relay import messages
 from ostraka.common.relay.agent import Agent, attach
 from ostraka.common.relay.agent_process import relay_ways
 from ostraka.common.relay.dialling import Way
-from ostraka.common.relay.messages import ATTACH, TUNNEL, Attached, Challenge, Hello, Proof
+from ostraka.common.relay.messages import ATTACH, TUNNEL, Attached, Challenge, Hello, Open, Proof
 from ostraka.common.relay.proofs import Exchange, new_nonce, prove_site
 from ostraka.common.relay.section import load_relay_section
 from ostraka.common.relay.web_socket import WebSocket
@@ -279,6 +279,35 @@ def test_a_site_that_is_revoked_is_cut_off_and_refused_from_then_on(
 
         assert refused(work()).code == ErrorCode.IDENTITY_REVOKED
         assert refused(attach(own, way(site), CLOCK, serves=True)).code == ErrorCode.IDENTITY_REVOKED
+
+
+def test_a_site_that_is_revoked_carries_nothing_on_though_its_attachment_ended(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relays, "INNER_S", HANGS_S)
+    monkeypatch.setattr(relays, "CHECK_EVERY_S", 0.01)
+    monkeypatch.setattr(server, "CHECK_EVERY_S", 0.0)
+    folder = make_relay(federation)
+    with server.running(folder) as address, socket.create_connection(split_address(address)) as caller:
+        site = make_site(federation, PARTY, address)
+        own = Credentials.of(site)
+
+        async def work() -> None:
+            attachment = await attach(own, way(site), CLOCK, serves=True)
+            caller.sendall(greeting(PARTY.server_name))
+            asked = await messages.receive_only(attachment.socket, Open)
+            tunnel = await way(site).web_socket(TUNNEL + asked.token)
+            tunnel.send(b"hello")
+            caller.setblocking(False)
+            loop = asyncio.get_running_loop()
+            assert await loop.sock_recv(caller, 10) == b"hello"
+            await attachment.socket.aclose()
+            (folder / CRL).write_bytes(federation.revoke(own))
+            with suppress(ConnectionResetError):
+                assert await loop.sock_recv(caller, 10) == b""
+            tunnel.abort()
+
+        asyncio.run(asyncio.wait_for(work(), 60))
 
 
 def test_a_newer_agent_replaces_one_that_may_be_dead(federation: Federation, address: str) -> None:

@@ -54,6 +54,8 @@ MAX_TUNNELS = 256
 
 Two relays allow one site this many; a relay that was taken over may ignore that limit.
 """
+LOG_EVERY_S = 60.0
+"""Seconds between two log lines of an event that the relay may cause at any rate; it could fill the disk."""
 DETACHED_ALERT = bytes.fromhex("15030300020270")
 """TLS's fatal alert unrecognized_name (RFC 8446, 6.2), unencrypted.
 
@@ -115,6 +117,7 @@ class Agent:
         self._changed = asyncio.Event()
         self._calls: dict[str, _Call] = {}
         self._tunnels = 0
+        self._log_again: dict[str, float] = {}
         self._ended = False
         self._tasks = asyncio.TaskGroup()
 
@@ -193,8 +196,14 @@ class Agent:
                 await _join(attachment.way, message.token, side)
         except (OstrakaError, OSError) as error:
             known = error if isinstance(error, OstrakaError) else _silent_server()
-            structlog.get_logger().warning("relay.not_opened", problem=known.message)
+            self._warn_seldom("relay.not_opened", known)
             send(attachment.socket, Refused(code=known.code, message=known.message, ref=message.token))
+
+    def _warn_seldom(self, event: str, error: OstrakaError) -> None:
+        now = time.monotonic()
+        if now >= self._log_again.get(event, now):
+            self._log_again[event] = now + LOG_EVERY_S
+            structlog.get_logger().warning(event, code=error.code, problem=error.message)
 
     @contextmanager
     def _place(self) -> Iterator[None]:
@@ -277,10 +286,12 @@ class Agent:
 
     def _refuse_call(self, message: Refused) -> None:
         error = refusal(message)
-        structlog.get_logger().warning("relay.call_refused", code=error.code, problem=error.message)
         call = self._calls.pop(message.ref or "", None)
-        if call is not None:
-            call.answer.set_result(False)
+        if call is None:
+            self._warn_seldom("relay.refused_late", error)  # whoever called has gone, or nobody did
+            return
+        structlog.get_logger().warning("relay.call_refused", code=error.code, problem=error.message)
+        call.answer.set_result(False)
 
 
 def _silent_server() -> OstrakaError:

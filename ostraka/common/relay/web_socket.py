@@ -20,6 +20,9 @@ CLOSE_S = 2.0
 """Time limit for the closing handshakes of a WebSocket and of its TLS."""
 MAX_TEXTS = 256
 """Maximum number of unread control messages; an end that sends more is cut off."""
+MAX_UNREAD_BYTES = MAX_FRAME_BYTES
+"""Maximum size of all unread control messages: as much as an end may send of anything else before a join.
+Nobody reads messages on a connection that waits for its other side."""
 MAX_BACKLOG_BYTES = 1_048_576
 """Maximum size of what an end has not taken yet; it is cut off beyond. A splice stops reading long before,
 but nothing else stops an end that reads nothing and asks for answers: by pings, or by refused calls."""
@@ -40,6 +43,7 @@ class WebSocket(Side):
         self.opened: asyncio.Future[Request | None] = asyncio.get_running_loop().create_future()
         self._protocol = protocol
         self._texts = asyncio.Queue[str | None](MAX_TEXTS)
+        self._unread_bytes = 0
         self._seen = self._now()
 
     @classmethod
@@ -62,14 +66,12 @@ class WebSocket(Side):
     def accept(self, request: Request) -> None:
         """Answer a request with the upgrade, or with what is wrong about it."""
         assert isinstance(self._protocol, ServerProtocol)  # noqa: S101
-        self._protocol.send_response(self._protocol.accept(request))
-        self._flush()
+        self._respond(self._protocol.accept(request))
 
     def reject(self, status: HTTPStatus, text: str) -> None:
         """Answer a request with a refusal, and close."""
         assert isinstance(self._protocol, ServerProtocol)  # noqa: S101
-        self._protocol.send_response(self._protocol.reject(status, f"{text}\n"))
-        self._flush()
+        self._respond(self._protocol.reject(status, f"{text}\n"))
 
     def send_text(self, text: str) -> None:
         """Send a control message; do nothing if the connection is closing."""
@@ -81,6 +83,7 @@ class WebSocket(Side):
         if text is None:
             self._texts.put_nowait(None)
             raise _closure()
+        self._unread_bytes -= len(text)
         return text
 
     def ping(self) -> None:
@@ -147,7 +150,7 @@ class WebSocket(Side):
                 None if event.status_code == HTTPStatus.SWITCHING_PROTOCOLS else _explain_refusal(event)
             )
         elif event.opcode in (Opcode.BINARY, Opcode.CONT):
-            self._pass(bytes(event.data))
+            self._take_data(bytes(event.data))
         elif event.opcode is Opcode.TEXT:
             self._take_text(bytes(event.data).decode("utf-8", "replace"))
 
@@ -159,18 +162,32 @@ class WebSocket(Side):
         else:
             self.opened.set_result(result)
 
+    def _take_data(self, data: bytes) -> None:
+        if self._read_all:
+            self.abort()  # it said that no more follows, and the other side was told so
+        else:
+            self._pass(data)
+
     def _take_text(self, text: str) -> None:
         if self._other is not None:
             self._pass_eof()
-        elif self._texts.full():
+        elif self._texts.full() or self._unread_bytes + len(text) > MAX_UNREAD_BYTES:
             self.abort()
         else:
+            self._unread_bytes += len(text)
             self._texts.put_nowait(text)
 
     def _end_texts(self) -> None:
         while self._texts.full():
             self._texts.get_nowait()
         self._texts.put_nowait(None)
+
+    def _respond(self, response: Response) -> None:
+        assert isinstance(self._protocol, ServerProtocol)  # noqa: S101
+        if self._transport is None or self._transport.is_closing():
+            return  # what followed the request was invalid, and ended the connection
+        self._protocol.send_response(response)
+        self._flush()
 
     def _write(self, make: Callable[[], None]) -> None:
         if self._protocol.state is State.OPEN:

@@ -7,10 +7,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from websockets.frames import Frame, Opcode
+
 from ostraka.common.identity.credentials import TLS_CERT, TLS_KEY
 from ostraka.common.relay.splice import BUFFER_BYTES, Side, until_ended
+from ostraka.common.relay.web_socket import WebSocket
 from tests.common.federation import PARTY, Federation
 from tests.fair_clock import HANGS_S
+from tests.relay.test_limits import UPGRADE
 
 TURNS = 10
 """Of the loop, in which a connection that is aborted ends: its socket, TLS and its user, each in turn."""
@@ -89,6 +93,28 @@ def test_more_than_the_other_end_takes_before_they_were_joined_stops_the_reader(
             one.data_received(bytes(64 * BUFFER_BYTES))
             one.join(other)
             assert not transport.is_reading()
+
+    asyncio.run(asyncio.wait_for(work(), HANGS_S))
+
+
+def test_an_end_that_goes_on_after_its_end_is_cut_off() -> None:
+    """Its other side was told that no more follows, and takes no more."""
+
+    async def work() -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            _, tunnel = await asyncio.get_running_loop().create_connection(WebSocket.server, sock=ours)
+            tunnel.data_received(UPGRADE)
+            request = await tunnel.opened
+            assert request is not None
+            tunnel.accept(request)
+            async with open_side() as (side, _, far):
+                tunnel.join(side)
+                said = ((Opcode.BINARY, b"hello"), (Opcode.TEXT, b"eof"), (Opcode.BINARY, b"more"))
+                for opcode, content in said:
+                    tunnel.data_received(Frame(opcode, content).serialize(mask=True))
+                await until_ended(tunnel, side)
+                assert await read_all(far) == b"hello"
 
     asyncio.run(asyncio.wait_for(work(), HANGS_S))
 
