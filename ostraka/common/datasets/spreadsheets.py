@@ -139,8 +139,7 @@ def _empty_cells(cells: bytes) -> Iterator[str]:
     ):
         count = len(pattern.findall(cells))
         if count:
-            counted = "1 cell, which counts" if count == 1 else f"{count} cells, which count"
-            yield f"{counted} as missing, of {what}"
+            yield f"{count} cells, which count as missing, of {what}"
 
 
 def _find_formulas(file: Path, cells: bytes) -> Iterator[str]:
@@ -158,9 +157,7 @@ def _find_formulas(file: Path, cells: bytes) -> Iterator[str]:
 def _find_hidden(cells: bytes, width: int) -> Iterator[str]:
     """Yield a phrase for each kind of hidden row or column; `width` is the last column of the table."""
     rows = len(_HIDDEN_ROW.findall(cells))
-    if rows == 1:
-        yield "1 row that is hidden: take it out if it is no record"
-    elif rows:
+    if rows:
         yield f"{rows} rows that are hidden: take them out where they are no records"
     if any(int(first) <= width for first in _HIDDEN_COLUMNS.findall(cells)):
         yield "columns that are hidden"

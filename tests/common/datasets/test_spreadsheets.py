@@ -127,7 +127,7 @@ def test_what_programs_do_not_show_is_read_and_told(tmp_path: Path) -> None:
     table = read_table(path)
     assert table.columns["b"].to_pylist() == [1, 2, 3]
     assert table.reading.read_too == (
-        "1 row that is hidden: take it out if it is no record",
+        "1 rows that are hidden: take them out where they are no records",
         "columns that are hidden",
     )
 
@@ -185,7 +185,7 @@ def test_formulas_without_values_and_errors_are_counted(tmp_path: Path) -> None:
     assert table.columns["b"].null_count == 3
     uncomputed, errors = table.reading.left_out
     assert "2 cells, which count as missing, of formulas whose values are not stored" in uncomputed
-    assert "1 cell, which counts as missing, of errors such as #DIV/0!" in errors
+    assert "1 cells, which count as missing, of errors such as #DIV/0!" in errors
     computed = "2 formulas whose values may not be computed yet, and be 0"
     assert [told for told in table.reading.read_too if computed in told]
 
