@@ -12,7 +12,7 @@ from ostraka.common.privacy.guarantees import notion
 from ostraka.guardian.admin.client import odd
 from ostraka.guardian.admin.exports import rows_of
 from ostraka.guardian.admin.report import name_of
-from ostraka.guardian.admin.texts import minute
+from ostraka.guardian.admin.texts import minute, spending_text
 from ostraka.guardian.ledger import Budget, Cipher, LedgerReader, RecordedCharge, UnitKey, creation, load_key
 from ostraka.guardian.ledger.sessions import batches, recorded_charges
 from ostraka.guardian.ledger.site import ledger_location
@@ -170,5 +170,5 @@ def confidential_row(unit: UnitReport) -> Iterable[str]:
     yield filter_text(unit["order"])
     yield unit["enforce"]
     yield f"{len(unit['history'])}"
-    yield f"{unit['epsilon_worst_case']:.4f}"
-    yield f"{unit['epsilon_data_dependent']:.4f}"
+    yield spending_text(unit["epsilon_worst_case"])
+    yield spending_text(unit["epsilon_data_dependent"])

@@ -12,7 +12,7 @@ from ostraka.common.privacy import InputError, budget_rdp, epsilon
 from ostraka.common.privacy.filters import filter_text, received_order
 from ostraka.guardian.admin.client import odd
 from ostraka.guardian.admin.exports import rows_of
-from ostraka.guardian.admin.texts import amount_left_text, day, minute, unit_text
+from ostraka.guardian.admin.texts import amount_left_text, day, minute, spending_text, unit_text
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
 UnitName: TypeAlias = tuple[str, str, str]
@@ -241,9 +241,9 @@ def budget_cells(budget: admin_pb2.Budget) -> Iterable[str]:
     yield f"{budget.delta:g}"
     yield filter_text(budget.order)
     yield budget.enforce
-    yield f"{budget.epsilon_worst_case:.4f}"
+    yield spending_text(budget.epsilon_worst_case)
     yield amount_left_text(budget)
-    yield f"{budget.epsilon_lifetime:.4f}"
+    yield spending_text(budget.epsilon_lifetime)
     yield budget.state
     yield f"broken since {day(budget.broken_unix_s)}" if budget.broken_unix_s else "holds"
 
@@ -270,5 +270,5 @@ def _charge(charge: SessionCharge) -> Iterable[str]:
     yield charge.tally or "not known any more"
     yield f"{charge.batches}"
     yield f"{minute(charge.first_unix_ms)} to {minute(charge.last_unix_ms)}"
-    yield f"{charge.epsilon:.4f}"
-    yield f"{charge.epsilon_after:.4f}"
+    yield spending_text(charge.epsilon)
+    yield spending_text(charge.epsilon_after)

@@ -1,12 +1,18 @@
 """Units and times as text: names, the rest of a budget, days and minutes in UTC."""
 
+import math
 from datetime import UTC, date, datetime, timedelta
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 from ostraka.common.console.texts import count_text
 from ostraka.common.privacy.guarantees import plan_notion
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
+DECIMALS = Decimal("0.0001")
+"""The places of the epsilons in reports."""
+EXACT = Context(prec=400)
+"""Digits enough for any float and these places."""
 LABELS = ("label", "")
 """How guardians report that they release labels; earlier versions send nothing."""
 
@@ -49,9 +55,20 @@ def amount_left(budget: admin_pb2.Budget) -> float | None:
 
 
 def amount_left_text(budget: admin_pb2.Budget) -> str:
-    """Return the same as text."""
+    """Return the same as text, rounded down: no more is left than this says."""
     amount = amount_left(budget)
-    return "depends on votes, not shown" if amount is None else f"{amount:.4f}"
+    return "depends on votes, not shown" if amount is None else _round(amount, ROUND_FLOOR)
+
+
+def spending_text(epsilon: float) -> str:
+    """Return a spent epsilon as text, rounded up: it stays a bound, and a small charge is not 0.0000."""
+    return _round(epsilon, ROUND_CEILING)
+
+
+def _round(epsilon: float, rounding: str) -> str:
+    if math.isinf(epsilon):
+        return str(epsilon)
+    return f"{Decimal(epsilon).quantize(DECIMALS, rounding, EXACT):f}"
 
 
 def day(unix_s: int) -> str:

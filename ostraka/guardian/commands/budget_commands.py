@@ -11,7 +11,15 @@ from ostraka.common.privacy.filters import filter_text
 from ostraka.common.privacy.guarantees import NO_GUARANTEE
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.exports import plain, rows_of
-from ostraka.guardian.admin.texts import amount_left, budget_notion, day, event_text, minute, unit_text
+from ostraka.guardian.admin.texts import (
+    amount_left,
+    budget_notion,
+    day,
+    event_text,
+    minute,
+    spending_text,
+    unit_text,
+)
 from ostraka.guardian.commands.operation_commands import add_operations, command_of
 from ostraka.guardian.commands.options_and_output import AnyParty, Json, Site, Wide, say, tell
 from ostraka.guardian.commands.options_and_output import show as show_rows
@@ -164,12 +172,12 @@ def _tell_published(reply: admin_pb2.PublishEpsilonReply, json: str | None) -> N
     write_json(plain(reply), json)
     found = reply.published
     own = ", ".join(f"{unit.party}/{unit.group} ({unit.adjacency})" for unit in found.units if unit.own)
-    paid = ", ".join(f"{unit.party}/{unit.group} {unit.rdp:.4f}" for unit in found.units)
+    paid = ", ".join(f"{unit.party}/{unit.group} {spending_text(unit.rdp)}" for unit in found.units)
     charged = "Published before; nothing was charged now" if reply.again else f"Charged, in rdp: {paid}"
+    batches = count_text(found.batches, "batch", "batches")
     say(
-        f"{own}: epsilon {found.epsilon:.3g} at delta {found.delta:g} (theorem6, one direction, with noise;"
-        f" {found.epsilon_worst_case:.3g} at worst), over {count_text(found.batches, 'batch', 'batches')}."
-        f" {charged}.",
+        f"{own}: epsilon {spending_text(found.epsilon)} at delta {found.delta:g} (theorem6, one direction,"
+        f" with noise; {spending_text(found.epsilon_worst_case)} at worst), over {batches}. {charged}.",
         json,
     )
 

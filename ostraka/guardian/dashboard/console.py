@@ -17,12 +17,13 @@ from ostraka.common.privacy.filters import filter_text
 from ostraka.common.privacy.guarantees import notion
 from ostraka.guardian.admin.client import admin_call, odd
 from ostraka.guardian.admin.texts import (
-    amount_left,
+    amount_left_text,
     budget_notion,
     day,
     event_text,
     minute,
     records_text,
+    spending_text,
     unit_text,
 )
 from ostraka.guardian.ledger import Cipher
@@ -72,11 +73,6 @@ def _rows(stub: admin_pb2_grpc.AdminStub, first: int, count: int) -> list[admin_
             stream.cancel()
             break
     return found
-
-
-def amount(value: float) -> str:
-    """Return a computed epsilon, rounded."""
-    return f"{value:.4f}"
 
 
 def number(value: float) -> str:
@@ -131,11 +127,11 @@ def _short(value: Any) -> str:
 
 
 FILTERS: Mapping[str, Callable[..., Any]] = {
-    "amount": amount,
+    "spent": spending_text,
     "number": number,
     "unit": unit_text,
     "event_text": event_text,
-    "left": amount_left,
+    "left": amount_left_text,
     "percent": percent,
     "day": day,
     "minute": minute,

@@ -11,6 +11,7 @@ import pytest
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.admin.confidential import read_totals
 from ostraka.guardian.admin.report import BREAKS, Break, ChargeReport, SessionCharge, read_report, render
+from ostraka.guardian.admin.texts import amount_left_text
 from ostraka.guardian.ledger import Cipher
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 from tests.guardian.admin.support import agree, budget, grant, label
@@ -76,13 +77,12 @@ def test_the_page_says_what_it_was_made_from(guardian: Calls) -> None:
     session = label(guardian)
     report = read(guardian)
     text = " ".join(Tags(render(report)).texts)
-    left = budget(guardian).epsilon - budget(guardian).epsilon_worst_case
     for expected in (
         session,
         "ostraka://test/q/query",
         "confident: sigma1 2, sigma2 1, threshold 15",
         "min_quorum = 2",
-        f"{left:.4f}",
+        amount_left_text(budget(guardian)),
         report.head.hash.hex(),
         "2023-11-14 22:13",
         "audit verify",

@@ -7,6 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from ostraka.common.config import SiteConfig, write_site
+from ostraka.guardian.admin.texts import spending_text
 from tests.guardian.commands.conftest import Admin
 from tests.guardian.federation import FEDERATION
 from tests.guardian.publishing import compute_here, federation_of, release
@@ -43,7 +44,7 @@ def test_it_says_what_was_published_and_what_it_cost_and_once_more_that_it_costs
     assert found["again"] is True
     assert found["published"]["batches"] == 1
     assert found["statement"]["signature"]
-    assert f"epsilon {found['published']['epsilon']:.3g}" in told
+    assert f"epsilon {spending_text(found['published']['epsilon'])}" in told
 
 
 def test_where_nothing_was_kept_it_is_refused_in_one_sentence(admin: Admin) -> None:

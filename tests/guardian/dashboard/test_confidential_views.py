@@ -6,6 +6,7 @@ import pytest
 
 from ostraka.common.errors import OstrakaError
 from ostraka.guardian.admin.confidential import totals
+from ostraka.guardian.admin.texts import spending_text
 from tests.guardian.admin.support import label
 from tests.guardian.dashboard.browsing import Browser, browsing, problem
 from tests.guardian.federation import Calls, Federation
@@ -30,7 +31,7 @@ def test_with_the_key_the_page_shows_totals_and_is_marked(
     assert "Every epsilon here is a worst case" not in page
     for unit in totals(federation.guardian_folder):
         assert f"{unit['party']}/all (DP for records)" in page
-        assert f"{unit['epsilon_data_dependent']:.4f}" in page
+        assert spending_text(unit["epsilon_data_dependent"]) in page
 
 
 def test_another_ledgers_key_opens_nothing(folder: Path, guardian: Calls, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.identity import Role
 from ostraka.common.wire.contexts import AUDIT_CONTEXT
 from ostraka.guardian.admin.confidential import totals
+from ostraka.guardian.admin.texts import spending_text
 from ostraka.guardian.dashboard.overview_views import warnings
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 from tests.guardian.admin.support import label
@@ -88,4 +89,5 @@ def test_nothing_that_depends_on_votes_is_shown(federation: Federation) -> None:
     assert spent["epsilon_data_dependent"] != spent["epsilon_worst_case"]
     for text in (*pages.values(), *files):
         assert f"{spent['epsilon_data_dependent']:.4f}" not in text
+        assert spending_text(spent["epsilon_data_dependent"]) not in text
         assert f"{spent['epsilon_budget'] - spent['epsilon_worst_case']:.4f}" not in text
