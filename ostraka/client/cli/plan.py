@@ -109,11 +109,11 @@ def _search(asking: "Asking", plot: Path | None, json: str | None) -> None:
 def show_plan(figures: Mapping[str, Any], console: Console) -> None:
     """Show how the pool was read, and the plan's cost for every party, with warnings."""
     from ostraka.client.report import tables
+    from ostraka.client.run.planning import title_plan
 
     shown = figures["enforce"] == "worst_case"
     table = Table("party", "group", "teachers", "filter", "delta", "epsilon of this plan", "budget")
-    queries = "1 query" if figures["queries"] == 1 else f"{figures['queries']:,} queries"
-    table.title = f"{queries}, worst case, every query answered; {figures['notion']}"
+    table.title = title_plan(figures)
     if shown:
         table.add_column("queries that fit")
     for party in figures["parties"]:

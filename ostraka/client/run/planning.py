@@ -60,9 +60,7 @@ class PlanResult:
         return data_frame(self.parties)
 
     def __str__(self) -> str:
-        figures = as_json(self)
-        queries = "1 query" if figures["queries"] == 1 else f"{figures['queries']:,} queries"
-        return f"{queries}, worst case, every query answered; {figures['notion']}"
+        return title_plan(as_json(self))
 
     def _repr_html_(self) -> str:
         """Return the notebook view: the plan's cost for every party, and how many queries fit."""
@@ -154,6 +152,12 @@ def _voter_warnings(result: PlanResult) -> tuple[str, ...]:
     if not alone or result.plan.mechanism.by_record:
         return ()
     return (f"Parties with records but without teachers, which do not vote: {list_words(alone)}.",)
+
+
+def title_plan(figures: Mapping[str, Any]) -> str:
+    """Return the title of a plan's table, from the figures of `as_json`."""
+    queries = "1 query" if figures["queries"] == 1 else f"{figures['queries']:,} queries"
+    return f"{queries}, worst case, every query answered; {figures['notion']}"
 
 
 def as_json(result: PlanResult) -> dict[str, Any]:
